@@ -1,0 +1,30 @@
+# What there is to do in this repository. `make` alone lists it.
+TOOL = go tool -modfile=internal/tools/go.mod
+FUZZTIME ?= 20s
+BENCHTIME ?= 1s
+
+.PHONY: list generate test lint bench fuzz
+
+list: ## List the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' Makefile
+
+generate: ## Rebuild the generated code from openapi/openapi.yaml and proto/
+	for d in authapi tagsapi tagconfigapi client; do \
+		$(TOOL) oapi-codegen -config openapi/$$d/oapi-codegen.yaml openapi/openapi.yaml || exit 1; done
+	cd proto && $(subst internal,../internal,$(TOOL)) buf generate
+
+test: ## Run the tests
+	go test ./...
+
+lint: ## Check formatting, vet and lint
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not gofmt-ed: $$unformatted"; exit 1; }
+	go vet ./...
+	$(TOOL) golangci-lint run ./...
+	cd proto && $(subst internal,../internal,$(TOOL)) buf lint && $(subst internal,../internal,$(TOOL)) buf format --diff --exit-code
+
+bench: ## Run all benchmarks; docs/benchmarks.md says what they measure
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+fuzz: ## Run every fuzz test for FUZZTIME each
+	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
