@@ -1,0 +1,63 @@
+// Package modbus is the tag driver for Modbus TCP, RTU over TCP and Modbus/TCP Security (TLS).
+//
+// # Addresses
+//
+// An address names a table and a place in it, in one of two notations:
+//
+//	HR:0      holding register 0, as on the wire (0..65535)
+//	IR:0      input register 0
+//	CO:0      coil 0
+//	DI:0      discrete input 0
+//	40001     the same holding register 0 in the classic notation, which counts from 1:
+//	          the first digit is the table (0 coils, 1 discrete inputs, 3 input registers,
+//	          4 holding registers), the other four or five the number, 00001 or 400001
+//
+// Two things may be added to either. A unit in front, as in 3/HR:10 or 3/40011, names another unit
+// of the same gateway than the driver's own. A bit behind, as in HR:10.3 or 40011.3, picks one bit of
+// a register, 0 (the least) to 15. Letters may be small.
+//
+// # Native types
+//
+// Point.Native says how the device stores the value: Bool, Int16, UInt16, Int32, UInt32, Int64,
+// UInt64, Float32, Float64, or String:n for n bytes, two a register. Without it, an Int tag is Int16,
+// a Float tag Float32 and a Bool tag Bool; a String or a Bytes tag needs String:n. Bool is for coils,
+// discrete inputs and single bits of registers, and for nothing else.
+//
+// A byte order may follow, as in Float32;CDAB. A letter is a byte, A the most significant one, in the
+// order in which the device sends them; 64-bit values go on in the same way. ABCD is the order of the
+// protocol and the default, CDAB has the low word first, BADC swaps the bytes of each register, DCBA
+// does both. Values of one register and strings have no order of words: there CDAB counts as ABCD
+// and DCBA as BADC.
+//
+// # Values
+//
+// A reading has the type of its tag and is raw, not scaled. A number that does not fit is
+// tags.ErrType: NaN and the infinities, a UInt64 above the largest Int, text that is not UTF-8.
+// An Int tag on a Float32 or Float64 takes the nearest whole number. A String ends before its first
+// zero byte; Bytes are all n bytes.
+//
+// On writing, a Float for an integer register is rounded to the nearest whole number, because scaling
+// back rarely gives one exactly. What is then outside the register's range, a text of more than n
+// bytes or Bytes of any other length than n is tags.ErrInvalidValue for that item. A text is filled
+// up with zero bytes.
+//
+// # Writing
+//
+// Each item is one request: function 5 for a coil, 6 for one register, 16 for more. A bit of a
+// register is read, changed and written back, which is not atomic: a device that changes the other
+// bits of that register between the two requests loses its change. Nothing is repeated: a write that
+// ends in tags.ErrTimeout may or may not have reached the device.
+//
+// # Reading
+//
+// Points of one unit and table are sorted and joined to runs, one request each, of at most 125
+// registers or 2000 bits. When a device refuses a run, the run is halved until the points that the
+// device lacks stand alone; where it had to be cut is remembered until the next Connect.
+//
+// # Units that do not answer
+//
+// A unit that gave no usable answer several times in a row is left out for a while: its points get
+// tags.ErrTimeout at once, until the next attempt is due. Units with such a record are read last. So
+// a dead unit behind a gateway costs the others little. A connection on which an answer is missing or
+// garbled is replaced at once, because the late answer could be taken for that of another request.
+package modbus

@@ -1,0 +1,101 @@
+package modbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/simonvetter/modbus"
+
+	"github.com/otkit/otkit/tags"
+)
+
+// Driver is a tags.Driver for one Modbus endpoint with its units. Connect, Read and Write are for one
+// goroutine at a time; CheckPoint and Close may be called from any at any time.
+type Driver struct {
+	options  Options
+	link     link
+	breakers breakers
+	plans    plans
+	late     []unitRuns // reused by Read
+}
+
+var (
+	_ tags.Driver         = (*Driver)(nil)
+	_ tags.AddressChecker = (*Driver)(nil)
+)
+
+// New makes a driver. It does not connect. The error names each bad option.
+func New(o Options) (*Driver, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("modbus driver: %w", err)
+	}
+	o.Logger = o.Logger.With("endpoint", o.Address)
+	return &Driver{
+		options:  o,
+		link:     link{config: o.client()},
+		breakers: breakers{Breaker: o.Breaker, now: o.Now, log: o.Logger},
+		plans:    plans{gap: max(o.MaxGap, 0)},
+	}, nil
+}
+
+// Connect opens the connection, closing an earlier one first. It waits for that and for the network
+// until ctx ends, at most 5 s for the network (15 s with TLS). The device itself is not asked.
+func (d *Driver) Connect(ctx context.Context) error {
+	if err := d.link.connect(ctx); err != nil {
+		return fmt.Errorf("connecting to %s: %w", d.options.Address, err)
+	}
+	d.breakers.probeAll()
+	d.plans.forget()
+	return nil
+}
+
+// Close closes the connection. A request under way ends Read and Write at once with ErrNotConnected;
+// Close waits until the library is done with it, which is at most the timeout of a request or of
+// connecting.
+func (d *Driver) Close() error {
+	d.link.close()
+	return nil
+}
+
+// CheckPoint says whether the driver understands a point. The error is a tags.ErrAddress.
+func (d *Driver) CheckPoint(p tags.Point) error {
+	_, err := d.parsePoint(p)
+	return err
+}
+
+// ask makes one request of a unit, unless the unit is left out, and keeps the record of the unit.
+// The error is for the items of the request, or for the whole call if endsCall says so.
+func (d *Driver) ask(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := d.breakers.check(unit); err != nil {
+		return nil, err
+	}
+	answer, err := d.link.do(ctx, unit, f)
+	switch {
+	case err == nil:
+		d.breakers.succeeded(unit)
+		return answer, nil
+	case errors.Is(err, tags.ErrNotConnected), errors.Is(err, context.Canceled):
+		return nil, err
+	case errors.Is(err, context.DeadlineExceeded):
+		d.breakers.failed(unit, err)
+		return nil, err
+	}
+	meaning, err := judge(err)
+	switch meaning {
+	case answered:
+		d.breakers.succeeded(unit)
+	case silent:
+		d.breakers.failed(unit, err)
+	case doubtful:
+		d.breakers.failed(unit, err)
+		d.link.drop()
+	case gone:
+		d.link.lose()
+	}
+	return nil, err
+}

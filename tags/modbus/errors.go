@@ -1,0 +1,60 @@
+package modbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/simonvetter/modbus"
+
+	"github.com/otkit/otkit/tags"
+)
+
+// verdict is what an error of the library means for the unit and the connection.
+type verdict uint8
+
+const (
+	answered verdict = iota // the unit took the request or refused it with an exception
+	silent                  // the gateway says that the unit does not answer; the connection is in order
+	doubtful                // no answer, or one that makes no sense: a late one may come, or the rest of this one
+	gone                    // the connection has ended
+)
+
+// judge translates an error of the library. The translated one keeps it as its cause.
+func judge(err error) (verdict, error) {
+	var known modbus.Error
+	if !errors.As(err, &known) {
+		// The library has no type for exceptions that the protocol does not define.
+		if strings.HasPrefix(err.Error(), "unknown exception code") {
+			return answered, fmt.Errorf("%w: %w", tags.ErrDevice, err)
+		}
+		return gone, fmt.Errorf("%w: %w", tags.ErrNotConnected, err)
+	}
+	switch known {
+	case modbus.ErrRequestTimedOut:
+		return doubtful, fmt.Errorf("%w: %w", tags.ErrTimeout, err)
+	case modbus.ErrGWTargetFailedToRespond:
+		return silent, fmt.Errorf("%w: %w", tags.ErrTimeout, err)
+	case modbus.ErrIllegalDataAddress:
+		return answered, fmt.Errorf("%w: %w", tags.ErrNoSuchAddress, err)
+	case modbus.ErrIllegalFunction, modbus.ErrIllegalDataValue, modbus.ErrServerDeviceFailure,
+		modbus.ErrAcknowledge, modbus.ErrServerDeviceBusy, modbus.ErrMemoryParityError,
+		modbus.ErrGWPathUnavailable:
+		return answered, fmt.Errorf("%w: %w", tags.ErrDevice, err)
+	}
+	return doubtful, fmt.Errorf("%w: garbled answer: %w", tags.ErrDevice, err)
+}
+
+// endsCall holds for errors that concern the call as a whole, not the items of one request.
+func endsCall(err error) bool {
+	return errors.Is(err, tags.ErrNotConnected) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded)
+}
+
+// maySplit holds for refusals that can come from a part of a run: devices use these three for
+// addresses that they lack and for runs that are too long for them.
+func maySplit(err error) bool {
+	return errors.Is(err, modbus.ErrIllegalDataAddress) || errors.Is(err, modbus.ErrIllegalDataValue) ||
+		errors.Is(err, modbus.ErrServerDeviceFailure)
+}

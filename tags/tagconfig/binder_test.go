@@ -1,0 +1,242 @@
+package tagconfig
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/tags"
+)
+
+// engine is a Definer that takes all or nothing of a call, and remembers the calls.
+type engine struct {
+	mu       sync.Mutex
+	tags     map[string]tags.Tag
+	deny     map[string]error // by address
+	defined  []string
+	removed  []string
+	defines  int
+	undefine int
+}
+
+func newEngine() *engine { return &engine{tags: map[string]tags.Tag{}, deny: map[string]error{}} }
+
+func (e *engine) Define(all ...tags.Tag) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.defines++
+	for _, t := range all {
+		if err := e.deny[t.Address]; err != nil {
+			return err
+		}
+		if have, ok := e.tags[t.Name]; ok && have.Driver != t.Driver {
+			return tags.ErrInvalidTag.Because("tag belongs to another driver")
+		}
+	}
+	for _, t := range all {
+		e.tags[t.Name] = t
+		e.defined = append(e.defined, t.Name)
+	}
+	return nil
+}
+
+func (e *engine) Undefine(names ...string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.undefine++
+	for _, name := range names {
+		delete(e.tags, name)
+		e.removed = append(e.removed, name)
+	}
+}
+
+// calls gives what was defined and removed since the last time.
+func (e *engine) calls() (defined, removed []string) {
+	defined, removed = e.defined, e.removed
+	e.defined, e.removed, e.defines, e.undefine = nil, nil, 0, 0
+	return defined, removed
+}
+
+func newBinder(t *testing.T, e *engine) *Binder {
+	t.Helper()
+	b, err := NewBinder(e, quiet())
+	require.NoError(t, err)
+	return b
+}
+
+func baseTag(name, address string) tags.Tag {
+	return tags.Tag{
+		Name: name, Address: address, Native: "UInt16", DataType: tags.Int, Access: tags.ReadWrite, Unit: "V",
+		Min: tags.Ptr(0), Max: tags.Ptr(10), Interval: time.Second, StaleAfter: time.Minute,
+		Deadband: tags.Deadband{Absolute: 1, Heartbeat: time.Hour}, Confirm: true,
+	}
+}
+
+func TestBinderOverlaysTheBase(t *testing.T) {
+	e := newEngine()
+	b := newBinder(t, e)
+	b.SetBase("plc", []tags.Tag{baseTag("a", "1"), baseTag("b", "2")})
+	require.Len(t, e.tags, 2)
+
+	over := item("a")
+	over.Unit, over.MaxValue, over.ScalingFactor, over.Offset = "bar", tags.Ptr(5), tags.Ptr(0.1), 3
+	fresh := item("new")
+	fresh.Address, fresh.NativeType, fresh.IntervalMs = "9", "Float32", 200
+	e.calls()
+	b.SetConfig([]Config{over, fresh})
+	defined, removed := e.calls()
+	require.Equal(t, []string{"a", "new"}, defined, "only what changed")
+	require.Empty(t, removed)
+	require.Equal(t, tags.Tag{
+		Name: "a", Driver: "plc", Address: "1", Native: "UInt16", DataType: tags.Float, Access: tags.ReadWrite, Unit: "bar",
+		Max: tags.Ptr(5), Scale: 0.1, Offset: 3, Interval: time.Second, StaleAfter: time.Minute,
+		Deadband: tags.Deadband{Absolute: 1, Heartbeat: time.Hour}, Confirm: true,
+	}, e.tags["a"])
+	require.Equal(t, tags.Tag{
+		Name: "new", Driver: "plc", Address: "9", Native: "Float32", DataType: tags.Float, Access: tags.ReadOnly, Scale: 1,
+		Interval: 200 * time.Millisecond,
+	}, e.tags["new"])
+
+	no := false
+	over.AccessMode, over.NativeType, over.IntervalMs, over.Address = tags.ReadOnly, "Int16", 50, "7"
+	over.Deadband, over.ConfirmWrites = tags.Ptr(0), &no
+	b.SetConfig([]Config{over, fresh})
+	defined, _ = e.calls()
+	require.Equal(t, []string{"a"}, defined)
+	a := e.tags["a"]
+	require.Equal(t, tags.ReadOnly, a.Access)
+	require.Equal(t, "Int16", a.Native)
+	require.Equal(t, "7", a.Address)
+	require.Equal(t, 50*time.Millisecond, a.Interval)
+	require.Equal(t, tags.Deadband{Heartbeat: time.Hour}, a.Deadband)
+	require.False(t, a.Confirm)
+
+	b.SetConfig(nil)
+	defined, removed = e.calls()
+	require.Equal(t, []string{"a"}, defined, "back to the base")
+	require.Equal(t, []string{"new"}, removed)
+	require.Equal(t, tags.Int, e.tags["a"].DataType)
+	require.InDelta(t, 10, *e.tags["a"].Max, 0)
+}
+
+func TestBinderFollowsDrivers(t *testing.T) {
+	e := newEngine()
+	b := newBinder(t, e)
+	b.SetConfig([]Config{item("a")})
+	require.Equal(t, tags.ReadOnly, e.tags["a"].Access, "configured before its driver is there")
+	b.SetBase("plc", []tags.Tag{baseTag("a", "1"), baseTag("b", "2")})
+	require.Equal(t, tags.ReadWrite, e.tags["a"].Access)
+	b.SetBase("other", []tags.Tag{baseTag("a", "x"), baseTag("c", "3")})
+	e.calls()
+
+	b.RemoveBase("plc")
+	_, removed := e.calls()
+	require.Equal(t, []string{"b"}, removed, "the configured tag stays")
+	require.Equal(t, "plc", e.tags["a"].Driver)
+	require.Empty(t, e.tags["a"].Address)
+
+	b.SetConfig(nil)
+	require.Equal(t, "other", e.tags["a"].Driver, "now the other driver's is in force")
+	_, removed = e.calls()
+	require.Equal(t, []string{"a"}, removed, "taken from the one before given to the other")
+
+	b.SetBase("other", nil)
+	require.Empty(t, e.tags)
+}
+
+func TestBinderGoesOnAfterABadOverlay(t *testing.T) {
+	e := newEngine()
+	e.deny["bad"] = tags.ErrInvalidTag.Because("address is not understood")
+	b := newBinder(t, e)
+	var base []tags.Tag
+	var items []Config
+	for i := range 100 {
+		name := fmt.Sprintf("t%03d", i)
+		base = append(base, baseTag(name, "1"))
+		items = append(items, described(name, "configured"))
+	}
+	items[40].Address = "bad"
+	lone := item("lone")
+	lone.Address = "bad"
+	percent := item("zz")
+	percent.DeadbandPercent = tags.Ptr(5) // needs limits
+	b.SetBase("plc", base)
+	e.calls()
+	b.SetConfig(append(items, lone, percent))
+
+	require.Less(t, e.defines, 40, "the bad ones are found by halves")
+	faults := b.Faults()
+	require.Len(t, faults, 3)
+	for _, name := range []string{"t040", "lone", "zz"} {
+		require.ErrorIs(t, faults[name], tags.ErrInvalidTag)
+	}
+	require.Len(t, e.tags, 100)
+	require.Empty(t, e.tags["t040"].Description, "the driver's own definition is in force")
+	require.Equal(t, "configured", e.tags["t041"].Description)
+
+	e.calls()
+	b.SetConfig(append(items, lone, percent))
+	require.Zero(t, e.defines, "what was refused is not tried again and again")
+
+	delete(e.deny, "bad")
+	b.SetBase("plc", base)
+	require.Equal(t, "configured", e.tags["t040"].Description, "but it is when its driver comes anew")
+	require.Len(t, b.Faults(), 1)
+}
+
+func TestBinderWhereTheBaseIsBadAsWell(t *testing.T) {
+	e := newEngine()
+	e.deny["bad"] = tags.ErrInvalidTag
+	e.deny["worse"] = tags.ErrInvalidTag
+	b := newBinder(t, e)
+	b.SetBase("plc", []tags.Tag{baseTag("a", "bad"), baseTag("b", "1")})
+	over := item("a")
+	over.Address = "worse"
+	b.SetConfig([]Config{over})
+	require.NotContains(t, e.tags, "a")
+	require.Contains(t, e.tags, "b")
+	require.Len(t, b.Faults(), 1)
+	over.Address = "2"
+	b.SetConfig([]Config{over})
+	require.Equal(t, "2", e.tags["a"].Address)
+	over.Address = "worse"
+	b.SetConfig([]Config{over})
+	require.NotContains(t, e.tags, "a")
+	b.SetConfig(nil)
+	require.NotContains(t, e.tags, "a")
+	require.Contains(t, b.Faults(), "a")
+}
+
+func TestBinderOnAStoppedEngine(t *testing.T) {
+	e := newEngine()
+	e.deny["1"] = tags.ErrClosed
+	b := newBinder(t, e)
+	b.SetBase("plc", []tags.Tag{baseTag("a", "1"), baseTag("b", "2"), baseTag("c", "2")})
+	require.Equal(t, 1, e.defines, "nothing is tried twice")
+	require.Len(t, b.Faults(), 3)
+	_, err := NewBinder(nil, nil)
+	require.Error(t, err)
+}
+
+func TestBinderIsSafeForConcurrentUse(t *testing.T) {
+	e := newEngine()
+	b := newBinder(t, e)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			driver := fmt.Sprintf("d%d", i)
+			for range 20 {
+				b.SetBase(driver, []tags.Tag{baseTag(driver+".x", "1")})
+				b.SetConfig([]Config{item("a")})
+				b.RemoveBase(driver)
+				b.Faults()
+			}
+			b.SetBase(driver, []tags.Tag{baseTag(driver+".x", "1")})
+		})
+	}
+	wg.Wait()
+	require.Len(t, e.tags, 5)
+}

@@ -1,0 +1,45 @@
+package tagconfig_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/tagconfig"
+)
+
+func Example() {
+	dir, err := os.MkdirTemp("", "otkit")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+
+	store, err := tagconfig.Open(tagconfig.Options{
+		Path:     filepath.Join(dir, "config", "equipment_model.json"),
+		OnChange: func(items []tagconfig.Config) { fmt.Println("in force:", len(items)) },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	count, err := store.Bulk(context.Background(), []tagconfig.Config{
+		{TagID: "plc.speed", DriverID: "plc", Address: "40001", DataType: tags.Int, Unit: "rpm"},
+		{TagID: "plc.level", DriverID: "plc", Address: "40002", DataType: tags.Float, ScalingFactor: tags.Ptr(0.1)},
+	})
+	fmt.Println(count, err)
+	for _, c := range store.List() {
+		fmt.Println(c.TagID, c.DataType, *c.ScalingFactor)
+	}
+	_, err = store.Bulk(context.Background(), []tagconfig.Config{{TagID: "plc.flow", DataType: tags.Float}})
+	fmt.Println(err)
+	// Output:
+	// in force: 2
+	// 2 <nil>
+	// plc.level Float 0.1
+	// plc.speed Int 1
+	// tag configuration is not valid: [0].driverId is required
+}

@@ -1,0 +1,143 @@
+package tagconfig
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// maxFileBytes bounds what is read of a model file.
+const maxFileBytes = 512 << 20
+
+// settled is how old a file must be before an unchanged time stamp proves that nothing was written
+// since: some file systems count in steps of two seconds.
+const settled = 3 * time.Second
+
+// content is a file as it was read.
+type content struct {
+	data  []byte
+	stamp stamp
+}
+
+// stamp tells one state of a file from another.
+type stamp struct {
+	info    fs.FileInfo // nil when there was no file
+	hash    [sha256.Size]byte
+	takenAt time.Time
+}
+
+// current says whether the file with the given info is surely still the one of the stamp.
+func (s stamp) current(info fs.FileInfo) bool {
+	return s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() &&
+		s.info.ModTime().Equal(info.ModTime()) && s.takenAt.Sub(info.ModTime()) > settled
+}
+
+func readFile(path string, now time.Time) (content, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return content{}, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return content{}, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err != nil {
+		return content{}, err
+	}
+	if len(data) > maxFileBytes {
+		return content{}, fmt.Errorf("the file is larger than %d bytes", maxFileBytes)
+	}
+	return content{data: data, stamp: stamp{info: info, hash: sha256.Sum256(data), takenAt: now}}, nil
+}
+
+// tempFile is what replacing a file needs of the temporary one.
+type tempFile interface {
+	io.WriteCloser
+	Sync() error
+	Chmod(fs.FileMode) error
+	Stat() (fs.FileInfo, error)
+}
+
+// createTemp makes the temporary file. A leftover of a killed process goes first.
+func createTemp(path string) (tempFile, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// replaceFile makes data the content of path, or leaves path as it is. The temporary file has one
+// fixed name, so that a process killed again and again leaves at most one behind.
+func replaceFile(path string, data []byte, create func(string) (tempFile, error)) (fs.FileInfo, error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a rename onto a link would replace the link
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	temp := filepath.Join(dir, "."+filepath.Base(path)+".tmp")
+	info, err := writeTemp(temp, data, mode, create)
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		if gone := os.Remove(temp); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+		return nil, err
+	}
+	return info, syncDir(dir)
+}
+
+func writeTemp(path string, data []byte, mode fs.FileMode, create func(string) (tempFile, error)) (info fs.FileInfo, err error) {
+	f, err := create(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closing := f.Close(); err == nil {
+			err = closing
+		}
+	}()
+	if _, err := f.Write(data); err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(mode); err != nil {
+		return nil, err
+	}
+	if err := f.Sync(); err != nil {
+		return nil, err
+	}
+	return f.Stat()
+}
+
+// syncDir makes a rename in dir durable. Windows cannot and need not sync a directory, and neither
+// can some network file systems.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
