@@ -1,0 +1,14 @@
+// Package tagstest has conformance suites for what the tag engine is given from outside: drivers,
+// history stores and write logs. Who writes one runs the suite in a test of their own:
+//
+//	func TestConformance(t *testing.T) {
+//		tagstest.TestDriver(t, tagstest.DriverHarness{
+//			New:      func(t testing.TB) tags.Driver { return mydriver.New(device.Addr()) },
+//			Readable: []tags.Point{{Address: "level", Type: tags.Float}},
+//		})
+//	}
+//
+// The suites check the contracts that the comments of package tags state, and nothing else. They do
+// not run in parallel with other tests of the same package, because they look for goroutines that are
+// left behind.
+package tagstest

@@ -1,0 +1,212 @@
+package tagstest_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/otkit/otkit/tags"
+)
+
+// memHistory is a history store in memory. Its defect, if any, is one that a real store could have.
+type memHistory struct {
+	defect  string
+	mu      sync.Mutex
+	samples map[string][]tags.HistorySample // in order of time
+	kept    [][]tags.HistorySample          // for the defect of keeping what belongs to the caller
+}
+
+func (h *memHistory) key(tag string) string {
+	if h.defect == "folds names" {
+		return strings.ToLower(tag)
+	}
+	return tag
+}
+
+func (h *memHistory) Append(ctx context.Context, samples []tags.HistorySample) error {
+	if ctx.Err() != nil && h.defect != "ignores contexts" {
+		return ctx.Err()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.samples == nil {
+		h.samples = make(map[string][]tags.HistorySample)
+	}
+	if h.defect == "keeps the slice" {
+		h.kept = append(h.kept, samples)
+		return nil
+	}
+	for _, s := range samples {
+		h.insert(h.stored(s))
+	}
+	return nil
+}
+
+func (h *memHistory) stored(s tags.HistorySample) tags.HistorySample {
+	s.Time = s.Time.UTC().Truncate(time.Microsecond)
+	switch h.defect {
+	case "milliseconds":
+		s.Time = s.Time.Truncate(time.Millisecond)
+	case "ints through float":
+		s.Value = throughFloat(s.Value)
+	case "empty is nothing":
+		if s.Value == tags.StringValue("") {
+			s.Value = tags.Value{}
+		}
+	case "no reason":
+		s.Reason = tags.ReasonNone
+	}
+	return s
+}
+
+func throughFloat(v tags.Value) tags.Value {
+	if f, ok := v.Float(); ok && v.Type() == tags.Int {
+		return tags.IntValue(int64(f))
+	}
+	return v
+}
+
+func byTime(s tags.HistorySample, at time.Time) int { return s.Time.Compare(at) }
+
+func (h *memHistory) insert(s tags.HistorySample) {
+	list := h.samples[h.key(s.Tag)]
+	i, found := slices.BinarySearchFunc(list, s.Time, byTime)
+	switch {
+	case h.defect == "unordered":
+		list = append(list, s)
+	case h.defect == "10,000 at most" && len(list) == 10_000:
+	case found && h.defect == "first wins":
+	case found:
+		list[i] = s
+	default:
+		list = slices.Insert(list, i, s)
+	}
+	h.samples[h.key(s.Tag)] = list
+}
+
+func (h *memHistory) Range(ctx context.Context, tag string, start, end time.Time) iter.Seq2[tags.HistorySample, error] {
+	return func(yield func(tags.HistorySample, error) bool) {
+		h.mu.Lock()
+		list := slices.Clone(h.samples[h.key(tag)])
+		for _, kept := range h.kept {
+			for _, s := range kept {
+				if s.Tag == tag {
+					list = append(list, s)
+				}
+			}
+		}
+		if h.defect == "locks while yields" {
+			defer h.mu.Unlock()
+		} else {
+			h.mu.Unlock()
+		}
+		for _, s := range list {
+			if ctx.Err() != nil && h.defect != "ignores contexts" {
+				yield(tags.HistorySample{}, ctx.Err())
+				return
+			}
+			if h.within(s.Time, start, end) && !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (h *memHistory) within(at, start, end time.Time) bool {
+	switch h.defect {
+	case "end inclusive":
+		return !at.Before(start) && !at.After(end)
+	case "start exclusive":
+		return at.After(start) && at.Before(end)
+	}
+	return !at.Before(start) && at.Before(end)
+}
+
+func (h *memHistory) Trim(ctx context.Context, before time.Time, maxBytes int64) error {
+	if ctx.Err() != nil && h.defect != "ignores contexts" {
+		return ctx.Err()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.defect == "trims the limit" {
+		before = before.Add(time.Microsecond)
+	}
+	var all []tags.HistorySample
+	for tag, list := range h.samples {
+		i, _ := slices.BinarySearchFunc(list, before, byTime)
+		h.samples[tag] = slices.Clone(list[i:])
+		all = append(all, h.samples[tag]...)
+	}
+	if maxBytes > 0 && h.defect != "ignores maxBytes" {
+		h.trimSize(all, maxBytes)
+	}
+	return nil
+}
+
+func (h *memHistory) trimSize(all []tags.HistorySample, maxBytes int64) {
+	slices.SortFunc(all, func(a, b tags.HistorySample) int { return b.Time.Compare(a.Time) })
+	if h.defect == "trims the newest" {
+		slices.Reverse(all)
+	}
+	clear(h.samples)
+	for _, s := range all {
+		if maxBytes -= int64(len(s.Tag) + len(s.Value.Text()) + 32); maxBytes < 0 {
+			return
+		}
+		h.insert(s)
+	}
+}
+
+// memWriteLog is a write log in memory.
+type memWriteLog struct {
+	defect string
+	mu     sync.Mutex
+	writes map[string]*tags.Write
+}
+
+func (l *memWriteLog) Put(ctx context.Context, writes []tags.Write) error {
+	if ctx.Err() != nil && l.defect != "ignores contexts" {
+		return ctx.Err()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.writes == nil {
+		l.writes = make(map[string]*tags.Write)
+	}
+	for i := range writes {
+		w := writes[i]
+		switch l.defect {
+		case "no error text":
+			w.Error = ""
+		case "completed at once":
+			w.CompletedAt = w.QueuedAt
+		case "ints through float":
+			w.Value = throughFloat(w.Value)
+		case "keeps the first":
+			if l.writes[w.ID] != nil {
+				continue
+			}
+		case "keeps the slice":
+			l.writes[w.ID] = &writes[i]
+			continue
+		}
+		l.writes[w.ID] = &w
+	}
+	return nil
+}
+
+func (l *memWriteLog) Get(_ context.Context, id string) (tags.Write, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w := l.writes[id]; w != nil {
+		return *w, nil
+	}
+	if l.defect == "wrong error" {
+		return tags.Write{}, errors.New("no rows")
+	}
+	return tags.Write{}, tags.ErrWriteNotFound.On("writeId", id)
+}
