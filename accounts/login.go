@@ -1,0 +1,237 @@
+package accounts
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// Login is an open session together with what its holder needs.
+type Login struct {
+	Session      Session
+	Account      Account // PasswordHash is empty
+	RefreshToken string  // shown once; the store has only its hash
+}
+
+// Login opens a session. remote is the caller's address, with or without a port. An unknown name
+// and a wrong password give the same [ErrCredentials] after the same work; after repeated failures
+// of a name from an address it gives [ErrTooManyLogins].
+func (s *Service) Login(ctx context.Context, name, password, remote string) (Login, error) {
+	from := pair{address: addressOf(remote)}
+	if ValidName(name) { // other names belong to nobody and share one count
+		from.account = FoldName(name)
+	}
+	if err := s.throttle.begin(from); err != nil {
+		return Login{}, err
+	}
+	result := undecided
+	defer func() { s.throttle.end(from, result) }()
+
+	a, err := s.authenticate(ctx, name, password)
+	if errors.Is(err, ErrCredentials) {
+		result = wrong
+		// A name that nobody can have may be a password typed into the wrong box.
+		s.opts.Logger.WarnContext(ctx, "login failed", "account", from.account, "remote", from.address)
+	}
+	if err != nil {
+		return Login{}, err
+	}
+	result = right
+	opened, err := s.open(ctx, a, password)
+	if err != nil {
+		return Login{}, err
+	}
+	s.opts.Logger.InfoContext(ctx, "login", "account", a.Name, "remote", from.address, "session", opened.Session.ID)
+	return opened, nil
+}
+
+func (s *Service) authenticate(ctx context.Context, name, password string) (Account, error) {
+	var a Account
+	if ValidName(name) { // what else a caller may send is nothing to ask a database about
+		var err error
+		a, err = s.store.Account(ctx, name)
+		if err != nil && !errors.Is(err, ErrAccountNotFound) {
+			return Account{}, err
+		}
+	}
+	stored := a.PasswordHash // "" for an unknown account: takes as long and is wrong
+	if len(password) > MaxPasswordBytes {
+		stored = ""
+		password = password[:MaxPasswordBytes]
+	}
+	ok, stale, err := s.hasher.verify(ctx, password, stored)
+	if err != nil {
+		return Account{}, err
+	}
+	if !ok {
+		return Account{}, ErrCredentials
+	}
+	if stale {
+		a.PasswordHash = s.rehash(ctx, a, password)
+	}
+	return a, nil
+}
+
+// rehash stores the password's hash with today's parameters. Its failure must not fail the login.
+func (s *Service) rehash(ctx context.Context, a Account, password string) string {
+	hash, err := s.hasher.hash(ctx, password)
+	if err == nil {
+		err = s.store.UpdateAccount(ctx, a.Name, func(now *Account) error {
+			if now.PasswordHash == a.PasswordHash { // else it was changed meanwhile, and that stands
+				now.PasswordHash = hash
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		s.opts.Logger.WarnContext(ctx, "password hash was not renewed", "account", a.Name, "error", err)
+		return a.PasswordHash
+	}
+	return hash
+}
+
+func (s *Service) open(ctx context.Context, a Account, password string) (Login, error) {
+	s.sweep(ctx)
+	session := Session{ID: s.opts.NewID(), Account: a.Name, ExpiresAt: s.opts.Now().UTC().Add(s.opts.RefreshTTL)}
+	token, hash, err := s.newRefreshToken(session.ID)
+	if err != nil {
+		return Login{}, err
+	}
+	session.RefreshHash = hash
+	err = s.sessions.AddSession(ctx, session)
+	if errors.Is(err, ErrAccountNotFound) {
+		return Login{}, ErrCredentials
+	}
+	if err != nil {
+		return Login{}, err
+	}
+	// A change of password ends the sessions that it finds; this one may have come just after.
+	current, err := s.store.Account(ctx, a.Name)
+	if err != nil && !errors.Is(err, ErrAccountNotFound) {
+		return Login{}, err
+	}
+	if current.PasswordHash != a.PasswordHash {
+		ok, _, err := s.hasher.verify(ctx, password, current.PasswordHash)
+		if err != nil || !ok {
+			return Login{}, errors.Join(ErrCredentials, err, s.end(context.WithoutCancel(ctx), session.ID))
+		}
+	}
+	current.PasswordHash = ""
+	return Login{Session: session, Account: current, RefreshToken: token}, nil
+}
+
+// Refresh trades a refresh token for a new one of the same session and extends the session by
+// RefreshTTL. Each token can be traded once: a used one gives [ErrRefreshToken] and ends the
+// session, because one of its two holders is a thief (RFC 9700, section 4.14.2).
+func (s *Service) Refresh(ctx context.Context, refreshToken string) (Login, error) {
+	id, _, ok := strings.Cut(refreshToken, ".")
+	if !ok || !validSessionID(id) || len(refreshToken) > 256 {
+		return Login{}, ErrRefreshToken
+	}
+	// Looking first spares the store a write for every made-up token.
+	switch _, err := s.sessions.Session(ctx, id); {
+	case errors.Is(err, ErrSessionNotFound):
+		return Login{}, ErrRefreshToken
+	case err != nil:
+		return Login{}, err
+	}
+	token, hash, err := s.newRefreshToken(id)
+	if err != nil {
+		return Login{}, err
+	}
+	presented := sha256.Sum256([]byte(refreshToken))
+	var used bool
+	var after Session
+	err = s.sessions.UpdateSession(ctx, id, func(now *Session) error {
+		at := s.opts.Now().UTC()
+		if !now.alive(at) {
+			return ErrRefreshToken
+		}
+		used = subtle.ConstantTimeCompare(presented[:], now.RefreshHash) != 1
+		if used {
+			now.EndedAt = at
+		} else {
+			now.RefreshHash, now.ExpiresAt = hash, at.Add(s.opts.RefreshTTL)
+		}
+		after = *now
+		return nil
+	})
+	switch {
+	case errors.Is(err, ErrSessionNotFound):
+		return Login{}, ErrRefreshToken
+	case err != nil:
+		return Login{}, err
+	}
+	s.live.drop(id)
+	if used {
+		s.opts.Logger.WarnContext(ctx, "used refresh token came again, session ended", "account", after.Account, "session", id)
+		return Login{}, ErrRefreshToken
+	}
+	a, err := s.store.Account(ctx, after.Account)
+	if errors.Is(err, ErrAccountNotFound) {
+		return Login{}, ErrRefreshToken
+	}
+	a.PasswordHash = ""
+	return Login{Session: after, Account: a, RefreshToken: token}, err
+}
+
+// Logout ends a session; its access and refresh tokens are refused from now on. Ending one that
+// has ended, or that nobody knows, is no error.
+func (s *Service) Logout(ctx context.Context, sessionID string) error {
+	if err := s.end(ctx, sessionID); err != nil {
+		return err
+	}
+	s.opts.Logger.InfoContext(ctx, "logout", "session", sessionID)
+	return nil
+}
+
+func (s *Service) end(ctx context.Context, id string) error {
+	err := s.sessions.UpdateSession(ctx, id, func(now *Session) error {
+		if now.EndedAt.IsZero() {
+			now.EndedAt = s.opts.Now().UTC()
+		}
+		return nil
+	})
+	s.live.drop(id)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+// sweep forgets expired sessions, at most once an hour.
+func (s *Service) sweep(ctx context.Context) {
+	now := s.opts.Now()
+	last := s.swept.Load()
+	if now.Unix()-last < int64(time.Hour/time.Second) || !s.swept.CompareAndSwap(last, now.Unix()) {
+		return
+	}
+	if err := s.sessions.RemoveSessions(ctx, now.UTC()); err != nil {
+		s.opts.Logger.WarnContext(ctx, "expired sessions were not removed", "error", err)
+	}
+}
+
+func (s *Service) newRefreshToken(id string) (token string, hash []byte, err error) {
+	var secret [32]byte
+	if _, err := io.ReadFull(s.opts.Rand, secret[:]); err != nil {
+		return "", nil, fmt.Errorf("accounts: random source: %w", err)
+	}
+	if !validSessionID(id) {
+		return "", nil, errors.New("accounts: Options.NewID gave an id that is not 1 to 64 of letters, digits, _@-")
+	}
+	token = id + "." + base64.RawURLEncoding.EncodeToString(secret[:])
+	sum := sha256.Sum256([]byte(token))
+	return token, sum[:], nil
+}
+
+func validSessionID(id string) bool { return ValidName(id) && !strings.Contains(id, ".") }
+
+func (s Session) alive(now time.Time) bool { return s.EndedAt.IsZero() && now.Before(s.ExpiresAt) }

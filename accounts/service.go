@@ -1,0 +1,172 @@
+package accounts
+
+import (
+	"context"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	"github.com/otkit/otkit/fault"
+	"golang.org/x/sync/singleflight"
+)
+
+// Service is what may be done with accounts and sessions. Safe for concurrent use. It starts no
+// goroutines and needs no closing. Several services, also of several processes, may share a store.
+type Service struct {
+	store    Store
+	sessions SessionStore
+	opts     Options
+	hasher   *hasher
+	throttle *throttle
+	live     liveSessions
+	reading  singleflight.Group
+	swept    atomic.Int64 // Unix seconds of the last removal of expired sessions
+}
+
+// New makes a service. An error names the option that is out of range.
+func New(store Store, sessions SessionStore, opts Options) (*Service, error) {
+	if store == nil || sessions == nil {
+		return nil, errors.New("accounts: store and sessions are required")
+	}
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	h, err := newHasher(opts.Hash, opts.Rand)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{store: store, sessions: sessions, opts: opts, hasher: h}
+	s.throttle = newThrottle(opts.Throttle, opts.Now)
+	s.live.byID = make(map[string]*liveSession)
+	return s, nil
+}
+
+// Add makes an account. It gives [ErrInvalidAccount] naming each bad member, or [ErrAccountExists].
+func (s *Service) Add(ctx context.Context, name, password string, role Role) error {
+	var fields []fault.Field
+	if !ValidName(name) {
+		fields = append(fields, fault.Field{Field: "username", Message: "must be 1 to 64 of the letters a to z, digits and ._@-"})
+	}
+	if !role.Valid() {
+		fields = append(fields, roleRule)
+	}
+	if f, ok := fault.From(checkPassword(password)); ok {
+		fields = append(fields, f.Fields...)
+	}
+	if len(fields) > 0 {
+		return ErrInvalidAccount.Invalid(fields...)
+	}
+	hash, err := s.hasher.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	now := s.opts.Now().UTC()
+	if err := s.store.AddAccount(ctx, Account{Name: name, PasswordHash: hash, Role: role, CreatedAt: now, UpdatedAt: now}); err != nil {
+		return err
+	}
+	s.opts.Logger.InfoContext(ctx, "account added", "account", name, "role", role)
+	return nil
+}
+
+var roleRule = fault.Field{Field: "role", Message: "must be Viewer, Operator or Admin"}
+
+// SetPassword changes a password and ends every session of the account. It gives
+// [ErrInvalidAccount] or [ErrAccountNotFound].
+func (s *Service) SetPassword(ctx context.Context, name, password string) error {
+	if err := checkPassword(password); err != nil {
+		return err
+	}
+	hash, err := s.hasher.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	now := s.opts.Now().UTC()
+	err = s.store.UpdateAccount(ctx, name, func(a *Account) error {
+		a.PasswordHash, a.UpdatedAt = hash, now
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// The password is changed: its sessions end even when the caller gives up now.
+	defer s.live.dropAccount(name)
+	if err := s.sessions.EndSessions(context.WithoutCancel(ctx), name, now); err != nil {
+		return fmt.Errorf("end sessions: %w", err)
+	}
+	s.opts.Logger.InfoContext(ctx, "password changed", "account", name)
+	return nil
+}
+
+// SetRole changes what an account may do, its open sessions included. It gives
+// [ErrInvalidAccount] or [ErrAccountNotFound].
+func (s *Service) SetRole(ctx context.Context, name string, role Role) error {
+	if !role.Valid() {
+		return ErrInvalidAccount.Invalid(roleRule)
+	}
+	now := s.opts.Now().UTC()
+	err := s.store.UpdateAccount(ctx, name, func(a *Account) error {
+		a.Role, a.UpdatedAt = role, now
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.live.dropAccount(name)
+	s.opts.Logger.InfoContext(ctx, "role changed", "account", name, "role", role)
+	return nil
+}
+
+// Remove removes an account and ends its sessions, or gives [ErrAccountNotFound].
+func (s *Service) Remove(ctx context.Context, name string) error {
+	if err := s.store.RemoveAccount(ctx, name); err != nil {
+		return err
+	}
+	s.live.dropAccount(name)
+	s.opts.Logger.InfoContext(ctx, "account removed", "account", name)
+	return nil
+}
+
+// List gives all accounts by name, without their password hashes.
+func (s *Service) List(ctx context.Context) ([]Account, error) {
+	all, err := s.store.Accounts(ctx)
+	for i := range all {
+		all[i].PasswordHash = ""
+	}
+	return all, err
+}
+
+// EnsureAdmin makes the first account, an Admin, when there is no account at all. With an empty
+// password it makes a random one and returns it, for the command to print once; in every other
+// case it returns "".
+func (s *Service) EnsureAdmin(ctx context.Context, name, password string) (made string, err error) {
+	all, err := s.store.Accounts(ctx)
+	if err != nil || len(all) > 0 {
+		return "", err
+	}
+	if password == "" {
+		if made, err = s.randomPassword(); err != nil {
+			return "", err
+		}
+		password = made
+	}
+	err = s.Add(ctx, name, password, Admin)
+	if errors.Is(err, ErrAccountExists) {
+		return "", nil // another process was first
+	}
+	if err != nil {
+		return "", err
+	}
+	return made, nil
+}
+
+func (s *Service) randomPassword() (string, error) {
+	var raw [15]byte // 120 bits, 24 letters
+	if _, err := io.ReadFull(s.opts.Rand, raw[:]); err != nil {
+		return "", fmt.Errorf("accounts: random source: %w", err)
+	}
+	return strings.ToLower(base32.StdEncoding.EncodeToString(raw[:])), nil
+}

@@ -1,0 +1,74 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// Errors of stores and of the service.
+var (
+	ErrAccountNotFound = fault.New(fault.NotFound, "ACCOUNT_NOT_FOUND", "account not found")
+	ErrAccountExists   = fault.New(fault.AlreadyExists, "ACCOUNT_EXISTS", "account exists already")
+	ErrSessionNotFound = fault.New(fault.NotFound, "SESSION_NOT_FOUND", "session not found")
+)
+
+// Role is what an account may do. Each role includes the ones before it.
+type Role string
+
+// The roles, from least to most.
+const (
+	Viewer   Role = "Viewer"   // reads
+	Operator Role = "Operator" // also acknowledges alarms, posts resolutions, runs device commands
+	Admin    Role = "Admin"    // everything, tag writes and accounts included
+)
+
+// Account is a person or a program that may log in.
+type Account struct {
+	Name         string // unique without regard to case; 1..64 of letters, digits and ._@-
+	PasswordHash string // argon2id in PHC string form
+	Role         Role
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// Session is one login: it lives from login to logout or expiry, over any number of refreshes.
+type Session struct {
+	ID          string // UUIDv7; the claim sid of its access tokens
+	Account     string
+	RefreshHash []byte // SHA-256 of the one refresh token that is valid now
+	ExpiresAt   time.Time
+	EndedAt     time.Time // zero while it lives
+}
+
+// Store keeps accounts. Names are compared without regard to case. Safe for concurrent use.
+// Package accountstest has a conformance suite for both stores.
+type Store interface {
+	// Account gives an account or ErrAccountNotFound.
+	Account(ctx context.Context, name string) (Account, error)
+	// AddAccount stores a new account or gives ErrAccountExists.
+	AddAccount(ctx context.Context, a Account) error
+	// UpdateAccount changes an account in one step or gives ErrAccountNotFound. update may be called
+	// more than once; its error ends the call and is returned. Name cannot be changed.
+	UpdateAccount(ctx context.Context, name string, update func(*Account) error) error
+	// RemoveAccount removes an account and its sessions, or gives ErrAccountNotFound.
+	RemoveAccount(ctx context.Context, name string) error
+	// Accounts lists all accounts by name.
+	Accounts(ctx context.Context) ([]Account, error)
+}
+
+// SessionStore keeps sessions. Safe for concurrent use.
+type SessionStore interface {
+	// AddSession stores a new session.
+	AddSession(ctx context.Context, s Session) error
+	// Session gives a session or ErrSessionNotFound.
+	Session(ctx context.Context, id string) (Session, error)
+	// UpdateSession changes a session in one step or gives ErrSessionNotFound. update may be called
+	// more than once; its error ends the call and is returned.
+	UpdateSession(ctx context.Context, id string, update func(*Session) error) error
+	// EndSessions ends every session of an account that has not ended.
+	EndSessions(ctx context.Context, account string, at time.Time) error
+	// RemoveSessions forgets sessions that expired before the given time.
+	RemoveSessions(ctx context.Context, before time.Time) error
+}

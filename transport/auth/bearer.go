@@ -1,0 +1,38 @@
+package auth
+
+import "strings"
+
+// bearer reads the token out of the values of an Authorization header or of gRPC metadata
+// (RFC 6750, section 2.1). It gives "" when there is none, and false for a value that is no bearer
+// token or for more than one.
+func bearer(values []string) (token string, ok bool) {
+	switch len(values) {
+	case 0:
+		return "", true
+	case 1:
+	default:
+		return "", false
+	}
+	scheme, rest, found := strings.Cut(values[0], " ")
+	if !found || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	token = strings.Trim(rest, " ")
+	return token, isToken(token)
+}
+
+// isToken says whether a text has the characters of b64token of RFC 6750, and no others.
+func isToken(s string) bool {
+	if s == "" || len(s) > maxToken {
+		return false
+	}
+	for _, c := range []byte(s) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case strings.IndexByte("-._~+/=", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
+}

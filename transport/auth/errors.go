@@ -1,0 +1,17 @@
+package auth
+
+import "github.com/otkit/otkit/fault"
+
+// Errors that callers of guarded operations meet.
+var (
+	// ErrUnauthenticated stands for everything that is wrong with a token; its cause is for logs.
+	ErrUnauthenticated = fault.New(fault.Unauthenticated, "UNAUTHORIZED", "token is missing, malformed or expired")
+	// ErrForbidden refuses a caller whose role is too low.
+	ErrForbidden = fault.New(fault.Forbidden, "FORBIDDEN", "the role of this token does not allow the operation")
+	// ErrIssuerUnavailable says that an outside issuer's keys cannot be had now.
+	ErrIssuerUnavailable = fault.New(fault.Unavailable, "ISSUER_UNAVAILABLE", "the token's issuer cannot be reached")
+	// ErrOutsideSession refuses to log out a session that another issuer opened.
+	ErrOutsideSession = fault.New(fault.Conflict, "OUTSIDE_SESSION", "the session was opened by another issuer and ends there")
+	// ErrUndeclared refuses a gRPC method that is not in the table of operations.
+	ErrUndeclared = fault.New(fault.Internal, "INTERNAL_ERROR", "operation is not declared")
+)

@@ -1,0 +1,70 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// Unary is the interceptor of unary calls. It returns fault errors; an interceptor outside of it
+// turns them into statuses.
+func (g *Guard) Unary() grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		ctx, err := g.admitGRPC(ctx, info.FullMethod)
+		if err != nil {
+			return nil, err
+		}
+		return handler(ctx, req)
+	}
+}
+
+// Stream is the interceptor of streams. A stream's context is that of [Lifetime]: it ends when the
+// token or its session does, and the stream then ends with [ErrUnauthenticated].
+// A handler that waits in RecvMsg must watch the context as well.
+func (g *Guard) Stream() grpc.StreamServerInterceptor {
+	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+		ctx, err := g.admitGRPC(stream.Context(), info.FullMethod)
+		if err != nil {
+			return err
+		}
+		ctx, stop := Lifetime(ctx)
+		defer stop()
+		err = handler(srv, &guardedStream{ServerStream: stream, ctx: ctx})
+		if cause := context.Cause(ctx); errors.Is(cause, ErrUnauthenticated) {
+			return cause
+		}
+		return err
+	}
+}
+
+// Covers checks that every method of a gRPC server has a row in the table; one that has not makes
+// [Guard.Err] an error. A call to one that slips through is refused.
+func (g *Guard) Covers(services map[string]grpc.ServiceInfo) {
+	for service, info := range services {
+		for _, method := range info.Methods {
+			full := "/" + service + "/" + method.Name
+			if _, ok := g.table.grpc[full]; !ok {
+				g.refuse(fmt.Errorf("auth: %s has no row in the table of operations", full))
+			}
+		}
+	}
+}
+
+func (g *Guard) admitGRPC(ctx context.Context, method string) (context.Context, error) {
+	op, ok := g.table.grpc[method]
+	if !ok {
+		return ctx, ErrUndeclared.Wrap(fmt.Errorf("%s has no row in the table of operations", method))
+	}
+	return g.admit(ctx, op, func() (string, bool) { return bearer(metadata.ValueFromIncomingContext(ctx, "authorization")) })
+}
+
+type guardedStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context implements grpc.ServerStream.
+func (s *guardedStream) Context() context.Context { return s.ctx }
