@@ -291,11 +291,11 @@ type DriverStatus struct {
 // DriverStatusState defines model for DriverStatus.State.
 type DriverStatusState string
 
-// FieldChange defines model for FieldChange.
+// FieldChange One member before and after; null where it is absent.
 type FieldChange struct {
-	Field string `json:"field"`
-	From  string `json:"from"`
-	To    string `json:"to"`
+	Field string      `json:"field"`
+	New   interface{} `json:"new"`
+	Old   interface{} `json:"old"`
 }
 
 // FieldError defines model for FieldError.
@@ -332,14 +332,15 @@ type HistoryPoint struct {
 
 // ImportAnswer defines model for ImportAnswer.
 type ImportAnswer struct {
-	// Added Tag ids.
-	Added   []string       `json:"added"`
+	Added   []TagConfig    `json:"added"`
 	Changed []ConfigChange `json:"changed"`
 
 	// Count Items that are or would be added or changed.
-	Count     int  `json:"count"`
-	DryRun    bool `json:"dryRun"`
-	Unchanged int  `json:"unchanged"`
+	Count  int  `json:"count"`
+	DryRun bool `json:"dryRun"`
+
+	// Unchanged Tag ids.
+	Unchanged []string `json:"unchanged"`
 }
 
 // LoginRequest defines model for LoginRequest.

@@ -7,11 +7,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/oapi-codegen/runtime"
@@ -45,27 +42,6 @@ func (e DataType) Valid() bool {
 	}
 }
 
-// Defines values for ExportTagConfigParamsFormat.
-const (
-	Csv  ExportTagConfigParamsFormat = "csv"
-	JSON ExportTagConfigParamsFormat = "json"
-	Xlsx ExportTagConfigParamsFormat = "xlsx"
-)
-
-// Valid indicates whether the value is a known member of the ExportTagConfigParamsFormat enum.
-func (e ExportTagConfigParamsFormat) Valid() bool {
-	switch e {
-	case Csv:
-		return true
-	case JSON:
-		return true
-	case Xlsx:
-		return true
-	default:
-		return false
-	}
-}
-
 // BulkAnswer defines model for BulkAnswer.
 type BulkAnswer struct {
 	// Count Distinct tag ids that were applied.
@@ -73,38 +49,13 @@ type BulkAnswer struct {
 	Message string `json:"message"`
 }
 
-// ConfigChange defines model for ConfigChange.
-type ConfigChange struct {
-	Fields []FieldChange `json:"fields"`
-	TagID  string        `json:"tagId"`
-}
-
 // DataType defines model for DataType.
 type DataType string
-
-// FieldChange defines model for FieldChange.
-type FieldChange struct {
-	Field string `json:"field"`
-	From  string `json:"from"`
-	To    string `json:"to"`
-}
 
 // FieldError defines model for FieldError.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
-}
-
-// ImportAnswer defines model for ImportAnswer.
-type ImportAnswer struct {
-	// Added Tag ids.
-	Added   []string       `json:"added"`
-	Changed []ConfigChange `json:"changed"`
-
-	// Count Items that are or would be added or changed.
-	Count     int  `json:"count"`
-	DryRun    bool `json:"dryRun"`
-	Unchanged int  `json:"unchanged"`
 }
 
 // Problem defines model for Problem.
@@ -125,27 +76,8 @@ type TagConfig = tagconfig.Config
 // BulkTagConfigJSONBody defines parameters for BulkTagConfig.
 type BulkTagConfigJSONBody = []TagConfig
 
-// ExportTagConfigParams defines parameters for ExportTagConfig.
-type ExportTagConfigParams struct {
-	Format ExportTagConfigParamsFormat `form:"format,omitempty" json:"format,omitempty,omitzero"`
-}
-
-// ExportTagConfigParamsFormat defines parameters for ExportTagConfig.
-type ExportTagConfigParamsFormat string
-
-// ImportTagConfigJSONBody defines parameters for ImportTagConfig.
-type ImportTagConfigJSONBody = []TagConfig
-
-// ImportTagConfigParams defines parameters for ImportTagConfig.
-type ImportTagConfigParams struct {
-	DryRun bool `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
-}
-
 // BulkTagConfigJSONRequestBody defines body for BulkTagConfig for application/json ContentType.
 type BulkTagConfigJSONRequestBody = BulkTagConfigJSONBody
-
-// ImportTagConfigJSONRequestBody defines body for ImportTagConfig for application/json ContentType.
-type ImportTagConfigJSONRequestBody = ImportTagConfigJSONBody
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -155,12 +87,6 @@ type ServerInterface interface {
 	// BulkTagConfig Add or change items; those not named stay
 	// (POST /api/v1.0/config/tags/bulk)
 	BulkTagConfig(w http.ResponseWriter, r *http.Request)
-	// ExportTagConfig The configuration as a spreadsheet
-	// (GET /api/v1.0/config/tags/export)
-	ExportTagConfig(w http.ResponseWriter, r *http.Request, params ExportTagConfigParams)
-	// ImportTagConfig Read a spreadsheet and apply it, or tell what it would change
-	// (POST /api/v1.0/config/tags/import)
-	ImportTagConfig(w http.ResponseWriter, r *http.Request, params ImportTagConfigParams)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -176,18 +102,6 @@ func (_ Unimplemented) GetTagConfig(w http.ResponseWriter, r *http.Request) {
 // BulkTagConfig Add or change items; those not named stay
 // (POST /api/v1.0/config/tags/bulk)
 func (_ Unimplemented) BulkTagConfig(w http.ResponseWriter, r *http.Request) {
-	w.WriteHeader(http.StatusNotImplemented)
-}
-
-// ExportTagConfig The configuration as a spreadsheet
-// (GET /api/v1.0/config/tags/export)
-func (_ Unimplemented) ExportTagConfig(w http.ResponseWriter, r *http.Request, params ExportTagConfigParams) {
-	w.WriteHeader(http.StatusNotImplemented)
-}
-
-// ImportTagConfig Read a spreadsheet and apply it, or tell what it would change
-// (POST /api/v1.0/config/tags/import)
-func (_ Unimplemented) ImportTagConfig(w http.ResponseWriter, r *http.Request, params ImportTagConfigParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -219,72 +133,6 @@ func (siw *ServerInterfaceWrapper) BulkTagConfig(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.BulkTagConfig(w, r)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
-}
-
-// ExportTagConfig operation middleware
-func (siw *ServerInterfaceWrapper) ExportTagConfig(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params ExportTagConfigParams
-
-	// ------------- Optional query parameter "format" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", r.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "format"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "format", Err: err})
-		}
-		return
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ExportTagConfig(w, r, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
-}
-
-// ImportTagConfig operation middleware
-func (siw *ServerInterfaceWrapper) ImportTagConfig(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params ImportTagConfigParams
-
-	// ------------- Optional query parameter "dryRun" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "dryRun", r.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "dryRun"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dryRun", Err: err})
-		}
-		return
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ImportTagConfig(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -413,12 +261,6 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/api/v1.0/config/tags/bulk", wrapper.BulkTagConfig)
 	})
-	r.Group(func(r chi.Router) {
-		r.Get(options.BaseURL+"/api/v1.0/config/tags/export", wrapper.ExportTagConfig)
-	})
-	r.Group(func(r chi.Router) {
-		r.Post(options.BaseURL+"/api/v1.0/config/tags/import", wrapper.ImportTagConfig)
-	})
 
 	return r
 }
@@ -542,193 +384,6 @@ func (response BulkTagConfig500ApplicationProblemPlusJSONResponse) VisitBulkTagC
 	return err
 }
 
-type ExportTagConfigRequestObject struct {
-	Params ExportTagConfigParams
-}
-
-type ExportTagConfigResponseObject interface {
-	VisitExportTagConfigResponse(w http.ResponseWriter) error
-}
-
-type ExportTagConfig200ResponseHeaders struct {
-	ContentDisposition string
-}
-
-type ExportTagConfig200JSONResponse struct {
-	Body    []TagConfig
-	Headers ExportTagConfig200ResponseHeaders
-}
-
-func (response ExportTagConfig200JSONResponse) VisitExportTagConfigResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Disposition", fmt.Sprint(response.Headers.ContentDisposition))
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ExportTagConfig200ApplicationVndOpenxmlformatsOfficedocumentSpreadsheetmlSheetResponse struct {
-	Body          io.Reader
-	Headers       ExportTagConfig200ResponseHeaders
-	ContentLength int64
-}
-
-func (response ExportTagConfig200ApplicationVndOpenxmlformatsOfficedocumentSpreadsheetmlSheetResponse) VisitExportTagConfigResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")
-	if response.ContentLength != 0 {
-		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	w.Header().Set("Content-Disposition", fmt.Sprint(response.Headers.ContentDisposition))
-	w.WriteHeader(200)
-
-	if closer, ok := response.Body.(io.ReadCloser); ok {
-		defer closer.Close()
-	}
-	_, err := io.Copy(w, response.Body)
-	return err
-}
-
-type ExportTagConfig200TextCsvResponse struct {
-	Body          io.Reader
-	Headers       ExportTagConfig200ResponseHeaders
-	ContentLength int64
-}
-
-func (response ExportTagConfig200TextCsvResponse) VisitExportTagConfigResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "text/csv")
-	if response.ContentLength != 0 {
-		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	w.Header().Set("Content-Disposition", fmt.Sprint(response.Headers.ContentDisposition))
-	w.WriteHeader(200)
-
-	if closer, ok := response.Body.(io.ReadCloser); ok {
-		defer closer.Close()
-	}
-	_, err := io.Copy(w, response.Body)
-	return err
-}
-
-type ExportTagConfig400ApplicationProblemPlusJSONResponse struct {
-	ProblemApplicationProblemPlusJSONResponse
-}
-
-func (response ExportTagConfig400ApplicationProblemPlusJSONResponse) VisitExportTagConfigResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ExportTagConfig500ApplicationProblemPlusJSONResponse Problem
-
-func (response ExportTagConfig500ApplicationProblemPlusJSONResponse) VisitExportTagConfigResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ImportTagConfigRequestObject struct {
-	Params   ImportTagConfigParams
-	JSONBody *ImportTagConfigJSONRequestBody
-	Body     io.Reader
-	Body     io.Reader
-}
-
-type ImportTagConfigResponseObject interface {
-	VisitImportTagConfigResponse(w http.ResponseWriter) error
-}
-
-type ImportTagConfig200JSONResponse ImportAnswer
-
-func (response ImportTagConfig200JSONResponse) VisitImportTagConfigResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ImportTagConfig400ApplicationProblemPlusJSONResponse struct {
-	ProblemApplicationProblemPlusJSONResponse
-}
-
-func (response ImportTagConfig400ApplicationProblemPlusJSONResponse) VisitImportTagConfigResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ImportTagConfig413ApplicationProblemPlusJSONResponse Problem
-
-func (response ImportTagConfig413ApplicationProblemPlusJSONResponse) VisitImportTagConfigResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ImportTagConfig415ApplicationProblemPlusJSONResponse Problem
-
-func (response ImportTagConfig415ApplicationProblemPlusJSONResponse) VisitImportTagConfigResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ImportTagConfig500ApplicationProblemPlusJSONResponse Problem
-
-func (response ImportTagConfig500ApplicationProblemPlusJSONResponse) VisitImportTagConfigResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// GetTagConfig The configuration of all tags
@@ -737,12 +392,6 @@ type StrictServerInterface interface {
 	// BulkTagConfig Add or change items; those not named stay
 	// (POST /api/v1.0/config/tags/bulk)
 	BulkTagConfig(ctx context.Context, request BulkTagConfigRequestObject) (BulkTagConfigResponseObject, error)
-	// ExportTagConfig The configuration as a spreadsheet
-	// (GET /api/v1.0/config/tags/export)
-	ExportTagConfig(ctx context.Context, request ExportTagConfigRequestObject) (ExportTagConfigResponseObject, error)
-	// ImportTagConfig Read a spreadsheet and apply it, or tell what it would change
-	// (POST /api/v1.0/config/tags/import)
-	ImportTagConfig(ctx context.Context, request ImportTagConfigRequestObject) (ImportTagConfigResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -832,74 +481,6 @@ func (sh *strictHandler) BulkTagConfig(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(BulkTagConfigResponseObject); ok {
 		if err := validResponse.VisitBulkTagConfigResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// ExportTagConfig operation middleware
-func (sh *strictHandler) ExportTagConfig(w http.ResponseWriter, r *http.Request, params ExportTagConfigParams) {
-	var request ExportTagConfigRequestObject
-
-	request.Params = params
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.ExportTagConfig(ctx, request.(ExportTagConfigRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ExportTagConfig")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(ExportTagConfigResponseObject); ok {
-		if err := validResponse.VisitExportTagConfigResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// ImportTagConfig operation middleware
-func (sh *strictHandler) ImportTagConfig(w http.ResponseWriter, r *http.Request, params ImportTagConfigParams) {
-	var request ImportTagConfigRequestObject
-
-	request.Params = params
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-
-		var body ImportTagConfigJSONRequestBody
-		if err := runtime.BindJSONBody(r, &body); err != nil {
-			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
-			return
-		}
-		request.JSONBody = &body
-
-	}
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet") {
-		request.Body = r.Body
-	}
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "text/csv") {
-		request.Body = r.Body
-	}
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.ImportTagConfig(ctx, request.(ImportTagConfigRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ImportTagConfig")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(ImportTagConfigResponseObject); ok {
-		if err := validResponse.VisitImportTagConfigResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

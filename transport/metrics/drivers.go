@@ -1,0 +1,99 @@
+package metrics
+
+import (
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/otkit/otkit/tags"
+)
+
+// driverStates are the states that a series is shown for, so that a state that is left goes to 0.
+var driverStates = [...]tags.DriverState{tags.DriverConnecting, tags.DriverOnline, tags.DriverBackoff, tags.DriverStopped}
+
+// AddDrivers shows the drivers that statuses gives. It is called once for each scrape and must be
+// quick and safe for concurrent use. The driver ids must differ.
+func (m *Metrics) AddDrivers(statuses func() []tags.DriverStatus) error {
+	return m.registry.Register(newDriverCollector(statuses))
+}
+
+type driverCollector struct {
+	statuses func() []tags.DriverStatus
+	state    *prometheus.Desc
+	values   []driverValue
+}
+
+// driverValue is a metric with one value a driver.
+type driverValue struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	get  func(*tags.DriverStatus) (value float64, shown bool)
+}
+
+func newDriverCollector(statuses func() []tags.DriverStatus) *driverCollector {
+	c := &driverCollector{
+		statuses: statuses,
+		state: prometheus.NewDesc("otkit_driver_state", "1 for the state that the driver is in, else 0.",
+			[]string{"driver", "type", "state"}, nil),
+	}
+	add := func(name, help string, kind prometheus.ValueType, get func(*tags.DriverStatus) (float64, bool)) {
+		desc := prometheus.NewDesc("otkit_driver_"+name, help, []string{"driver", "type"}, nil)
+		c.values = append(c.values, driverValue{desc, kind, get})
+	}
+	counter := func(name, help string, get func(*tags.DriverStatus) uint64) {
+		add(name, help, prometheus.CounterValue, func(s *tags.DriverStatus) (float64, bool) { return float64(get(s)), true })
+	}
+	counter("reads_total", "Calls of the driver's Read.", func(s *tags.DriverStatus) uint64 { return s.Reads })
+	counter("read_errors_total", "Reads and single points that failed.", func(s *tags.DriverStatus) uint64 { return s.ReadErrors })
+	counter("samples_total", "Readings taken over.", func(s *tags.DriverStatus) uint64 { return s.Samples })
+	counter("changes_total", "Samples that were reported as changes.", func(s *tags.DriverStatus) uint64 { return s.Changes })
+	counter("writes_total", "Writes that the device took.", func(s *tags.DriverStatus) uint64 { return s.Writes })
+	counter("write_errors_total", "Writes that failed.", func(s *tags.DriverStatus) uint64 { return s.WriteErrors })
+	counter("connects_total", "Connections made.", func(s *tags.DriverStatus) uint64 { return s.Connects })
+
+	gauge := prometheus.GaugeValue
+	add("tags", "Tags of the driver.", gauge, func(s *tags.DriverStatus) (float64, bool) { return float64(s.Tags), true })
+	add("queued_writes", "Writes that wait for the driver.", gauge,
+		func(s *tags.DriverStatus) (float64, bool) { return float64(s.QueuedWrites), true })
+	add("round_trip_seconds", "Time of the last read.", gauge,
+		func(s *tags.DriverStatus) (float64, bool) { return s.RoundTrip.Seconds(), true })
+	add("connected_since_timestamp_seconds", "When the connection was made, in Unix time; only while online.", gauge,
+		func(s *tags.DriverStatus) (float64, bool) { return unix(s.ConnectedSince) })
+	add("last_error_timestamp_seconds", "When the last failure was, in Unix time.", gauge,
+		func(s *tags.DriverStatus) (float64, bool) { return unix(s.LastErrorAt) })
+	return c
+}
+
+// unix gives a time in seconds; a zero time is not shown.
+func unix(t time.Time) (float64, bool) { return float64(t.UnixMilli()) / 1000, !t.IsZero() }
+
+// Describe implements prometheus.Collector.
+func (c *driverCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.state
+	for _, v := range c.values {
+		out <- v.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *driverCollector) Collect(out chan<- prometheus.Metric) {
+	for _, s := range c.statuses() {
+		id, kind := label(s.ID), label(s.Type)
+		for _, state := range driverStates {
+			value := 0.0
+			if s.State == state {
+				value = 1
+			}
+			out <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, value, id, kind, string(state))
+		}
+		for _, v := range c.values {
+			if value, shown := v.get(&s); shown {
+				out <- prometheus.MustNewConstMetric(v.desc, v.kind, value, id, kind)
+			}
+		}
+	}
+}
+
+// label makes a text fit to be a label value, which has to be UTF-8.
+func label(s string) string { return strings.ToValidUTF8(s, "?") }

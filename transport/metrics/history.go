@@ -1,0 +1,37 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/otkit/otkit/tags"
+)
+
+// AddHistory has the metrics tell how the recording of tag history goes. It can be called once.
+func (m *Metrics) AddHistory(stats func() tags.RecorderStats) error {
+	return m.registry.Register(&historyCollector{
+		stats:   stats,
+		stored:  prometheus.NewDesc("otkit_history_samples_stored_total", "Samples stored.", nil, nil),
+		dropped: prometheus.NewDesc("otkit_history_samples_dropped_total", "Samples lost because the store did not take them for too long.", nil, nil),
+		waiting: prometheus.NewDesc("otkit_history_samples_waiting", "Samples that wait to be stored.", nil, nil),
+	})
+}
+
+type historyCollector struct {
+	stats                    func() tags.RecorderStats
+	stored, dropped, waiting *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *historyCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.stored
+	out <- c.dropped
+	out <- c.waiting
+}
+
+// Collect implements prometheus.Collector.
+func (c *historyCollector) Collect(out chan<- prometheus.Metric) {
+	s := c.stats()
+	out <- prometheus.MustNewConstMetric(c.stored, prometheus.CounterValue, float64(s.Stored))
+	out <- prometheus.MustNewConstMetric(c.dropped, prometheus.CounterValue, float64(s.Dropped))
+	out <- prometheus.MustNewConstMetric(c.waiting, prometheus.GaugeValue, float64(s.Waiting))
+}

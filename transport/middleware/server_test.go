@@ -1,0 +1,161 @@
+package middleware
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/otkit/otkit/transport/problem"
+)
+
+// listen runs a server until the test ends and gives its address.
+func listen(t *testing.T, h http.Handler, o ServerOptions) string {
+	server, err := NewServer(h, o)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		require.ErrorIs(t, <-done, http.ErrServerClosed)
+	})
+	return l.Addr().String()
+}
+
+// TestSlowClientsAreCut has a client stop at each stage of a request.
+func TestSlowClientsAreCut(t *testing.T) {
+	addr := listen(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }),
+		ServerOptions{HeaderTimeout: 100 * time.Millisecond, RequestTimeout: 200 * time.Millisecond, IdleTimeout: 100 * time.Millisecond})
+	for name, sent := range map[string]string{
+		"in the head":       "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+		"in the body":       "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc",
+		"after the request": "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+		"at once":           "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := net.Dial("tcp", addr)
+			require.NoError(t, err)
+			defer func() { _ = c.Close() }()
+			_, err = io.WriteString(c, sent)
+			require.NoError(t, err)
+			require.NoError(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+			_, err = io.Copy(io.Discard, c)
+			require.NoError(t, err, "the server ends the connection")
+		})
+	}
+}
+
+func TestLargeHeadIsRefused(t *testing.T) {
+	addr := listen(t, http.NotFoundHandler(), ServerOptions{})
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr, nil)
+	require.NoError(t, err)
+	req.Header.Set("X-Large", strings.Repeat("x", 80<<10))
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, 431, resp.StatusCode)
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestStreamOutlivesTheTimeouts has one handler that streams and one that only tries to.
+func TestStreamOutlivesTheTimeouts(t *testing.T) {
+	const limit = 100 * time.Millisecond
+	ended := make(chan error, 1)
+	addr := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/stream" {
+			if err := Stream(w); err != nil {
+				ended <- err
+				return
+			}
+		}
+		rc := http.NewResponseController(w)
+		for range 10 {
+			select {
+			case <-r.Context().Done():
+				ended <- r.Context().Err()
+				return
+			case <-time.After(limit / 2):
+			}
+			_, err := io.WriteString(w, "tick\n")
+			if err = errors.Join(err, rc.Flush()); err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}), ServerOptions{RequestTimeout: limit, WriteTimeout: limit})
+
+	for path, whole := range map[string]bool{"/stream": true, "/plain": false} {
+		c, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		_, err = io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		require.NoError(t, err)
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.Equal(t, whole, err == nil && strings.Count(string(body), "tick") == 10, "%s: %v %q", path, err, body)
+		require.Equal(t, whole, <-ended == nil, path)
+		require.NoError(t, c.Close())
+	}
+}
+
+func TestBadServerOptions(t *testing.T) {
+	for field, o := range map[string]ServerOptions{
+		"HeaderTimeout": {HeaderTimeout: -1}, "RequestTimeout": {RequestTimeout: -1}, "WriteTimeout": {WriteTimeout: -1},
+		"IdleTimeout": {IdleTimeout: -1}, "MaxHeaderBytes": {MaxHeaderBytes: -1},
+	} {
+		_, err := NewServer(nil, o)
+		require.ErrorContains(t, err, field)
+	}
+}
+
+type fakeStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (f fakeStream) Context() context.Context { return f.ctx }
+
+func TestGRPCErrors(t *testing.T) {
+	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
+	log, out := jsonLog()
+	o := TraceOptions{Logger: log}
+	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("traceparent", "00-"+id+"-00f067aa0ba902b7-01"))
+	fail := map[string]func(context.Context) error{
+		"OK":       func(context.Context) error { return nil },
+		"NotFound": func(context.Context) error { return problem.ErrNotFound },
+		"Internal": func(ctx context.Context) error {
+			require.Equal(t, id, problem.TraceID(ctx))
+			panic("SECRET")
+		},
+	}
+	for code, handler := range fail {
+		_, unary := UnaryErrors(o)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/a/B"},
+			func(ctx context.Context, _ any) (any, error) { return nil, handler(ctx) })
+		stream := StreamErrors(o)(nil, fakeStream{ctx: ctx}, &grpc.StreamServerInfo{FullMethod: "/a/C"},
+			func(_ any, s grpc.ServerStream) error { return handler(s.Context()) })
+		for _, err := range []error{unary, stream} {
+			require.Equal(t, code, status.Code(err).String())
+			require.NotContains(t, status.Convert(err).String(), "SECRET")
+			if status.Code(err) == codes.Internal {
+				require.Contains(t, status.Convert(err).Proto().String(), id)
+			}
+		}
+	}
+	require.Equal(t, 2, strings.Count(out.String(), "SECRET"))
+	require.Contains(t, out.String(), id)
+	require.Contains(t, out.String(), "/a/C")
+}

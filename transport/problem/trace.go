@@ -1,0 +1,85 @@
+package problem
+
+import (
+	"context"
+	"encoding/hex"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+)
+
+// scope is what the layers of one request know of it in common.
+type scope struct {
+	traceID string
+	log     *slog.Logger
+	subject atomic.Pointer[string]
+}
+
+type scopeKey struct{}
+
+func scopeOf(ctx context.Context) *scope {
+	s, _ := ctx.Value(scopeKey{}).(*scope)
+	return s
+}
+
+// WithTrace gives a context for one request: its trace id, and the logger for what goes wrong in it.
+// A nil logger stands for slog.Default.
+func WithTrace(ctx context.Context, traceID string, log *slog.Logger) context.Context {
+	return context.WithValue(ctx, scopeKey{}, &scope{traceID: traceID, log: log})
+}
+
+// TraceID gives the request's trace id, empty outside of WithTrace.
+func TraceID(ctx context.Context) string {
+	if s := scopeOf(ctx); s != nil {
+		return s.traceID
+	}
+	return ""
+}
+
+// NewTraceID gives a random trace id in the form of W3C Trace Context: 32 hexadecimal digits. It
+// identifies a request in logs and is no secret.
+func NewTraceID() string {
+	var b [16]byte
+	for i := range 2 {
+		for j, n := 0, rand.Uint64(); j < 8; j, n = j+1, n>>8 {
+			b[i*8+j] = byte(n)
+		}
+	}
+	b[0] |= 1 // all zeros is not a valid id
+	return hex.EncodeToString(b[:])
+}
+
+// SetSubject notes who the caller is, for log lines; outer layers see it too. Outside of WithTrace
+// it does nothing.
+func SetSubject(ctx context.Context, subject string) {
+	if s := scopeOf(ctx); s != nil {
+		s.subject.Store(&subject)
+	}
+}
+
+// Subject gives what SetSubject noted, else the empty string.
+func Subject(ctx context.Context) string {
+	if s := scopeOf(ctx); s != nil {
+		if p := s.subject.Load(); p != nil {
+			return *p
+		}
+	}
+	return ""
+}
+
+// Report logs an error that is answered as an internal one and gives the trace id for the answer.
+func Report(ctx context.Context, err error, attrs ...slog.Attr) (traceID string) {
+	log := slog.Default()
+	if s := scopeOf(ctx); s != nil {
+		traceID = s.traceID
+		if s.log != nil {
+			log = s.log
+		}
+	}
+	if traceID == "" {
+		traceID = NewTraceID()
+	}
+	attrs = append(attrs, slog.String("traceId", traceID), slog.Any("error", err))
+	log.LogAttrs(ctx, slog.LevelError, "request failed", attrs...)
+	return traceID
+}

@@ -1,0 +1,114 @@
+package problem
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/otkit/otkit/fault"
+)
+
+func answer(err error, family Family) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", "/", nil)
+	w := httptest.NewRecorder()
+	Write(w, r.WithContext(WithTrace(r.Context(), "", slog.New(slog.DiscardHandler))), err, family)
+	return w
+}
+
+func TestHeaders(t *testing.T) {
+	require.Equal(t, "Bearer", answer(fault.New(fault.Unauthenticated, "UNAUTHORIZED", "no token"), AAS).Header().Get("WWW-Authenticate"))
+
+	for _, kind := range []fault.Kind{fault.TooMany, fault.Unavailable} {
+		err := fault.New(kind, "X", "later")
+		require.Empty(t, answer(err, Problem).Header().Values("Retry-After"))
+		require.Equal(t, "7", answer(err.With("retryAfter", "7"), Problem).Header().Get("Retry-After"))
+	}
+	require.Empty(t, answer(fault.New(fault.Invalid, "X", "no").With("retryAfter", "7"), Problem).Header().Get("Retry-After"))
+
+	w := httptest.NewRecorder()
+	w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+	w.Header().Set("Content-Length", "3")
+	Write(w, httptest.NewRequest("GET", "/", nil), fault.New(fault.Unauthenticated, "", "expired"), Problem)
+	require.Equal(t, `Bearer error="invalid_token"`, w.Header().Get("WWW-Authenticate"))
+	require.Empty(t, w.Header().Get("Content-Length"))
+}
+
+func TestBodies(t *testing.T) {
+	err := ErrInvalidRequest.On("shell", "<urn:a&b>").Invalid(
+		fault.Field{Field: "idShort", Message: "is required"}, fault.Field{Field: "id", Message: "is empty"},
+	).Wrap(errors.New("SECRET"))
+
+	require.JSONEq(t, `{"type":"about:blank","title":"Bad Request","status":400,
+		"detail":"request is not valid: <urn:a&b>","code":"INVALID_REQUEST","metadata":{"shell":"<urn:a&b>"},
+		"errors":[{"field":"idShort","message":"is required"},{"field":"id","message":"is empty"}]}`,
+		answer(err, Problem).Body.String())
+	require.JSONEq(t, `{"errorCode":"INVALID_REQUEST",
+		"message":"request is not valid: <urn:a&b>: idShort is required; id is empty"}`, answer(err, AAS).Body.String())
+}
+
+func TestFamilyOf(t *testing.T) {
+	for path, want := range map[string]Family{
+		"/api/v1/aas": AAS, "/api/v1/aas/urn:a": AAS, "/api/v1/aas-registry/search": AAS, "/api/v1/submodels/x": AAS,
+		"/api/v1/concept-descriptions": AAS, "/api/v1/aasx": Problem, "/api/v1/tags": Problem, "/": Problem, "": Problem,
+		"/api/v1/submodels-x": Problem,
+	} {
+		require.Equal(t, want, FamilyOf(path), path)
+	}
+}
+
+func TestTraceIDIsMadeWithoutMiddleware(t *testing.T) {
+	var body struct{ TraceID string }
+	require.NoError(t, json.Unmarshal(answer(errors.New("x"), Problem).Body.Bytes(), &body))
+	require.Regexp(t, "^[0-9a-f]{32}$", body.TraceID)
+}
+
+func TestSubject(t *testing.T) {
+	require.Empty(t, Subject(t.Context()))
+	SetSubject(t.Context(), "nobody") // no scope: nothing happens
+	ctx := WithTrace(t.Context(), "id", nil)
+	require.Empty(t, Subject(ctx))
+	SetSubject(ctx, "alice")
+	require.Equal(t, "alice", Subject(ctx))
+	require.Equal(t, "id", TraceID(ctx))
+}
+
+func TestGRPCDetails(t *testing.T) {
+	require.NoError(t, GRPC(nil))
+	require.NoError(t, GRPCReport(t.Context(), "", nil))
+	already := status.Error(codes.OutOfRange, "as it is")
+	require.Equal(t, already, GRPC(already))
+	require.Equal(t, already, GRPCReport(t.Context(), "", already))
+
+	err := ErrInvalidRequest.Invalid(fault.Field{Field: "throttle_ms", Message: "must not be negative"}).With("retryAfter", "3")
+	details := status.Convert(GRPC(err)).Details()
+	require.Len(t, details, 3)
+	violation := details[1].(*errdetails.BadRequest).GetFieldViolations()[0]
+	require.Equal(t, "throttle_ms", violation.GetField())
+	require.Equal(t, "must not be negative", violation.GetDescription())
+	require.EqualValues(t, 3, details[2].(*errdetails.RetryInfo).GetRetryDelay().GetSeconds())
+}
+
+func TestGRPCDetailsFitIntoAHeader(t *testing.T) {
+	long := strings.Repeat("ü", 5000)
+	err := ErrInvalidRequest.On("tag", long).With("bad", "a\xffb")
+	for i := range 500 {
+		err = err.Invalid(fault.Field{Field: "writes[" + strconv.Itoa(i) + "]", Message: long})
+	}
+	s := status.Convert(GRPC(err))
+	require.Len(t, s.Details(), 2, "the details survive")
+	require.Equal(t, "ab", s.Details()[0].(*errdetails.ErrorInfo).GetMetadata()["bad"])
+	size := len(s.Message())
+	for _, d := range s.Proto().GetDetails() {
+		size += len(d.GetValue())
+	}
+	require.Less(t, size, 6000)
+}
