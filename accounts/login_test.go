@@ -3,7 +3,6 @@ package accounts_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,7 +51,7 @@ func TestRefreshRotates(t *testing.T) {
 
 	kept, err := store.Session(t.Context(), first.Session.ID)
 	require.NoError(t, err)
-	require.NotContains(t, fmt.Sprintf("%s", kept.RefreshHash), third.RefreshToken)
+	require.NotContains(t, string(kept.RefreshHash), third.RefreshToken)
 
 	_, err = s.Refresh(t.Context(), first.RefreshToken)
 	require.ErrorIs(t, err, accounts.ErrRefreshToken)

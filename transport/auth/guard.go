@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+
+	"github.com/otkit/otkit/transport/problem"
 )
 
 // GuardOptions configures a [Guard].
@@ -74,5 +76,6 @@ func (g *Guard) admit(ctx context.Context, op Operation, credentials func() (str
 	if !open && !op.Access.allows(p) {
 		return ctx, ErrForbidden
 	}
+	problem.SetSubject(ctx, p.Name)
 	return g.authority.Context(ctx, p), nil
 }

@@ -149,7 +149,7 @@ func (p *Port) accept() error {
 		if err != nil {
 			<-p.slots
 			if p.ctx.Err() != nil {
-				return nil
+				return nil //nolint:nilerr // Accept failed because the port closes
 			}
 			if errors.Is(err, net.ErrClosed) {
 				return fmt.Errorf("oneport: accept: %w", err)

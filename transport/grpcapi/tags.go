@@ -1,0 +1,239 @@
+package grpcapi
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/otkit/otkit/fault"
+	pb "github.com/otkit/otkit/proto/platform/v1"
+	"github.com/otkit/otkit/tags"
+)
+
+// Platform serves PlatformApi. Errors are the domain's; an interceptor turns them into statuses.
+type Platform struct {
+	pb.UnimplementedPlatformApiServer
+
+	Engine *tags.Engine
+	Caller func(ctx context.Context) string // who calls, for the log of writes
+	// Live gives a stream's context that also ends when the server stops.
+	Live func(ctx context.Context) (context.Context, context.CancelFunc)
+}
+
+// ReadTag implements PlatformApi.
+func (p *Platform) ReadTag(_ context.Context, r *pb.ReadTagRequest) (*pb.ReadTagResponse, error) {
+	s, err := p.Engine.Read(r.GetTagName())
+	if err != nil {
+		return nil, err
+	}
+	return &pb.ReadTagResponse{Tag: tagOf(s)}, nil
+}
+
+// ReadTags implements PlatformApi.
+func (p *Platform) ReadTags(_ context.Context, r *pb.ReadTagsRequest) (*pb.ReadTagsResponse, error) {
+	found, errs, err := p.Engine.ReadMany(r.GetTagNames())
+	if err != nil {
+		return nil, err
+	}
+	return &pb.ReadTagsResponse{Tags: tagsOf(found), Errors: batchErrors(errs)}, nil
+}
+
+// WriteTag implements PlatformApi.
+func (p *Platform) WriteTag(ctx context.Context, r *pb.WriteTagRequest) (*pb.WriteTagResponse, error) {
+	name, err := p.Engine.Resolve(r.GetDriverId(), r.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	w, err := p.Engine.Write(ctx, tags.WriteRequest{Tag: name, Text: r.GetValue(), Confirm: r.GetConfirm(), By: p.Caller(ctx)})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.WriteTagResponse{Success: true, Message: "Write to " + name + " is queued", WriteId: w.ID}, nil
+}
+
+// WriteTags implements PlatformApi.
+func (p *Platform) WriteTags(ctx context.Context, r *pb.WriteTagsRequest) (*pb.WriteTagsResponse, error) {
+	if len(r.GetWrites()) > tags.MaxBatch {
+		return nil, tags.ErrBatchSizeExceeded
+	}
+	by := p.Caller(ctx)
+	requests := make([]tags.WriteRequest, 0, len(r.GetWrites()))
+	var errs []error
+	for _, item := range r.GetWrites() {
+		v, err := valueFrom(item.GetValue())
+		if err != nil {
+			errs = append(errs, err.With("tagName", item.GetTagName()))
+			continue
+		}
+		requests = append(requests, tags.WriteRequest{Tag: item.GetTagName(), Value: v, Confirm: item.GetConfirm(), By: by})
+	}
+	writes, refused, err := p.Engine.WriteMany(ctx, requests)
+	if err != nil {
+		return nil, err
+	}
+	answer := &pb.WriteTagsResponse{}
+	for i, err := range refused {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		answer.SuccessCount++
+		answer.Writes = append(answer.Writes, &pb.QueuedWrite{TagName: writes[i].Tag, WriteId: writes[i].ID})
+	}
+	answer.Errors = batchErrors(errs)
+	return answer, nil
+}
+
+// GetWrite implements PlatformApi.
+func (p *Platform) GetWrite(ctx context.Context, r *pb.GetWriteRequest) (*pb.GetWriteResponse, error) {
+	w, err := p.Engine.Outcome(ctx, r.GetWriteId())
+	if err != nil {
+		return nil, err
+	}
+	answer := &pb.GetWriteResponse{WriteId: w.ID, TagName: w.Tag, Value: valueOf(w.Value), State: string(w.State),
+		Error: w.Error, RequestedBy: w.By, QueuedAt: timestamppb.New(w.QueuedAt)}
+	if !w.CompletedAt.IsZero() {
+		answer.CompletedAt = timestamppb.New(w.CompletedAt)
+	}
+	return answer, nil
+}
+
+// GetTagList implements PlatformApi.
+func (p *Platform) GetTagList(_ context.Context, r *pb.GetTagListRequest) (*pb.GetTagListResponse, error) {
+	list, total, err := p.Engine.List(tags.ListQuery{Driver: r.GetDriverFilter(), Pattern: r.GetNamePattern(),
+		Page: int(r.GetPagination().GetPage()), Size: int(r.GetPagination().GetPageSize())})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.GetTagListResponse{Tags: tagsOf(list), TotalCount: int32(total)}, nil
+}
+
+// SubscribeTagChanges implements PlatformApi.
+func (p *Platform) SubscribeTagChanges(r *pb.SubscribeTagChangesRequest, stream grpc.ServerStreamingServer[pb.TagChangeNotification]) error {
+	o := tags.SubscribeOptions{Names: r.GetTagNames(), Throttle: throttle(r.ThrottleMs)}
+	return p.follow(stream.Context(), o, 1, func(changes []tags.Change) error {
+		return stream.Send(changeOf(changes[0]))
+	})
+}
+
+// StreamTagChanges implements PlatformApi.
+func (p *Platform) StreamTagChanges(r *pb.StreamTagChangesRequest, stream grpc.ServerStreamingServer[pb.StreamTagChangesResponse]) error {
+	o := tags.SubscribeOptions{Names: r.GetTagNames(), Patterns: r.GetNamePatterns(), Throttle: throttle(r.ThrottleMs), Deadband: r.GetDeadband()}
+	return p.follow(stream.Context(), o, maxPerMessage, func(changes []tags.Change) error {
+		answer := &pb.StreamTagChangesResponse{Changes: make([]*pb.TagChangeNotification, len(changes))}
+		for i, c := range changes {
+			answer.Changes[i] = changeOf(c)
+		}
+		return stream.Send(answer)
+	})
+}
+
+// maxPerMessage keeps a message well under the 4 MiB that gRPC clients take by default.
+const maxPerMessage = 5000
+
+// throttle gives a request's throttle; one that is absent is 100 ms, one that is 0 is none.
+func throttle(ms *int32) time.Duration {
+	if ms == nil {
+		return 100 * time.Millisecond
+	}
+	return time.Duration(*ms) * time.Millisecond
+}
+
+// follow sends a subscription's changes until the client leaves, its token ends or the engine stops.
+func (p *Platform) follow(ctx context.Context, o tags.SubscribeOptions, limit int, send func([]tags.Change) error) error {
+	sub, err := p.Engine.Subscribe(o)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	ctx, cancel := p.Live(ctx)
+	defer cancel()
+	for {
+		changes, err := sub.Next(ctx, limit)
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				return cause
+			}
+			return err
+		}
+		if err := send(changes); err != nil {
+			return err
+		}
+	}
+}
+
+func tagsOf(list []tags.Snapshot) []*pb.Tag {
+	out := make([]*pb.Tag, len(list))
+	for i := range list {
+		out[i] = tagOf(list[i])
+	}
+	return out
+}
+
+func tagOf(s tags.Snapshot) *pb.Tag {
+	return &pb.Tag{
+		Name: s.Tag.Name, Driver: s.Tag.Driver, Address: s.Tag.Address, DataType: string(s.Tag.DataType),
+		AccessMode: string(s.Tag.Access), LastUpdated: timestamppb.New(s.Sample.SourceTime),
+		ReceivedAt: timestamppb.New(s.Sample.ServerTime), CurrentValue: valueOf(s.Sample.Value),
+		Quality: s.Sample.Quality.String(), QualityReason: s.Sample.Reason.String(),
+		Unit: s.Tag.Unit, Description: s.Tag.Description, MinValue: s.Tag.Min, MaxValue: s.Tag.Max,
+	}
+}
+
+func changeOf(c tags.Change) *pb.TagChangeNotification {
+	return &pb.TagChangeNotification{TagName: c.Tag.Name, NewValue: valueOf(c.Value),
+		Timestamp: timestamppb.New(c.SourceTime), Quality: c.Quality.String()}
+}
+
+func valueOf(v tags.Value) *pb.TagValue {
+	switch v.Type() {
+	case tags.Bool:
+		return &pb.TagValue{Value: &pb.TagValue_BoolValue{BoolValue: v.Bool()}}
+	case tags.Int:
+		return &pb.TagValue{Value: &pb.TagValue_Int64Value{Int64Value: v.Int()}}
+	case tags.Float:
+		f, _ := v.Float()
+		return &pb.TagValue{Value: &pb.TagValue_DoubleValue{DoubleValue: f}}
+	case tags.String:
+		return &pb.TagValue{Value: &pb.TagValue_StringValue{StringValue: v.Text()}}
+	case tags.Bytes:
+		return &pb.TagValue{Value: &pb.TagValue_BytesValue{BytesValue: v.Bytes()}}
+	}
+	return nil
+}
+
+func valueFrom(v *pb.TagValue) (tags.Value, *fault.Error) {
+	switch x := v.GetValue().(type) {
+	case *pb.TagValue_BoolValue:
+		return tags.BoolValue(x.BoolValue), nil
+	case *pb.TagValue_Int64Value:
+		return tags.IntValue(x.Int64Value), nil
+	case *pb.TagValue_DoubleValue:
+		if f := tags.FloatValue(x.DoubleValue); !f.IsZero() {
+			return f, nil
+		}
+		return tags.Value{}, tags.ErrInvalidValue.Because("double_value is not a finite number")
+	case *pb.TagValue_StringValue:
+		return tags.StringValue(x.StringValue), nil
+	case *pb.TagValue_BytesValue:
+		return tags.BytesValue(x.BytesValue), nil
+	}
+	return tags.Value{}, tags.ErrInvalidValue.Because("a TagValue has exactly one member")
+}
+
+// batchErrors turns errors of single items into the items of an answer. An error without a code is
+// told as internal, without its text.
+func batchErrors(errs []error) []*pb.BatchError {
+	var out []*pb.BatchError
+	for _, err := range errs {
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Kind == fault.Internal {
+			f = fault.New(fault.Internal, "INTERNAL_ERROR", "the item could not be handled")
+		}
+		out = append(out, &pb.BatchError{Code: f.Code, Message: f.Message, Metadata: f.Metadata})
+	}
+	return out
+}

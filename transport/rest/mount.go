@@ -1,0 +1,125 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/openapi/authapi"
+	"github.com/otkit/otkit/openapi/tagconfigapi"
+	"github.com/otkit/otkit/openapi/tagsapi"
+	"github.com/otkit/otkit/transport/problem"
+)
+
+// Surfaces are what Mount serves. A nil one is left out.
+type Surfaces struct {
+	Auth      *Auth
+	Tags      *Tags
+	TagConfig *TagConfig
+}
+
+// Mount registers the routes of the surfaces. The router is expected to be guarded (auth.Guard) and
+// to have the middleware of package transport/middleware in front.
+func Mount(r chi.Router, s Surfaces) {
+	if s.Auth != nil {
+		h := authapi.NewStrictHandlerWithOptions(s.Auth, []authapi.StrictMiddlewareFunc{withRemote},
+			authapi.StrictHTTPServerOptions{RequestErrorHandlerFunc: decodeError, ResponseErrorHandlerFunc: answerError})
+		authapi.HandlerWithOptions(h, authapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError})
+	}
+	if s.Tags != nil {
+		h := tagsapi.NewStrictHandlerWithOptions(s.Tags, nil,
+			tagsapi.StrictHTTPServerOptions{RequestErrorHandlerFunc: decodeError, ResponseErrorHandlerFunc: answerError})
+		tagsapi.HandlerWithOptions(h, tagsapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError})
+	}
+	if s.TagConfig != nil {
+		h := tagconfigapi.NewStrictHandlerWithOptions(s.TagConfig, nil,
+			tagconfigapi.StrictHTTPServerOptions{RequestErrorHandlerFunc: decodeError, ResponseErrorHandlerFunc: answerError})
+		tagconfigapi.HandlerWithOptions(h, tagconfigapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError})
+		r.Get("/api/v1.0/config/tags/export", s.TagConfig.Export)
+		r.Post("/api/v1.0/config/tags/import", s.TagConfig.Import)
+	}
+}
+
+type remoteKey struct{}
+
+// withRemote gives the handlers of logins the caller's address, which throttling needs.
+func withRemote(next authapi.StrictHandlerFunc, _ string) authapi.StrictHandlerFunc {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+		return next(context.WithValue(ctx, remoteKey{}, r.RemoteAddr), w, r, request)
+	}
+}
+
+func remoteOf(ctx context.Context) string {
+	remote, _ := ctx.Value(remoteKey{}).(string)
+	return remote
+}
+
+func answerError(w http.ResponseWriter, r *http.Request, err error) {
+	problem.Write(w, r, err, problem.FamilyOf(r.URL.Path))
+}
+
+func decodeError(w http.ResponseWriter, r *http.Request, err error) {
+	answerError(w, r, problem.FromDecode(err))
+}
+
+// parameterError answers a path or query parameter that cannot be read.
+func parameterError(w http.ResponseWriter, r *http.Request, err error) {
+	answerError(w, r, problem.ErrInvalidRequest.Invalid(fault.Field{Field: parameterName(err), Message: parameterRule(err)}).Wrap(err))
+}
+
+// parameterName finds the parameter that a generated error is about. Each generated package has
+// error types of its own with the same members, so there is no type to ask for.
+func parameterName(err error) string {
+	v := reflect.Indirect(reflect.ValueOf(err))
+	if v.Kind() == reflect.Struct {
+		if name := v.FieldByName("ParamName"); name.IsValid() && name.Kind() == reflect.String {
+			return name.String()
+		}
+	}
+	return "parameter"
+}
+
+func parameterRule(err error) string {
+	switch name := reflect.Indirect(reflect.ValueOf(err)).Type().Name(); name {
+	case "RequiredParamError", "RequiredHeaderError":
+		return "is required"
+	case "TooManyValuesForParamError":
+		return "must be given once"
+	default:
+		return "cannot be read as the type that it has in the OpenAPI document"
+	}
+}
+
+// DropEmptyQuery takes query members without a value out of a request: they count as absent.
+func DropEmptyQuery(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hasEmptyMember(r.URL.RawQuery) {
+			u := *r.URL
+			u.RawQuery = withoutEmptyMembers(u.RawQuery)
+			r2 := *r
+			r2.URL = &u
+			r = &r2
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func hasEmptyMember(query string) bool {
+	return query != "" && (strings.Contains(query, "=&") || strings.HasSuffix(query, "=") || !strings.Contains(query, "="))
+}
+
+func withoutEmptyMembers(query string) string {
+	var kept []string
+	for member := range strings.SplitSeq(query, "&") {
+		_, value, _ := strings.Cut(member, "=")
+		if text, err := url.QueryUnescape(value); err != nil || text != "" {
+			kept = append(kept, member)
+		}
+	}
+	return strings.Join(kept, "&")
+}

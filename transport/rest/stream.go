@@ -1,0 +1,109 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/openapi/tagsapi"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/transport/middleware"
+)
+
+// keepAlive is how often a stream that has nothing to say sends a comment line.
+const keepAlive = 15 * time.Second
+
+// StreamTags implements GET /api/v1/tags/stream.
+func (t *Tags) StreamTags(ctx context.Context, r tagsapi.StreamTagsRequestObject) (tagsapi.StreamTagsResponseObject, error) {
+	throttle := 100 * time.Millisecond
+	if r.Params.ThrottleMs != nil {
+		if *r.Params.ThrottleMs > int(time.Hour/time.Millisecond) {
+			return nil, tags.ErrInvalidRequest.Invalid(fault.Field{Field: "throttleMs", Message: "must be at most 3600000"})
+		}
+		throttle = time.Duration(*r.Params.ThrottleMs) * time.Millisecond
+	}
+	if len(r.Params.TagNames) == 0 && len(r.Params.Patterns) == 0 {
+		return nil, required("tagNames or patterns")
+	}
+	sub, err := t.Engine.Subscribe(tags.SubscribeOptions{Names: r.Params.TagNames, Patterns: r.Params.Patterns,
+		Throttle: throttle, Deadband: r.Params.Deadband})
+	if err != nil {
+		return nil, err
+	}
+	return &tagStream{ctx: ctx, live: t.Live, sub: sub}, nil
+}
+
+// writeLimit is how long writing one event may take.
+const writeLimit = 30 * time.Second
+
+// tagStream writes a subscription as server-sent events until the client leaves, the caller's token
+// ends or the engine stops.
+type tagStream struct {
+	ctx  context.Context
+	live func(context.Context) (context.Context, context.CancelFunc)
+	sub  *tags.Subscription
+}
+
+// VisitStreamTagsResponse implements tagsapi.StreamTagsResponseObject.
+func (s *tagStream) VisitStreamTagsResponse(w http.ResponseWriter) error {
+	defer s.sub.Close()
+	ctx, cancel := s.live(s.ctx)
+	defer cancel()
+	// The server's time limits are for answers, and a stream has no end. A writer that cannot lift
+	// them has none.
+	if err := middleware.Stream(w); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	out := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // or a proxy would gather events
+	w.WriteHeader(http.StatusOK)
+	for {
+		changes, err := s.next(ctx)
+		// A client that takes nothing for so long is gone, or as good as gone.
+		_ = out.SetWriteDeadline(time.Now().Add(writeLimit))
+		switch {
+		case errors.Is(err, errQuiet):
+			_, err = w.Write([]byte(": alive\n\n"))
+		case err != nil:
+			return nil // the client left, the token ended or the engine stops: the stream just ends
+		default:
+			err = s.send(w, changes)
+		}
+		if err != nil {
+			return nil // nobody reads any more; the status line is long gone
+		}
+		if err := out.Flush(); err != nil {
+			return nil
+		}
+	}
+}
+
+var errQuiet = errors.New("nothing has changed")
+
+func (s *tagStream) next(ctx context.Context) ([]tags.Change, error) {
+	wait, cancel := context.WithTimeoutCause(ctx, keepAlive, errQuiet)
+	defer cancel()
+	changes, err := s.sub.Next(wait, 0)
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(wait), errQuiet) {
+		return nil, errQuiet
+	}
+	return changes, err
+}
+
+func (s *tagStream) send(w http.ResponseWriter, changes []tags.Change) error {
+	event := tagsapi.TagChanges{Changes: make([]tagsapi.TagChange, len(changes))}
+	for i, c := range changes {
+		event.Changes[i] = tagsapi.TagChange{TagName: c.Tag.Name, NewValue: c.Value, Timestamp: c.SourceTime.UTC(), Quality: tagsapi.Quality(c.Quality.String())}
+	}
+	data, err := json.Marshal(event)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(append([]byte("event: change\ndata: "), data...), "\n\n"...))
+	return err
+}

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"time"
+
+	"google.golang.org/grpc"
+	grpchealth "google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	platformv1 "github.com/otkit/otkit/proto/platform/v1"
+	"github.com/otkit/otkit/transport/grpcapi"
+	"github.com/otkit/otkit/transport/middleware"
+	"github.com/otkit/otkit/transport/oneport"
+	"github.com/otkit/otkit/transport/tracing"
+)
+
+// newGRPC builds the gRPC server and registers its services.
+func (s *Server) newGRPC() (*grpc.Server, error) {
+	trace := middleware.TraceOptions{Logger: s.log}
+	maxBody := s.opts.MaxBodyBytes
+	if maxBody == 0 {
+		maxBody = middleware.DefaultMaxBody
+	}
+	options := []grpc.ServerOption{
+		tracing.ServerOption(s.tracer),
+		grpc.Creds(oneport.Credentials()),
+		grpc.MaxRecvMsgSize(int(maxBody)),
+		grpc.ChainUnaryInterceptor(s.metrics.Unary, middleware.UnaryErrors(trace), s.guard.Unary()),
+		grpc.ChainStreamInterceptor(s.metrics.Stream, middleware.StreamErrors(trace), s.guard.Stream()),
+		// A peer that is gone without a word is noticed, and clients may ask often enough to notice us.
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+	}
+	g := grpc.NewServer(options...)
+	platformv1.RegisterPlatformApiServer(g, &grpcapi.Platform{Engine: s.plant.engine, Caller: callerName, Live: s.untilStop})
+	state := grpchealth.NewServer()
+	healthpb.RegisterHealthServer(g, state)
+	reflection.Register(g)
+	s.guard.Covers(g.GetServiceInfo())
+	if err := s.guard.Err(); err != nil {
+		return nil, err
+	}
+	s.wg.Go(func() {
+		s.health.Sync(s.stopping, state, 5*time.Second, platformv1.PlatformApi_ServiceDesc.ServiceName)
+	})
+	return g, nil
+}

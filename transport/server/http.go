@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/middleware"
+	"github.com/otkit/otkit/transport/problem"
+	"github.com/otkit/otkit/transport/rest"
+	"github.com/otkit/otkit/transport/tracing"
+)
+
+// handler builds everything that is served over HTTP.
+func (s *Server) handler() (http.Handler, error) {
+	maxBody, err := middleware.MaxBody(s.opts.MaxBodyBytes)
+	if err != nil {
+		return nil, err
+	}
+	cors, err := middleware.CORS(middleware.CORSOptions{Origins: s.opts.CORSOrigins})
+	if err != nil {
+		return nil, err
+	}
+	r := chi.NewRouter()
+	r.Use(tracing.HTTPMiddleware(s.tracer), middleware.Trace(middleware.TraceOptions{Logger: s.log}))
+	if s.opts.AccessLog {
+		r.Use(middleware.AccessLog(s.log))
+	}
+	r.Use(s.metrics.HTTP, middleware.Recover, middleware.SecurityHeaders, cors, middleware.EscapedPath)
+	middleware.Fallbacks(r)
+	r.Use(maxBody, middleware.JSONBody(map[string][]string{
+		"/api/v1.0/config/tags/import": {"text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+	}), rest.DropEmptyQuery)
+
+	guarded := s.guard.Router(r)
+	rest.Mount(guarded, rest.Surfaces{
+		Auth:      &rest.Auth{Authority: s.authority},
+		Tags:      &rest.Tags{Engine: s.plant.engine, History: s.history(), Caller: callerName, Live: s.live, Now: s.opts.Now},
+		TagConfig: &rest.TagConfig{Store: s.plant.config},
+	})
+	s.mountSystem(guarded)
+	if err := s.guard.Err(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// mountSystem registers what is about the server itself.
+func (s *Server) mountSystem(r chi.Router) {
+	r.Get("/health", s.health.Handler().ServeHTTP)
+	r.Get("/health/ready", s.health.ReadyHandler().ServeHTTP)
+	r.Get("/health/live", s.health.LiveHandler().ServeHTTP)
+	r.Get("/metrics", s.metrics.Handler().ServeHTTP)
+	r.Get("/.well-known/jwks.json", s.keys.ServeHTTP)
+	mountDocs(r)
+}
+
+// callerName says who makes a call, for the log of writes.
+func callerName(ctx context.Context) string {
+	if p, ok := auth.From(ctx); ok {
+		return p.Name
+	}
+	return "anonymous"
+}
+
+// live gives a stream's context: it ends with the client, the caller's token or session, or the server.
+func (s *Server) live(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := auth.Lifetime(ctx)
+	ctx, cancel := s.untilStop(ctx)
+	return ctx, func() {
+		cancel()
+		stop()
+	}
+}
+
+// untilStop gives a context that also ends when the server stops.
+func (s *Server) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(s.stopping, func() { cancel(errStopping) })
+	return ctx, func() {
+		unhook()
+		cancel(nil)
+	}
+}
+
+// refuse answers a request that the guard does not let through.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	problem.Write(w, r, err, problem.FamilyOf(r.URL.Path))
+}

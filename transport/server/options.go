@@ -1,0 +1,139 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/metrics"
+	"github.com/otkit/otkit/transport/tracing"
+)
+
+// Options configure a Server. Only DataDir is required; without Stores everything else is kept in
+// memory.
+type Options struct {
+	DataDir   string // signing keys and, unless ModelPath is set, the model file
+	ModelPath string // the tag configuration's model file; default config/equipment_model.json in DataDir
+	Stores    Stores
+	Drivers   []Driver
+
+	Listen       string       // TCP address; default :5001
+	Listener     net.Listener // taken instead of Listen; the server closes it
+	TLS          *tls.Config  // nil serves without TLS; see oneport.Certificates
+	MaxConns     int          // open connections at once; default oneport.DefaultMaxConns
+	MaxBodyBytes int64        // of one request; default 8 MiB
+	CORSOrigins  []string     // origins that browsers may call from; default none
+
+	HeaderTimeout time.Duration // longest time for the head of a request; default 10 s
+	IdleTimeout   time.Duration // between two requests on one connection; default 2 min
+
+	Auth    AuthOptions
+	History HistoryOptions
+	// WriteLogMaxAge is how long the outcomes of writes are kept, when the store can trim them.
+	// Default 31 days.
+	WriteLogMaxAge time.Duration
+
+	Tracing tracing.Options  // Endpoint empty: no tracing
+	Metrics *metrics.Metrics // default: new ones. Of one server only
+
+	Logger    *slog.Logger // default: discards
+	AccessLog bool         // one line for each HTTP request
+	Now       func() time.Time
+	Version   string // told in metrics, traces and logs
+}
+
+// Stores are where the server keeps what must last. Each may be an embedder's own; a nil one is in
+// memory. A store that has to be closed is closed by who opened it, after Stop.
+type Stores struct {
+	Accounts accounts.Store
+	Sessions accounts.SessionStore
+	Writes   tags.WriteLog
+	History  tags.HistoryStore
+	// Ping says whether the stores can be used, for readiness. It may be nil.
+	Ping func(ctx context.Context) error
+}
+
+// Driver is one driver of the tag engine.
+type Driver struct {
+	ID      string
+	Driver  tags.Driver
+	Options tags.DriverOptions // Tags are what the driver knows of its tags; the tag configuration is laid over them
+}
+
+// AuthOptions configure who may do what.
+type AuthOptions struct {
+	AdminUsername       string        // of the account that is made when there is none; default admin
+	AdminPassword       string        // of that account; empty makes a random one, see Server.FirstPassword
+	Issuer              string        // claim iss of our tokens; default otkit
+	Audience            string        // claim aud of our tokens; default otkit
+	AccessTTL           time.Duration // life of an access token; default 60 minutes
+	RefreshTTL          time.Duration // life of a session; default that of accounts.Options
+	ProtectOpenSurfaces bool          // ask for a token also where the interface needs none
+	OIDC                *auth.OIDC    // accept tokens of this outside issuer as well
+}
+
+// HistoryOptions configure the history of tag values.
+type HistoryOptions struct {
+	Disabled   bool
+	MaxAge     time.Duration // default 31 days; negative for no limit
+	MaxBytes   int64         // default 1 GiB; negative for no limit
+	FlushEvery time.Duration // longest time that a sample waits to be stored; default 1 s
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.DataDir == "" {
+		return o, errors.New("server: Options.DataDir is required")
+	}
+	o.ModelPath = cmp.Or(o.ModelPath, filepath.Join(o.DataDir, "config", "equipment_model.json"))
+	o.Listen = cmp.Or(o.Listen, ":5001")
+	o.Auth.AdminUsername = cmp.Or(o.Auth.AdminUsername, "admin")
+	o.Auth.Issuer = cmp.Or(o.Auth.Issuer, "otkit")
+	o.Auth.Audience = cmp.Or(o.Auth.Audience, "otkit")
+	o.Version = cmp.Or(o.Version, "dev")
+	o.WriteLogMaxAge = cmp.Or(o.WriteLogMaxAge, 31*24*time.Hour)
+	if o.Metrics == nil {
+		o.Metrics = metrics.New(metrics.Options{Version: o.Version})
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if (o.Stores.Accounts == nil) != (o.Stores.Sessions == nil) {
+		return o, errors.New("server: Options.Stores.Accounts and Sessions go together: removing an account ends its sessions")
+	}
+	if o.Stores.Accounts == nil {
+		memory := accounts.NewMemory()
+		o.Stores.Accounts, o.Stores.Sessions = memory, memory
+	}
+	if o.Stores.Writes == nil {
+		o.Stores.Writes = tags.NewMemoryWriteLog(10_000)
+	}
+	if o.Stores.History == nil && !o.History.Disabled {
+		o.Stores.History = tags.NewMemoryHistory()
+	}
+	seen := make(map[string]bool)
+	for _, d := range o.Drivers {
+		if d.Driver == nil {
+			return o, errors.New("server: Options.Drivers has a nil Driver")
+		}
+		if seen[d.ID] {
+			return o, tags.ErrDriverExists.On("driverId", d.ID)
+		}
+		seen[d.ID] = true
+	}
+	return o, nil
+}
+
+// errStopping ends streams when the server stops; clients that get it may try another server.
+var errStopping = fault.New(fault.Unavailable, "SERVER_STOPPING", "the server is stopping")
