@@ -108,7 +108,7 @@ func TestGuessesSideBySideGainNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.Add(t.Context(), "anna", password, accounts.Operator))
 		for range 6 {
-			fail(t, s, remote)
+			_ = fail(t, s, remote)
 		}
 		time.Sleep(time.Second)
 		gate := make(chan struct{})
@@ -137,7 +137,7 @@ func TestAnAttemptThatWasGivenUpDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withAnna(t, accounts.NewMemory(), accounts.Options{})
 		for range 6 {
-			fail(t, s, remote)
+			_ = fail(t, s, remote)
 		}
 		time.Sleep(time.Second)
 		gone, cancel := context.WithCancel(t.Context())
@@ -152,7 +152,7 @@ func TestManyNamesDoNotWashOutASlowedOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withAnna(t, accounts.NewMemory(), accounts.Options{Throttle: accounts.Throttle{Pairs: 50}})
 		for range 6 {
-			fail(t, s, remote)
+			_ = fail(t, s, remote)
 		}
 		for i := range 500 {
 			_, err := s.Login(t.Context(), fmt.Sprintf("user%d", i), "wrong", remote)

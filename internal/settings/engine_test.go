@@ -1,0 +1,148 @@
+package settings_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/internal/settings"
+)
+
+var update = flag.Bool("update", false, "write the reference of the settings anew")
+
+const referenceFile = "../../docs/engine-settings.md"
+
+const referenceHead = `# Settings of the engine
+
+What is set later in this list wins:
+
+1. the defaults below;
+2. the file that ` + "`-config`" + ` names, YAML or, when its name ends in .json, JSON. Keys are found without
+   regard to case. A key that does not exist, a key given twice or a value of the wrong type stops the
+   start with one line that names it;
+3. environment variables, in any case. Items of lists have numbers, which begin at 0; a list of plain
+   values is also written whole, with commas. Variables reach into the ` + "`settings`" + ` of a driver:
+   ` + "`Drivers__0__Settings__SlaveId=3`" + `. Text that is JSON is taken as such there, any other as a string.
+   A variable that looks like a setting and is none is ignored with one warning;
+4. flags.
+
+A duration is a number with a unit, such as 30s, 5m or 1h30m. ` + "`engine config print`" + ` shows the settings in
+force and where each comes from, ` + "`engine config check`" + ` looks for mistakes.
+
+`
+
+func TestReferenceIsThatOfTheCode(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString(referenceHead)
+	require.NoError(t, settings.Reference(&b, settings.EngineDefaults()))
+	if *update {
+		require.NoError(t, os.MkdirAll("../../docs", 0o755))
+		require.NoError(t, os.WriteFile(referenceFile, b.Bytes(), 0o644))
+	}
+	file, err := os.ReadFile(referenceFile)
+	require.NoError(t, err)
+	require.Equal(t, b.String(), string(file), "run: go test ./internal/settings -run Reference -update")
+	for line := range strings.Lines(b.String()) {
+		if strings.HasPrefix(line, "| `") {
+			require.NotContains(t, line, "|  |\n", "every setting has a meaning")
+		}
+	}
+	require.Contains(t, b.String(), "| `tags.modelPath` | `Tags__ModelPath`, `PLATFORM_MODEL_PATH` | text |  |")
+	require.Contains(t, b.String(), "| `drivers[].ipAddress` | `Drivers__0__IpAddress` | text |")
+	require.Contains(t, b.String(), "| `tags.history.maxAge` | `Tags__History__MaxAge` | duration | `744h` |")
+}
+
+func TestEngineValidates(t *testing.T) {
+	const address = "must be host:port or :port, with a port 0 to 65535"
+	for text, want := range map[string]string{
+		"server: {listen: '5001'}":                                              "server.listen " + address,
+		"server: {listen: ':65536'}":                                            "server.listen " + address,
+		"server: {listen: ':-1'}":                                               "server.listen " + address,
+		"server: {listen: ':http'}":                                             "server.listen " + address,
+		"server: {listen: ''}":                                                  "server.listen " + address,
+		"server: {listen: '::1:5001'}":                                          "server.listen " + address,
+		"server: {maxBodyBytes: 1023}":                                          "server.maxBodyBytes must be 1024 to 1073741824",
+		"server: {maxConnections: 0}":                                           "server.maxConnections must be at least 1",
+		"server: {readHeaderTimeout: 0s}":                                       "server.readHeaderTimeout must be above 0",
+		"server: {idleTimeout: -1s}":                                            "server.idleTimeout must be above 0",
+		"server: {shutdownTimeout: '0'}":                                        "server.shutdownTimeout must be above 0",
+		"server: {tls: {certFile: a}}":                                          "server.tls.keyFile is needed with server.tls.certFile",
+		"server: {tls: {keyFile: a}}":                                           "server.tls.certFile is needed with server.tls.keyFile",
+		"server: {tls: {clientCaFile: a}}":                                      "server.tls.certFile is needed with server.tls.clientCaFile",
+		"server: {tls: {certFile: a, keyFile: b, requireClientCert: true}}":     "server.tls.clientCaFile is needed with server.tls.requireClientCert",
+		"server: {cors: {allowedOrigins: ['*', 'https://a']}}":                  "server.cors.allowedOrigins must not have others beside *",
+		"server: {cors: {allowedOrigins: ['https://a', 'https://b/c']}}":        "server.cors.allowedOrigins[1] must be scheme://host or scheme://host:port",
+		"storage: {driver: mysql}":                                              "storage.driver must be sqlite or postgres",
+		"storage: {driver: postgres}":                                           "storage.dsn is needed with the driver postgres",
+		"storage: {dsn: 'host=x'}":                                              "storage.dsn is for the driver postgres; set storage.driver",
+		"storage: {dataDir: ''}":                                                "storage.dataDir is required",
+		"auth: {adminUsername: 'a b'}":                                          "auth.adminUsername must be 1 to 64 ASCII letters, digits and ._@-",
+		"auth: {adminPassword: short}":                                          "auth.adminPassword must have at least 8 characters",
+		"auth: {accessTokenMinutes: 0}":                                         "auth.accessTokenMinutes must be 1 to 1440",
+		"auth: {accessTokenMinutes: 1441}":                                      "auth.accessTokenMinutes must be 1 to 1440",
+		"auth: {refreshTokenHours: 0}":                                          "auth.refreshTokenHours must be 1 to 8760",
+		"auth: {issuer: ''}":                                                    "auth.issuer is required",
+		"auth: {audience: ''}":                                                  "auth.audience is required",
+		"auth: {oidc: {audience: a}}":                                           "auth.oidc.issuer is needed with auth.oidc.audience",
+		"auth: {oidc: {issuer: 'https://a'}}":                                   "auth.oidc.audience is needed with auth.oidc.issuer",
+		"auth: {oidc: {issuer: 'http://a.example', audience: a}}":               "auth.oidc.issuer must be an https URL, or an http one on a loopback address",
+		"auth: {oidc: {issuer: 'https://', audience: a}}":                       "auth.oidc.issuer must be an https URL, or an http one on a loopback address",
+		"auth: {oidc: {issuer: 'https://a', audience: a, rolesClaim: ''}}":      "auth.oidc.rolesClaim is required",
+		"auth: {issuer: 'https://a', oidc: {issuer: 'https://a', audience: a}}": "auth.oidc.issuer must differ from auth.issuer",
+		"log: {level: loud}":                                                    "log.level must be debug, info, warn or error",
+		"log: {format: xml}":                                                    "log.format must be text or json",
+		"tracing: {protocol: udp}":                                              "tracing.protocol must be http or grpc",
+		"tracing: {sampleRatio: 0}":                                             "tracing.sampleRatio must be above 0, up to 1",
+		"tracing: {sampleRatio: 1.01}":                                          "tracing.sampleRatio must be above 0, up to 1",
+		"tracing: {endpoint: 'collector:4318'}":                                 "tracing.endpoint must be a URL such as http://collector:4318, without a user",
+		"tags: {history: {maxAge: 0s}}":                                         "tags.history.maxAge must be above 0, or negative for no limit",
+		"tags: {history: {maxBytes: 0}}":                                        "tags.history.maxBytes must be above 0, or negative for no limit",
+		"tags: {history: {flushEvery: 2m}}":                                     "tags.history.flushEvery must be above 0, up to 1m",
+		"tags: {writeLogMaxAge: 0s}":                                            "tags.writeLogMaxAge must be above 0",
+		"drivers: [{id: a, type: b}, {id: a, type: b}]":                         "drivers[1].id is that of drivers[0] as well",
+		"drivers: [{type: b}]":                                                  "drivers[0].id is required",
+		"drivers: [{id: a}]":                                                    "drivers[0].type is required",
+		"drivers: [{id: a/b, type: b}]":                                         "drivers[0].id must not contain / or control characters",
+		"drivers: [{id: a, type: b, port: 65536}]":                              "drivers[0].port must be 1 to 65535, or 0 for the type's default",
+		"drivers: [{id: a, type: b, timeoutMs: -1}]":                            "drivers[0].timeoutMs must be 0 to 86400000",
+	} {
+		path := write(t, "a.yaml", text)
+		_, _, err := settings.Load(settings.EngineDefaults(), settings.Options{File: path})
+		require.ErrorIs(t, err, settings.ErrInvalid, text)
+		// A key that is missing has no place that it comes from.
+		got := strings.ReplaceAll(err.Error(), " (file "+path+")", "")
+		require.Equal(t, "settings are not valid: "+want, got, text)
+	}
+}
+
+func TestValidationTellsWhereValuesComeFrom(t *testing.T) {
+	path := write(t, "a.yaml", "log: {level: loud}\nserver: {cors: {allowedOrigins: [x]}}")
+	_, _, err := settings.Load(settings.EngineDefaults(), settings.Options{
+		File: path, Environ: []string{"DRIVERS__0__ID=a", "DRIVERS__0__PORT=-5"}, Flags: map[string]any{"server.listen": "nowhere"},
+	})
+	require.EqualError(t, err, "settings are not valid: "+
+		"server.listen must be host:port or :port, with a port 0 to 65535 (flag); "+
+		"server.cors.allowedOrigins[0] must be scheme://host or scheme://host:port (file "+path+"); "+
+		"log.level must be debug, info, warn or error (file "+path+"); "+
+		"drivers[0].type is required; "+
+		"drivers[0].port must be 1 to 65535, or 0 for the type's default (environment variable DRIVERS__0__PORT)")
+}
+
+func TestValuesThatAreFine(t *testing.T) {
+	for _, text := range []string{
+		"server: {listen: '[fe80::1%eth0]:5001'}",
+		"server: {tls: {certFile: a, keyFile: b, clientCaFile: c, requireClientCert: true}, cors: {allowedOrigins: ['*']}}",
+		"storage: {driver: postgres, dsn: 'host=x'}",
+		"auth: {oidc: {issuer: 'http://[::1]:8080/realms/a', audience: a}}",
+		"auth: {adminPassword: 'ääääöööö'}",
+		"tracing: {endpoint: 'https://collector.example/v1', protocol: grpc}",
+		"tags: {history: {maxAge: -1s, maxBytes: -1}}",
+		"drivers: [{id: a, type: b}, {id: A, type: b}]",
+	} {
+		load(t, settings.Options{File: write(t, "a.yaml", text)})
+	}
+}
