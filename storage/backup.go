@@ -1,0 +1,173 @@
+package storage
+
+import (
+	"archive/zip"
+	"bufio"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The parts of an archive: a zip file with a member for each table, the further files under files/,
+// and last the manifest, which says what the others must be.
+const (
+	archiveProduct  = "otkit"
+	archiveFormat   = 1
+	archiveManifest = "manifest.json"
+	archiveFiles    = "files/"
+)
+
+// manifest is the member that describes an archive.
+type manifest struct {
+	Product   string         `json:"product"`
+	Format    int            `json:"format"`
+	CreatedAt time.Time      `json:"createdAt"`
+	Schema    map[string]int `json:"schema"` // version of each set of tables
+	Members   []member       `json:"members"`
+}
+
+type member struct {
+	Name   string `json:"name"`
+	Rows   int64  `json:"rows,omitempty"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// BackupOptions are the settings of a backup. The zero BackupOptions works.
+type BackupOptions struct {
+	Files map[string]string // further files: the name in the archive, with slashes, and the path
+}
+
+// Backup writes everything to w while the database is in use: each of the two sets of tables as it is
+// at one moment. The archive fits every kind of database. It has password hashes in it and whatever
+// the further files hold, and is to be kept accordingly.
+//
+// A slow w keeps a reading transaction open; a database file may grow meanwhile.
+func (db *DB) Backup(ctx context.Context, w io.Writer, opts BackupOptions) error {
+	a := &archive{zip: zip.NewWriter(w), manifest: manifest{
+		Product: archiveProduct, Format: archiveFormat, CreatedAt: db.opts.Now().UTC(), Schema: make(map[string]int),
+	}}
+	// Most of an archive is packed already: pressing harder takes time and saves little.
+	a.zip.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
+	for _, s := range []*set{db.state, db.past} {
+		if err := s.viewOnce(ctx, func(ctx context.Context, tx *Tx) error { return a.addSet(ctx, tx) }); err != nil {
+			return fmt.Errorf("backup of %s: %w", s.name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(opts.Files)) {
+		if !fileName(name) {
+			return ErrOption.Because("Files: %q is not a relative path with slashes", name)
+		}
+		if err := a.addFile(ctx, name, opts.Files[name]); err != nil {
+			return fmt.Errorf("backup of file %s: %w", name, err)
+		}
+	}
+	return a.finish()
+}
+
+// fileName says whether a name of a further file stays where it belongs, on every system.
+func fileName(name string) bool {
+	return fs.ValidPath(name) && name != "." && filepath.IsLocal(filepath.FromSlash(name)) && !strings.ContainsAny(name, "\\:\x00")
+}
+
+// archive is a backup on its way out.
+type archive struct {
+	zip      *zip.Writer
+	manifest manifest
+}
+
+// memberWriter counts and sums what goes into a member.
+type memberWriter struct {
+	*bufio.Writer
+	to   io.Writer
+	hash hash.Hash
+	member
+}
+
+func (m *memberWriter) Write(p []byte) (int, error) {
+	m.hash.Write(p)
+	m.Bytes += int64(len(p))
+	return m.to.Write(p)
+}
+
+// add makes a member of what fill writes.
+func (a *archive) add(name string, fill func(w *bufio.Writer, m *member) error) error {
+	to, err := a.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: a.manifest.CreatedAt})
+	if err != nil {
+		return err
+	}
+	m := &memberWriter{to: to, hash: sha256.New(), member: member{Name: name}}
+	m.Writer = bufio.NewWriterSize(writerFunc(m.Write), 64<<10)
+	if err := fill(m.Writer, &m.member); err != nil {
+		return err
+	}
+	if err := m.Flush(); err != nil {
+		return err
+	}
+	m.SHA256 = hex.EncodeToString(m.hash.Sum(nil))
+	a.manifest.Members = append(a.manifest.Members, m.member)
+	return nil
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func (a *archive) addSet(ctx context.Context, tx *Tx) error {
+	var version int
+	if err := tx.Row(ctx, "SELECT version FROM schema_version WHERE name = ?", []any{tx.set.name}, &version); err != nil {
+		return err
+	}
+	a.manifest.Schema[tx.set.name] = version
+	for _, t := range tables(tx.set.name) {
+		err := a.add(tableMember(tx.set.name, t.name), func(w *bufio.Writer, m *member) (err error) {
+			m.Rows, err = writeTable(ctx, tx, t, w)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("table %s: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+func tableMember(set, name string) string { return set + "/" + name + ".jsonl" }
+
+func (a *archive) addFile(ctx context.Context, name, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return a.add(archiveFiles+name, func(w *bufio.Writer, _ *member) error {
+		if _, err := io.Copy(w, f); err != nil {
+			return err
+		}
+		return ctx.Err()
+	})
+}
+
+func (a *archive) finish() error {
+	w, err := a.zip.Create(archiveManifest)
+	if err != nil {
+		return err
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	if err := e.Encode(a.manifest); err != nil {
+		return err
+	}
+	return a.zip.Close()
+}

@@ -1,0 +1,256 @@
+package storage_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/tags"
+)
+
+var when = time.Date(2026, 3, 29, 1, 59, 59, 123456000, time.UTC)
+
+// fill puts something into every table.
+func fill(t testing.TB, db *storage.DB) {
+	t.Helper()
+	ctx := t.Context()
+	require.NoError(t, db.Accounts().AddAccount(ctx, accounts.Account{Name: "Anna", PasswordHash: "$argon2id$\"ä\n", Role: accounts.Admin, CreatedAt: when}))
+	require.NoError(t, db.Sessions().AddSession(ctx, accounts.Session{ID: "s1", Account: "anna", RefreshHash: []byte{0, 1, 255}, ExpiresAt: when}))
+	require.NoError(t, db.Writes().Put(ctx, []tags.Write{
+		{ID: "w1", Tag: "a", Value: tags.StringValue("x\x00y"), By: "anna", State: tags.WriteQueued, Confirm: true, QueuedAt: when},
+		{ID: "w2", Tag: "b", Value: tags.FloatValue(0.1), By: "anna", State: tags.WriteDone, QueuedAt: when, CompletedAt: when},
+		{ID: "w3", Tag: "c", Value: tags.StringValue(""), State: tags.WriteQueued},
+	}))
+	p := newPlant(20)
+	require.NoError(t, db.History().Append(ctx, p.batch(5000)))
+	require.NoError(t, db.History().Compact(ctx))
+	require.NoError(t, db.History().Append(ctx, p.batch(500))) // these stay in batches
+}
+
+// dump gives all that the stores have.
+func dump(t testing.TB, db *storage.DB) string {
+	t.Helper()
+	var b strings.Builder
+	all, err := db.Accounts().Accounts(t.Context())
+	require.NoError(t, err)
+	fmt.Fprintln(&b, all)
+	s, err := db.Sessions().Session(t.Context(), "s1")
+	require.NoError(t, err)
+	fmt.Fprintln(&b, s)
+	for _, id := range []string{"w1", "w2", "w3"} {
+		w, err := db.Writes().Get(t.Context(), id)
+		require.NoError(t, err)
+		fmt.Fprintf(&b, "%+v\n", w)
+	}
+	for i := range 20 {
+		fmt.Fprintln(&b, samplesOf(t, db.History(), fmt.Sprintf("line.tag%d", i)))
+	}
+	return b.String()
+}
+
+func samplesOf(t testing.TB, h *storage.History, tag string) []tags.HistorySample {
+	t.Helper()
+	var out []tags.HistorySample
+	for s, err := range h.Range(t.Context(), tag, time.Unix(0, 0), when.AddDate(1, 0, 0)) {
+		require.NoError(t, err)
+		out = append(out, s)
+	}
+	return out
+}
+
+// countOf is for many samples, which a failed require.Len would print.
+func countOf(t testing.TB, h *storage.History, tag string) int {
+	t.Helper()
+	return len(samplesOf(t, h, tag))
+}
+
+func backupOf(t testing.TB, db *storage.DB, opts storage.BackupOptions) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, db.Backup(t.Context(), &b, opts))
+	return b.Bytes()
+}
+
+func TestBackupFitsEveryDatabase(t *testing.T) {
+	onBoth(t, func(t *testing.T, open opener) {
+		source := open(t, storage.Options{})
+		fill(t, source)
+		path := filepath.Join(t.TempDir(), "model.json")
+		require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
+		archive := backupOf(t, source, storage.BackupOptions{Files: map[string]string{"config/model.json": path}})
+		want := dump(t, source)
+
+		onBoth(t, func(t *testing.T, open opener) {
+			target := open(t, storage.Options{})
+			files := map[string]string{}
+			require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), target, storage.RestoreOptions{
+				File: func(name string, r io.Reader) error {
+					text, err := io.ReadAll(r)
+					files[name] = string(text)
+					return err
+				},
+			}))
+			require.Equal(t, map[string]string{"config/model.json": "{}"}, files)
+			require.Equal(t, want, dump(t, target))
+
+			require.NoError(t, target.History().Append(t.Context(), newPlant(25).batch(25)), "new tags get new numbers")
+			require.NoError(t, target.History().Compact(t.Context()))
+			require.Len(t, samplesOf(t, target.History(), "line.tag24"), 1)
+			require.Equal(t, 275, countOf(t, target.History(), "line.tag19"), "the batch repeated a stored sample")
+
+			err := storage.Restore(t.Context(), bytes.NewReader(archive), target, storage.RestoreOptions{})
+			require.ErrorIs(t, err, storage.ErrNotEmpty)
+		})
+	})
+}
+
+func TestBackupIsOfOneMomentWhileWritesGoOn(t *testing.T) {
+	onBoth(t, func(t *testing.T, open opener) {
+		db := open(t, storage.Options{})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			for i := 0; ; i++ { // two rows in one step: a backup must have both or none
+				err := db.Writes().Put(ctx, []tags.Write{oneWrite(2 * i), oneWrite(2*i + 1)})
+				if err != nil {
+					ended <- err
+					return
+				}
+			}
+		}()
+		for range 5 {
+			archive := backupOf(t, db, storage.BackupOptions{})
+			z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+			require.NoError(t, err)
+			f, err := z.Open("state/tag_writes.jsonl")
+			require.NoError(t, err)
+			text, err := io.ReadAll(f)
+			require.NoError(t, err)
+			require.Zero(t, (bytes.Count(text, []byte("\n"))-1)%2)
+		}
+		stop()
+		require.ErrorIs(t, <-ended, context.Canceled)
+	})
+}
+
+func TestDamagedArchivesChangeNothing(t *testing.T) {
+	source := onSQLite(t)(t, storage.Options{})
+	fill(t, source)
+	archive := backupOf(t, source, storage.BackupOptions{})
+	target := onSQLite(t)(t, storage.Options{})
+	refused := func(damaged []byte, what string) {
+		t.Helper()
+		err := storage.Restore(t.Context(), bytes.NewReader(damaged), target, storage.RestoreOptions{TempDir: t.TempDir()})
+		require.ErrorIs(t, err, storage.ErrBadArchive, what)
+	}
+	for n := 0; n < len(archive); n += 1 + len(archive)/40 {
+		refused(archive[:n], fmt.Sprintf("cut after %d of %d bytes", n, len(archive)))
+	}
+	refused(repack(t, archive, nil, map[string]string{"files/../../etc/passwd": "x"}), "a name that leaves its place")
+	refused(repack(t, archive, nil, map[string]string{"state/other.jsonl": "[]\n"}), "a member that the manifest lacks")
+	refused(repack(t, archive, []string{"state/accounts.jsonl"}, nil), "a missing member")
+	refused(repack(t, archive, []string{"state/accounts.jsonl"}, map[string]string{"state/accounts.jsonl": "[]\n"}), "another member")
+	refused(repack(t, archive, []string{"manifest.json"}, map[string]string{"manifest.json": `{"product":"other"}`}), "another product")
+
+	newer := repack(t, archive, []string{"manifest.json"}, map[string]string{
+		"manifest.json": `{"product":"otkit","format":1,"schema":{"state":9999,"history":1}}`,
+	})
+	require.ErrorIs(t, storage.Restore(t.Context(), bytes.NewReader(newer), target, storage.RestoreOptions{}), storage.ErrNewer)
+	require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), target, storage.RestoreOptions{}), "still empty")
+	require.Equal(t, dump(t, source), dump(t, target))
+}
+
+// repack copies an archive without some members and with others.
+func repack(t *testing.T, archive []byte, without []string, with map[string]string) []byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	require.NoError(t, err)
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range z.File {
+		if !strings.Contains("\n"+strings.Join(without, "\n")+"\n", "\n"+f.Name+"\n") {
+			require.NoError(t, w.Copy(f))
+		}
+	}
+	for name, text := range with {
+		m, err := w.Create(name)
+		require.NoError(t, err)
+		_, err = io.WriteString(m, text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+func TestBackupRefusesBadFileNames(t *testing.T) {
+	db := onSQLite(t)(t, storage.Options{})
+	for _, name := range []string{"", ".", "../x", "/etc/x", `a\b`, "a/../../b", "c:x"} {
+		err := db.Backup(t.Context(), io.Discard, storage.BackupOptions{Files: map[string]string{name: "x"}})
+		require.ErrorIs(t, err, storage.ErrOption, "%q", name)
+	}
+}
+
+func TestEveryTableIsInABackup(t *testing.T) {
+	dir := t.TempDir()
+	db := openSQLite(t, dir, storage.Options{})
+	archive := backupOf(t, db, storage.BackupOptions{})
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	require.NoError(t, err)
+	var members, want []string
+	for _, f := range z.File {
+		members = append(members, f.Name)
+	}
+	for set, pool := range map[string]*sql.DB{"state": db.StatePool(), "history": db.HistoryPool()} {
+		rows, err := pool.QueryContext(t.Context(), "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'schema_version'")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, rows.Close()) }()
+		for rows.Next() {
+			var name string
+			require.NoError(t, rows.Scan(&name))
+			want = append(want, set+"/"+name+".jsonl")
+		}
+		require.NoError(t, rows.Err())
+	}
+	require.ElementsMatch(t, append(want, "manifest.json"), members)
+}
+
+func BenchmarkBackup(b *testing.B) {
+	for _, kind := range []string{"sqlite", "postgres"} {
+		db, _ := benchDB(b, kind)
+		p := newPlant(1000)
+		for range 200 {
+			require.NoError(b, db.History().Append(b.Context(), p.batch(10_000)))
+		}
+		require.NoError(b, db.History().Compact(b.Context()))
+		var archive bytes.Buffer
+		b.Run(kind+"/backup", func(b *testing.B) {
+			for b.Loop() {
+				archive.Reset()
+				require.NoError(b, db.Backup(b.Context(), &archive, storage.BackupOptions{}))
+			}
+			b.ReportMetric(2e6*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
+			b.ReportMetric(float64(archive.Len())/2e6, "B/sample")
+		})
+		b.Run(kind+"/restore", func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				target, _ := benchDB(b, kind)
+				b.StartTimer()
+				require.NoError(b, storage.Restore(b.Context(), bytes.NewReader(archive.Bytes()), target, storage.RestoreOptions{}))
+			}
+			b.ReportMetric(2e6*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
+		})
+	}
+}

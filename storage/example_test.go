@@ -1,0 +1,68 @@
+package storage_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/sqlite"
+	"github.com/otkit/otkit/tags"
+)
+
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	db, err := sqlite.Open(ctx, sqlite.Options{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = db.Close() }()
+
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	err = db.History().Append(ctx, []tags.HistorySample{
+		{Tag: "press.force", Time: at, Value: tags.FloatValue(12.5), Quality: tags.Good},
+		{Tag: "press.force", Time: at.Add(time.Second), Value: tags.FloatValue(13), Quality: tags.Good},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for s, err := range db.History().Range(ctx, "press.force", at, at.Add(time.Hour)) {
+		fmt.Println(s.Time.Format(time.TimeOnly), s.Value, s.Quality, err)
+	}
+	// Output:
+	// 03:04:05 12.5 Good <nil>
+	// 03:04:06 13 Good <nil>
+}
+
+func ExampleRestore() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	open := func(name string) *storage.DB {
+		db, err := sqlite.Open(ctx, sqlite.Options{Dir: filepath.Join(dir, name)})
+		if err != nil {
+			panic(err)
+		}
+		return db
+	}
+	from, to := open("from"), open("to")
+	var archive bytes.Buffer
+	fmt.Println(from.Backup(ctx, &archive, storage.BackupOptions{}))
+	fmt.Println(storage.Restore(ctx, &archive, to, storage.RestoreOptions{}))
+	fmt.Println(from.Close(), to.Close())
+	// Output:
+	// <nil>
+	// <nil>
+	// <nil> <nil>
+}

@@ -1,0 +1,23 @@
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/otkit/otkit/storage/sqlite"
+)
+
+func Example() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	db, err := sqlite.Open(context.Background(), sqlite.Options{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(db.Dialect(), db.Ping(context.Background()), db.Close())
+	// Output: sqlite <nil> <nil>
+}

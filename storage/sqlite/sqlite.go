@@ -1,0 +1,101 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+
+	"github.com/otkit/otkit/storage"
+)
+
+// The files in the data directory, each with a -wal and a -shm file while it is open.
+const (
+	StateFile   = "otkit.db"   // accounts, writes and everything else that was acknowledged
+	HistoryFile = "history.db" // samples of tags
+)
+
+// Options are the settings of an embedded database.
+type Options struct {
+	storage.Options
+
+	Dir     string // data directory, made when it is missing
+	Readers int    // connections that read, per file; 1..64, default 4
+}
+
+// Open opens the database in a data directory, or makes it. One process may have it open for writing;
+// the caller sees to that.
+func Open(ctx context.Context, opts Options) (*storage.DB, error) {
+	if opts.Dir == "" {
+		return nil, storage.ErrOption.Because("Dir is required")
+	}
+	if opts.Readers == 0 {
+		opts.Readers = 4
+	}
+	if opts.Readers < 1 || opts.Readers > 64 {
+		return nil, storage.ErrOption.Because("Readers must be 1 to 64")
+	}
+	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	state, err := pools(filepath.Join(opts.Dir, StateFile), "FULL", opts.Readers)
+	if err != nil {
+		return nil, err
+	}
+	history, err := pools(filepath.Join(opts.Dir, HistoryFile), "NORMAL", opts.Readers)
+	if err != nil {
+		return nil, errors.Join(err, state.Read.Close(), state.Write.Close())
+	}
+	return storage.New(ctx, dialect{}, state, history, opts.Options)
+}
+
+// pools opens one file: one connection that writes, since SQLite has one writer at a time and callers
+// wait better in our queue than in its lock, and several that read.
+func pools(file, synchronous string, readers int) (storage.Pools, error) {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return storage.Pools{}, fmt.Errorf("database file: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return storage.Pools{}, fmt.Errorf("database file: %w", err)
+	}
+	common := url.Values{"_busy_timeout": {"5000"}, "_dqs": {"0"}, "_synchronous": {synchronous}}
+	write, err := pool(file, common, url.Values{
+		"_auto_vacuum": {"INCREMENTAL"}, "_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_foreign_keys": {"1"},
+	}, 1)
+	if err != nil {
+		return storage.Pools{}, err
+	}
+	read, err := pool(file, common, url.Values{"_query_only": {"1"}}, readers)
+	if err != nil {
+		return storage.Pools{}, errors.Join(err, write.Close())
+	}
+	return storage.Pools{Read: read, Write: write}, nil
+}
+
+func pool(file string, common, more url.Values, size int) (*sql.DB, error) {
+	all := url.Values{}
+	for _, values := range []url.Values{common, more} {
+		for k, v := range values {
+			all[k] = v
+		}
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return nil, fmt.Errorf("database file: %w", err)
+	}
+	dsn := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: all.Encode()}
+	connector, err := sqlite.NewConnector(dsn.String())
+	if err != nil {
+		return nil, fmt.Errorf("database file: %w", err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
+}

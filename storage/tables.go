@@ -1,0 +1,26 @@
+package storage
+
+// table is what backup and restore need to know of a table.
+type table struct {
+	name   string
+	key    string // the columns by which its rows are put in order
+	serial string // the column that the database counts up, or empty
+	seeded bool   // a new database has rows in it, which a restored one replaces
+}
+
+// tables lists every table of a set, but for schema_version.
+func tables(set string) []table {
+	if set == "history" {
+		return []table{
+			{name: "history_tag", key: "id", serial: "id"},
+			{name: "history_wal", key: "seq", serial: "seq"},
+			{name: "history_chunk", key: "tag_id, start_us"},
+			{name: "history_total", key: "id", seeded: true},
+		}
+	}
+	return []table{
+		{name: "accounts", key: "name_key"},
+		{name: "sessions", key: "id"},
+		{name: "tag_writes", key: "id"},
+	}
+}
