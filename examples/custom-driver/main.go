@@ -17,9 +17,9 @@ import (
 // runtimeDriver reads runtime metrics; a point's address is the metric's name.
 type runtimeDriver struct{ connected bool }
 
-func (d *runtimeDriver) Connect(context.Context) error {
-	d.connected = true
-	return nil
+func (d *runtimeDriver) Connect(ctx context.Context) error {
+	d.connected = ctx.Err() == nil
+	return ctx.Err()
 }
 
 func (d *runtimeDriver) Close() error {
@@ -27,9 +27,14 @@ func (d *runtimeDriver) Close() error {
 	return nil
 }
 
-func (d *runtimeDriver) Read(_ context.Context, points []tags.Point, out []tags.Reading) error {
-	if !d.connected {
+func (d *runtimeDriver) Read(ctx context.Context, points []tags.Point, out []tags.Reading) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !d.connected:
 		return tags.ErrNotConnected
+	case len(points) == 0:
+		return nil
 	}
 	samples := make([]metrics.Sample, len(points))
 	for i, p := range points {
@@ -49,8 +54,11 @@ func (d *runtimeDriver) Read(_ context.Context, points []tags.Point, out []tags.
 	return nil
 }
 
-func (d *runtimeDriver) Write(_ context.Context, items []tags.WriteItem, errs []error) error {
-	if !d.connected {
+func (d *runtimeDriver) Write(ctx context.Context, items []tags.WriteItem, errs []error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !d.connected:
 		return tags.ErrNotConnected
 	}
 	for i := range items {
