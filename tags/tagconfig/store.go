@@ -211,10 +211,10 @@ func (s *Store) Seed(driverID string, items ...Config) {
 // making the rename durable, fail on a dying disk, the file may have the items all the same; the
 // store then follows the file.)
 func (s *Store) Bulk(ctx context.Context, items []Config) (int, error) {
-	if err := ValidateAll(items); err != nil {
+	items, err := checked(items)
+	if err != nil {
 		return 0, err
 	}
-	items = owned(items)
 	if err := s.acquire(ctx); err != nil {
 		return 0, err
 	}
@@ -236,12 +236,19 @@ func (s *Store) Bulk(ctx context.Context, items []Config) (int, error) {
 
 // ValidateAll says whether a Bulk would take the items: nil, or its ErrEmpty or ErrInvalid.
 func ValidateAll(items []Config) error {
+	_, err := checked(items)
+	return err
+}
+
+// checked gives a copy of the items with defaults filled in, or what is wrong with them.
+func checked(items []Config) ([]Config, error) {
 	if len(items) == 0 {
-		return ErrEmpty
+		return nil, ErrEmpty
 	}
+	items = owned(items)
 	var bad faults
-	check(owned(items), indexPlace, &bad)
-	return bad.err(ErrInvalid)
+	check(items, indexPlace, &bad)
+	return items, bad.err(ErrInvalid)
 }
 
 // save writes a model to the file. A broken text there is kept beside it.

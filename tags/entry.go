@@ -1,0 +1,258 @@
+package tags
+
+import (
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// entry is the engine's state of one tag. Its lock is never held across a driver call, and no two
+// entries are locked at once; a subscription's lock may be taken inside it.
+type entry struct {
+	tag   atomic.Pointer[Tag]
+	lower string // the name in lower case, for patterns
+
+	mu       sync.Mutex
+	fresh    time.Duration // how long a reading is good for; set by the runner
+	seen     time.Time     // when the last usable reading came; by time.Now, which a set clock does not move
+	sample   Sample        // newest, in engineering units
+	reported reported
+	version  uint32 // counts reports, so that a subscription knows what it has sent
+	watches  []watch
+	removed  bool
+}
+
+// reported is what subscribers were last told.
+type reported struct {
+	value   Value
+	quality Quality
+	reason  Reason
+	at      time.Time // by time.Now, as entry.seen
+}
+
+type watch struct {
+	sub *Subscription
+	i   int
+}
+
+func newEntry(t *Tag, now time.Time, reason Reason) *entry {
+	e := &entry{lower: strings.ToLower(t.Name)}
+	e.tag.Store(t)
+	e.sample = Sample{Quality: Bad, Reason: reason, SourceTime: now, ServerTime: now}
+	return e
+}
+
+func (e *entry) snapshot() Snapshot {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return Snapshot{Tag: e.tag.Load(), Sample: e.sample}
+}
+
+// apply takes a reading over that was made for the definition tag. It says whether the change is to
+// be reported, and tells the tag's subscriptions if so. A reading for an older definition may be of
+// another address or device and is dropped; the runner reads the tag anew within a second.
+func (e *entry) apply(tag *Tag, r *Reading, now, at time.Time) (Change, bool) {
+	next := sampleOf(tag, r, now)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.removed || e.tag.Load() != tag {
+		return Change{}, false
+	}
+	if r.Late && !e.sample.Value.IsZero() && !next.SourceTime.After(e.sample.SourceTime) {
+		return Change{Tag: tag, Sample: next}, true
+	}
+	if next.Quality == Bad {
+		if e.sample.Quality == Bad && e.sample.Reason == next.Reason {
+			return Change{}, false
+		}
+		if next.Value.IsZero() {
+			next.Value = e.sample.Value
+		}
+	} else {
+		e.seen = at
+	}
+	return e.set(tag, next, at)
+}
+
+// degrade lowers the quality and keeps the value. It does nothing when the quality is as low already.
+func (e *entry) degrade(q Quality, reason Reason, now time.Time) (Change, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.lowerTo(q, reason, now)
+}
+
+// lowerTo is degrade with the lock held.
+func (e *entry) lowerTo(q Quality, reason Reason, now time.Time) (Change, bool) {
+	if e.sample.Quality < q || e.sample.Quality == q && e.sample.Reason == reason {
+		return Change{}, false
+	}
+	next := e.sample
+	next.Quality, next.Reason, next.SourceTime, next.ServerTime = q, reason, now, now
+	return e.set(e.tag.Load(), next, time.Now())
+}
+
+// set stores a sample and decides whether it is reported. The lock is held.
+func (e *entry) set(tag *Tag, next Sample, at time.Time) (Change, bool) {
+	e.sample = next
+	if e.version > 0 && !e.reported.differs(tag, &next, at) {
+		return Change{}, false
+	}
+	e.version++
+	e.reported = reported{next.Value, next.Quality, next.Reason, at}
+	for _, w := range e.watches {
+		w.sub.mark(w.i)
+	}
+	return Change{Tag: tag, Sample: next}, true
+}
+
+// differs says whether a sample differs enough from what was last reported.
+func (r *reported) differs(tag *Tag, next *Sample, at time.Time) bool {
+	if next.Quality != r.quality || next.Reason != r.reason {
+		return true
+	}
+	band := &tag.Deadband
+	if band.Heartbeat > 0 && at.Sub(r.at) >= band.Heartbeat {
+		return true
+	}
+	if next.Value == r.value {
+		return false
+	}
+	if band.Absolute == 0 && band.Percent == 0 {
+		return true
+	}
+	was, ok1 := r.value.Float()
+	is, ok2 := next.Value.Float()
+	if !ok1 || !ok2 || next.Value.kind == kindBool {
+		return true
+	}
+	diff := math.Abs(is - was)
+	if band.Absolute > 0 && diff >= band.Absolute {
+		return true
+	}
+	return band.Percent > 0 && diff >= band.Percent/100*(*tag.Max-*tag.Min)
+}
+
+// sampleOf turns a driver's reading into a sample in engineering units.
+func sampleOf(tag *Tag, r *Reading, now time.Time) Sample {
+	s := Sample{Quality: r.Quality, SourceTime: r.Time, ServerTime: now}
+	if s.SourceTime.IsZero() {
+		s.SourceTime = now
+	}
+	if r.Err != nil {
+		s.Quality, s.Reason = Bad, reasonOf(r.Err)
+		return s
+	}
+	if r.Quality == Bad && r.Value.IsZero() {
+		s.Reason = ReasonDriver
+		return s
+	}
+	v, ok := tag.engineering(r.Value)
+	if !ok {
+		s.Quality, s.Reason = Bad, ReasonType
+		return s
+	}
+	s.Value = v
+	switch {
+	case s.Quality != Good:
+		s.Reason = ReasonDriver
+	case tag.outside(v):
+		s.Quality, s.Reason = Uncertain, ReasonOutOfRange
+	}
+	return s
+}
+
+// engineering applies value = raw*Scale + Offset and the tag's data type. An Int is rounded to the
+// nearest whole number.
+func (t *Tag) engineering(raw Value) (Value, bool) {
+	if raw.IsZero() {
+		return Value{}, false
+	}
+	numeric := raw.kind == kindInt || raw.kind == kindFloat
+	if numeric && (t.scaled() || raw.Type() != t.DataType) {
+		f, _ := raw.Float()
+		return t.number(f*t.scale() + t.Offset)
+	}
+	return raw, raw.Type() == t.DataType
+}
+
+// raw is the inverse of engineering, for writes.
+func (t *Tag) raw(v Value) (Value, bool) {
+	if f, ok := v.Float(); ok && t.scaled() && v.kind != kindBool {
+		return t.number((f - t.Offset) / t.scale())
+	}
+	return v, true
+}
+
+func (t *Tag) number(f float64) (Value, bool) {
+	if t.DataType == Int {
+		f = math.Round(f)
+		if f < -1<<63 || f >= 1<<63 || math.IsNaN(f) {
+			return Value{}, false
+		}
+		return IntValue(int64(f)), true
+	}
+	if t.DataType != Float {
+		return Value{}, false
+	}
+	v := FloatValue(f)
+	return v, !v.IsZero()
+}
+
+// outside says whether a number lies outside the tag's limits.
+func (t *Tag) outside(v Value) bool {
+	if t.Min == nil && t.Max == nil || v.kind == kindBool {
+		return false
+	}
+	f, ok := v.Float()
+	return ok && (t.Min != nil && f < *t.Min || t.Max != nil && f > *t.Max)
+}
+
+// redefine takes a new definition over. What was read by another type or from another driver is not
+// good any more, for the given reason.
+func (e *entry) redefine(t *Tag, reason Reason, now time.Time) (Change, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	old := e.tag.Swap(t)
+	switch {
+	case old.DataType != t.DataType:
+		return e.set(t, Sample{Quality: Bad, Reason: reason, SourceTime: now, ServerTime: now}, time.Now())
+	case old.Driver != t.Driver:
+		return e.lowerTo(Bad, reason, now)
+	}
+	return Change{}, false
+}
+
+// remove marks the tag as gone for whoever still watches it.
+func (e *entry) remove(now time.Time) (Change, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.removed = true
+	return e.lowerTo(Bad, ReasonRemoved, now)
+}
+
+// expect sets how long a reading is good for, from the tag's definition and polling interval.
+func (e *entry) expect(interval time.Duration) {
+	limit := e.tag.Load().StaleAfter
+	if limit == 0 {
+		limit = 3 * interval
+	}
+	e.mu.Lock()
+	e.fresh = limit
+	e.mu.Unlock()
+}
+
+// age lowers the quality of a reading that is too old: Uncertain at once, Bad after three times as long.
+func (e *entry) age(now, at time.Time) (Change, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	old := at.Sub(e.seen)
+	switch {
+	case e.sample.Quality == Bad || e.fresh <= 0 || old <= e.fresh:
+		return Change{}, false
+	case old/3 > e.fresh:
+		return e.lowerTo(Bad, ReasonStale, now)
+	}
+	return e.lowerTo(Uncertain, ReasonStale, now)
+}

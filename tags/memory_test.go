@@ -1,0 +1,39 @@
+package tags_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/tagstest"
+)
+
+func TestMemoryHistory(t *testing.T) {
+	tagstest.TestHistoryStore(t, func(testing.TB) tags.HistoryStore { return tags.NewMemoryHistory() })
+}
+
+func TestMemoryWriteLog(t *testing.T) {
+	tagstest.TestWriteLog(t, func(testing.TB) tags.WriteLog { return tags.NewMemoryWriteLog(10_000) })
+}
+
+func TestMemoryWriteLogForgetsTheOldest(t *testing.T) {
+	l := tags.NewMemoryWriteLog(3)
+	for i := range 5 {
+		require.NoError(t, l.Put(t.Context(), []tags.Write{{ID: fmt.Sprint(i)}}))
+	}
+	require.NoError(t, l.Put(t.Context(), []tags.Write{{ID: "3", State: tags.WriteDone}}))
+	for i, there := range []bool{false, false, true, true, true} {
+		_, err := l.Get(t.Context(), fmt.Sprint(i))
+		if there {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, tags.ErrWriteNotFound)
+		}
+	}
+}
+
+func BenchmarkMemoryHistory(b *testing.B) {
+	tagstest.BenchmarkHistoryStore(b, func(testing.TB) tags.HistoryStore { return tags.NewMemoryHistory() })
+}

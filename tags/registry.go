@@ -1,0 +1,281 @@
+package tags
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// MaxBatch is the most items that one batch of reads or writes may have.
+const MaxBatch = 500
+
+// Define adds tags or changes their definitions. Either all are taken or none: the error is an
+// ErrInvalidTag naming the first that is not valid. A tag may be defined before its driver is there;
+// it is Bad with reason NoDriver until then. A change of data type forgets the tag's sample, a change
+// of driver makes it Bad.
+func (e *Engine) Define(list ...Tag) error {
+	if err := validateAll(list, e.addressChecker); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return ErrClosed
+	}
+	changes := e.defineLocked(list)
+	e.mu.Unlock()
+	e.tell(changes)
+	return nil
+}
+
+// validateAll checks definitions, and their addresses where the driver can tell.
+func validateAll(list []Tag, checker func(driver string) AddressChecker) error {
+	for i := range list {
+		t := &list[i]
+		if err := t.Validate(); err != nil {
+			return err
+		}
+		c := checker(t.Driver)
+		if c == nil {
+			continue
+		}
+		if err := guard(func() error { return c.CheckPoint(t.point()) }); err != nil {
+			return ErrInvalidTag.On("tagName", t.Name).Wrap(err).
+				Invalid(fault.Field{Field: "address", Message: fmt.Sprintf("%q is not one that the driver can use", clip(t.Address))})
+		}
+	}
+	return nil
+}
+
+// addressChecker gives the checker of a driver, nil when it has none or is not registered.
+func (e *Engine) addressChecker(driver string) AddressChecker {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if r := e.runners[driver]; r != nil {
+		c, _ := r.driver.(AddressChecker)
+		return c
+	}
+	return nil
+}
+
+// defineLocked gives the changes that are to be told when e.mu is free again.
+func (e *Engine) defineLocked(list []Tag) (changes []Change) {
+	now := e.now()
+	for i := range list {
+		t := list[i]
+		t.Access = cmp.Or(t.Access, ReadOnly)
+		if en, ok := e.byName[t.Name]; ok {
+			if c, told := e.redefine(en, &t, now); told {
+				changes = append(changes, c)
+			}
+			continue
+		}
+		reason := ReasonWaiting
+		r := e.runners[t.Driver]
+		if r == nil {
+			reason = ReasonNoDriver
+		}
+		en := newEntry(&t, now, reason)
+		e.byName[t.Name] = en
+		e.sorted = nil
+		if r != nil {
+			r.adopt(en)
+		}
+		for s := range e.subs {
+			s.joinNew(en)
+		}
+	}
+	return changes
+}
+
+func (e *Engine) redefine(en *entry, t *Tag, now time.Time) (Change, bool) {
+	from, to := e.runners[en.tag.Load().Driver], e.runners[t.Driver]
+	if from != nil && from != to {
+		from.abandon(en)
+	}
+	reason := ReasonWaiting
+	if to == nil {
+		reason = ReasonNoDriver
+	}
+	c, told := en.redefine(t, reason, now)
+	if to != nil {
+		to.adopt(en)
+	}
+	return c, told
+}
+
+// Undefine removes tags. Subscribers see them Bad with reason Removed. Unknown names are ignored.
+func (e *Engine) Undefine(names ...string) {
+	e.mu.Lock()
+	var changes []Change
+	for _, name := range names {
+		en, ok := e.byName[name]
+		if !ok {
+			continue
+		}
+		delete(e.byName, name)
+		e.sorted = nil
+		if r := e.runners[en.tag.Load().Driver]; r != nil {
+			r.abandon(en)
+		}
+		if c, told := en.remove(e.now()); told {
+			changes = append(changes, c)
+		}
+	}
+	e.mu.Unlock()
+	e.tell(changes)
+}
+
+func (e *Engine) find(name string) (*entry, error) {
+	e.mu.RLock()
+	en, ok := e.byName[name]
+	e.mu.RUnlock()
+	if !ok {
+		return nil, ErrTagNotFound.On("tagName", clip(name))
+	}
+	return en, nil
+}
+
+// Read gives a tag's definition and newest sample from the cache, or ErrTagNotFound.
+func (e *Engine) Read(name string) (Snapshot, error) {
+	en, err := e.find(name)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return en.snapshot(), nil
+}
+
+// ReadMany reads tags from the cache, in order. Names that are not found are left out of the
+// snapshots and have one ErrTagNotFound each in errs. More than MaxBatch names are an
+// ErrBatchSizeExceeded.
+func (e *Engine) ReadMany(names []string) (found []Snapshot, errs []error, err error) {
+	if len(names) > MaxBatch {
+		return nil, nil, ErrBatchSizeExceeded
+	}
+	entries := make([]*entry, len(names))
+	e.mu.RLock()
+	for i, name := range names {
+		entries[i] = e.byName[name]
+	}
+	e.mu.RUnlock()
+	found = make([]Snapshot, 0, len(names))
+	for i, en := range entries {
+		if en == nil {
+			errs = append(errs, ErrTagNotFound.On("tagName", clip(names[i])))
+			continue
+		}
+		found = append(found, en.snapshot())
+	}
+	return found, errs, nil
+}
+
+// HasDriver says whether a driver is registered under the id.
+func (e *Engine) HasDriver(id string) bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.runners[id] != nil
+}
+
+// Resolve finds the tag that a driver id and an address or name within the driver stand for: the tag
+// named <driver>.<address>, or else the driver's tag with that address. An unknown driver is an
+// ErrInvalidDriver, an unknown tag an ErrTagNotFound.
+func (e *Engine) Resolve(driver, address string) (string, error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	r := e.runners[driver]
+	name := driver + "." + address
+	if en, ok := e.byName[name]; ok && en.tag.Load().Driver == driver && r != nil {
+		return name, nil
+	}
+	if r == nil {
+		return "", ErrInvalidDriver.On("driverId", clip(driver))
+	}
+	if found, ok := r.byAddress(address); ok {
+		return found, nil
+	}
+	return "", ErrTagNotFound.On("tagName", clip(name))
+}
+
+// ListQuery selects and pages tags.
+type ListQuery struct {
+	Driver  string // exact id; empty for all
+	Pattern string // LIKE pattern over the name; empty for all
+	Page    int    // from 1; 0 counts as 1
+	Size    int    // 1..500; 0 counts as 50
+}
+
+// The paging limits of lists of tags.
+const (
+	DefaultPageSize = 50
+	MaxPageSize     = 500
+)
+
+// List gives a page of tags by name, and how many there are in all. A bad page or pattern is an
+// ErrInvalidRequest, a page size above MaxPageSize an ErrPageSizeExceeded.
+func (e *Engine) List(q ListQuery) ([]Snapshot, int, error) {
+	page, size := cmp.Or(q.Page, 1), cmp.Or(q.Size, DefaultPageSize)
+	switch {
+	case size > MaxPageSize:
+		return nil, 0, ErrPageSizeExceeded.Because("at most %d", MaxPageSize)
+	case page < 1:
+		return nil, 0, ErrInvalidRequest.Invalid(fault.Field{Field: "page", Message: "must be at least 1"})
+	case size < 1:
+		return nil, 0, ErrInvalidRequest.Invalid(fault.Field{Field: "pageSize", Message: "must be at least 1"})
+	}
+	var pattern *Pattern
+	if q.Pattern != "" && q.Pattern != "%" {
+		p, err := CompilePattern(q.Pattern)
+		if err != nil {
+			return nil, 0, err
+		}
+		pattern = p
+	}
+	all := e.sortedEntries()
+	if q.Driver != "" || pattern != nil {
+		kept := make([]*entry, 0, size)
+		for _, en := range all {
+			if (q.Driver == "" || en.tag.Load().Driver == q.Driver) && (pattern == nil || pattern.matchLower(en.lower)) {
+				kept = append(kept, en)
+			}
+		}
+		all = kept
+	}
+	total := len(all)
+	if page-1 > total/size { // before multiplying, which could overflow
+		return []Snapshot{}, total, nil
+	}
+	from := min((page-1)*size, total)
+	list := make([]Snapshot, 0, size)
+	for _, en := range all[from:min(from+size, total)] {
+		list = append(list, en.snapshot())
+	}
+	return list, total, nil
+}
+
+// sortedEntries gives all entries by name. The slice is shared and never changed.
+func (e *Engine) sortedEntries() []*entry {
+	e.mu.RLock()
+	sorted := e.sorted
+	e.mu.RUnlock()
+	if sorted != nil {
+		return sorted
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sortedLocked()
+}
+
+func (e *Engine) sortedLocked() []*entry {
+	if e.sorted == nil {
+		e.sorted = make([]*entry, 0, len(e.byName))
+		for _, en := range e.byName {
+			e.sorted = append(e.sorted, en)
+		}
+		slices.SortFunc(e.sorted, func(a, b *entry) int { return strings.Compare(a.tag.Load().Name, b.tag.Load().Name) })
+	}
+	return e.sorted
+}

@@ -1,0 +1,284 @@
+package tags
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// runner owns one driver: a single goroutine connects it, polls it and sends its writes, so that a
+// dead device holds up nobody but itself.
+type runner struct {
+	engine *Engine
+	id     string
+	driver Driver
+	opts   DriverOptions
+	log    *slog.Logger
+	batch  int // most points in one Read
+
+	ctx    context.Context // ends calls of the driver at once
+	cancel context.CancelFunc
+	quit   context.Context // ends the runner once its queued writes are out
+	leave  context.CancelFunc
+	done   chan struct{}
+	wake   chan struct{}
+
+	mu       sync.Mutex
+	entries  map[*entry]struct{}
+	regroup  bool // entries or definitions have changed
+	queue    []*queuedWrite
+	reserved int // places in the queue that are promised
+	state    DriverState
+	lastErr  string
+	errAt    time.Time
+	since    time.Time
+	rate     float64
+	counted  uint64 // samples at the last tick
+
+	failures int      // calls in a row that failed as a whole; the runner's goroutine only
+	scratch  []Change // of take, to be used again; the runner's goroutine only
+
+	reads, readErrors, samples, changes, writes, writeErrors, connects atomic.Uint64
+	roundTrip                                                          atomic.Int64
+}
+
+const defaultDriverBatch = 500
+
+func newRunner(e *Engine, id string, d Driver, o DriverOptions) *runner {
+	r := &runner{engine: e, id: id, driver: d, opts: o, log: e.log.With("driver", id), batch: defaultDriverBatch,
+		done: make(chan struct{}), wake: make(chan struct{}, 1), entries: make(map[*entry]struct{}), state: DriverConnecting}
+	if l, ok := d.(BatchLimiter); ok && l.MaxBatch() > 0 {
+		r.batch = l.MaxBatch()
+	}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.quit, r.leave = context.WithCancel(r.ctx)
+	return r
+}
+
+func (r *runner) start() { go r.run() }
+
+// stop lets queued writes go out until ctx ends, then ends everything.
+func (r *runner) stop(ctx context.Context) error {
+	r.leave()
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		r.cancel()
+		select {
+		case <-r.done:
+		case <-time.After(time.Second): // a driver that ignores its context cannot be waited for
+			return fmt.Errorf("driver %s did not stop: %w", r.id, ctx.Err())
+		}
+	}
+	r.cancel()
+	return nil
+}
+
+func (r *runner) run() {
+	defer close(r.done)
+	defer r.closeDriver()
+	backoff := r.opts.BackoffMin
+	for r.quit.Err() == nil {
+		err := r.connect()
+		if err == nil {
+			var worked bool
+			if worked, err = r.serve(); worked {
+				backoff = r.opts.BackoffMin
+			}
+		}
+		if err == nil {
+			break
+		}
+		r.offline(err, backoff)
+		r.closeDriver()
+		r.pause(jitter(backoff))
+		backoff = min(2*backoff, r.opts.BackoffMax)
+	}
+	r.setState(DriverStopped)
+	r.failQueue("the driver was stopped before the value was sent")
+}
+
+// jitter spreads a wait over 80..100 % of it, so that drivers that failed together do not come back
+// together.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.2*rand.Float64()))
+}
+
+func (r *runner) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.quit.Done():
+	}
+}
+
+func (r *runner) connect() error {
+	r.setState(DriverConnecting)
+	ctx, cancel := context.WithTimeout(r.quit, r.opts.Timeout)
+	defer cancel()
+	if err := r.call(func() error { return r.driver.Connect(ctx) }); err != nil {
+		return err
+	}
+	r.connects.Add(1)
+	r.failures = 0
+	r.mu.Lock()
+	r.state, r.since, r.regroup = DriverOnline, r.engine.now(), true
+	r.mu.Unlock()
+	r.log.Info("driver is online")
+	return nil
+}
+
+// offline records why the connection is gone, makes the tags Bad and fails the queued writes.
+func (r *runner) offline(err error, wait time.Duration) {
+	r.mu.Lock()
+	was := r.state
+	first := r.lastErr != err.Error() || was == DriverOnline
+	r.state, r.since = DriverBackoff, time.Time{}
+	r.lastErr, r.errAt = err.Error(), r.engine.now()
+	r.mu.Unlock()
+	if first && r.quit.Err() == nil { // the same failure again and again is told once
+		r.log.Warn("driver is offline", "error", err, "retryIn", wait)
+	}
+	r.engine.tell(r.degradeAll(ReasonNotConnected))
+	r.failQueue("the driver went offline before the value was sent")
+}
+
+func (r *runner) closeDriver() {
+	if err := r.call(r.driver.Close); err != nil && r.quit.Err() == nil {
+		r.log.Debug("closing the driver failed", "error", err)
+	}
+}
+
+func (r *runner) setState(s DriverState) {
+	r.mu.Lock()
+	r.state, r.since = s, time.Time{}
+	r.mu.Unlock()
+}
+
+func (r *runner) noteError(err error) {
+	r.mu.Lock()
+	r.lastErr, r.errAt = err.Error(), r.engine.now()
+	r.mu.Unlock()
+}
+
+// panicError is a panic of a driver. Its text has no stack, because callers see it in DriverStatus.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (p *panicError) Error() string { return fmt.Sprintf("driver panicked: %v", p.value) }
+
+// guard calls a driver and turns a panic into an error: one faulty driver must not end the engine.
+func guard(call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{p, debug.Stack()}
+		}
+	}()
+	return call()
+}
+
+// call is guard, and logs where a panic came from.
+func (r *runner) call(f func() error) error {
+	err := guard(f)
+	var p *panicError
+	if errors.As(err, &p) {
+		r.log.Error("driver panicked", "panic", p.value, "stack", string(p.stack))
+	}
+	return err
+}
+
+// adopt and abandon are called with the engine's lock held.
+func (r *runner) adopt(en *entry) {
+	r.mu.Lock()
+	r.entries[en] = struct{}{}
+	r.regroup = true
+	r.mu.Unlock()
+	en.expect(r.interval(en.tag.Load()))
+	r.nudge()
+}
+
+func (r *runner) abandon(en *entry) {
+	r.mu.Lock()
+	delete(r.entries, en)
+	r.regroup = true
+	r.mu.Unlock()
+	r.nudge()
+}
+
+func (r *runner) nudge() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *runner) byAddress(address string) (string, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := ""
+	for en := range r.entries {
+		if t := en.tag.Load(); t.Address == address && (found == "" || t.Name < found) {
+			found = t.Name
+		}
+	}
+	return found, found != ""
+}
+
+// degradeAll makes the runner's tags Bad and gives the changes that are to be told.
+func (r *runner) degradeAll(reason Reason) (changes []Change) {
+	r.mu.Lock()
+	all := make([]*entry, 0, len(r.entries))
+	for en := range r.entries {
+		all = append(all, en)
+	}
+	r.mu.Unlock()
+	now := r.engine.now()
+	for _, en := range all {
+		if en.tag.Load().Driver != r.id { // moved to another driver after this one was removed
+			continue
+		}
+		if c, told := en.degrade(Bad, reason, now); told {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+func (r *runner) status() DriverStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return DriverStatus{
+		ID: r.id, Type: r.opts.Type, State: r.state, LastError: r.lastErr, LastErrorAt: r.errAt,
+		ConnectedSince: r.since, Tags: len(r.entries), QueuedWrites: r.reserved, SamplesPerSec: r.rate,
+		Reads: r.reads.Load(), ReadErrors: r.readErrors.Load(), Samples: r.samples.Load(),
+		Changes: r.changes.Load(), Writes: r.writes.Load(), WriteErrors: r.writeErrors.Load(),
+		Connects: r.connects.Load(), RoundTrip: time.Duration(r.roundTrip.Load()),
+	}
+}
+
+// tick updates the sample rate, a mean that forgets with a time constant of ten seconds.
+func (r *runner) tick(passed time.Duration) {
+	total := r.samples.Load()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	weight := min(1, passed.Seconds()/10)
+	r.rate += weight * (float64(total-r.counted)/passed.Seconds() - r.rate)
+	r.counted = total
+}
+
+// lost says whether an error of a whole call means that the connection has to be made anew: the
+// driver says so, or three calls in a row failed.
+func (r *runner) lost(err error) bool {
+	r.failures++
+	r.noteError(err)
+	return errors.Is(err, ErrNotConnected) || r.failures >= 3
+}

@@ -1,0 +1,35 @@
+package tags
+
+import "time"
+
+// DriverState is where a driver stands.
+type DriverState string
+
+// The states of a driver.
+const (
+	DriverConnecting DriverState = "Connecting" // not connected yet, or again
+	DriverOnline     DriverState = "Online"
+	DriverBackoff    DriverState = "Backoff" // the last attempt failed; the next one waits
+	DriverStopped    DriverState = "Stopped"
+)
+
+// DriverStatus tells how a driver is doing. Counters run from the driver's registration.
+type DriverStatus struct {
+	ID             string
+	Type           string
+	State          DriverState
+	LastError      string // text of the last failure, empty when there was none
+	LastErrorAt    time.Time
+	ConnectedSince time.Time // zero unless Online
+	Tags           int
+	Reads          uint64 // calls of Read
+	ReadErrors     uint64 // calls and single points that failed
+	Samples        uint64 // readings taken over
+	Changes        uint64 // samples that were reported
+	Writes         uint64 // writes that the device took
+	WriteErrors    uint64
+	Connects       uint64
+	RoundTrip      time.Duration // of the last Read
+	QueuedWrites   int
+	SamplesPerSec  float64 // mean over about the last ten seconds
+}

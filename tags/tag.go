@@ -1,0 +1,164 @@
+package tags
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// AccessMode says whether a tag can be written.
+type AccessMode string
+
+// The access modes of the service interface.
+const (
+	ReadOnly  AccessMode = "ReadOnly"
+	ReadWrite AccessMode = "ReadWrite"
+)
+
+// Deadband keeps small changes from being reported. A change is reported when it is at least
+// Absolute, or at least Percent of the span minValue..maxValue, or when the quality changes, or when
+// Heartbeat has passed since the last report. The zero Deadband reports every change.
+//
+// The cache always holds the newest value; a deadband only spares subscribers and history.
+type Deadband struct {
+	Absolute  float64       // in the tag's unit, 0 for none
+	Percent   float64       // 0..100 of the span; needs Min and Max
+	Heartbeat time.Duration // report an unchanged value after this long; 0 for never
+}
+
+// Tag defines one data point of a driver.
+type Tag struct {
+	Name        string // unique; by convention <driver>.<name>; 1..256 bytes
+	Driver      string // driver id
+	Address     string // in the driver's own notation
+	Native      string // the device's own type where the driver has more than DataType, such as UInt32 or String:16
+	DataType    DataType
+	Access      AccessMode // default ReadOnly
+	Unit        string
+	Description string
+
+	Min, Max *float64 // engineering limits; nil for none
+	Scale    float64  // value = raw*Scale + Offset; 0 counts as 1
+	Offset   float64
+
+	Interval   time.Duration // polling interval; 0 takes the driver's
+	StaleAfter time.Duration // Uncertain when no reading came for this long; 0 takes three polling intervals
+	Deadband   Deadband
+	Confirm    bool // read the value back after each write
+}
+
+// Ptr gives a pointer to f, for Min and Max.
+func Ptr(f float64) *float64 { return &f }
+
+// scale gives Scale with its default.
+func (t *Tag) scale() float64 {
+	if t.Scale == 0 {
+		return 1
+	}
+	return t.Scale
+}
+
+// scaled says whether raw and engineering values differ.
+func (t *Tag) scaled() bool { return t.scale() != 1 || t.Offset != 0 }
+
+// MaxNameBytes is the length limit of tag names and driver ids.
+const MaxNameBytes = 256
+
+// Validate checks a definition. The error is an ErrInvalidTag that names each bad member.
+func (t *Tag) Validate() error {
+	var bad []fault.Field
+	add := func(field, format string, args ...any) {
+		bad = append(bad, fault.Field{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	if msg := nameFault(t.Name); msg != "" {
+		add("name", "%s", msg)
+	}
+	if msg := nameFault(t.Driver); msg != "" {
+		add("driver", "%s", msg)
+	} else if strings.ContainsRune(t.Driver, '/') {
+		add("driver", "must not contain /")
+	}
+	if !t.DataType.Valid() {
+		add("dataType", "must be one of Bool, Int, Float, String, Bytes")
+	}
+	if t.Access != "" && t.Access != ReadOnly && t.Access != ReadWrite {
+		add("accessMode", "must be ReadOnly or ReadWrite")
+	}
+	for _, n := range []struct {
+		name  string
+		value float64
+	}{{"scalingFactor", t.Scale}, {"offset", t.Offset}, {"deadband.absolute", t.Deadband.Absolute}, {"deadband.percent", t.Deadband.Percent}} {
+		if !finite(n.value) {
+			add(n.name, "must be a finite number")
+		}
+	}
+	if t.Min != nil && !finite(*t.Min) {
+		add("minValue", "must be a finite number")
+	}
+	if t.Max != nil && !finite(*t.Max) {
+		add("maxValue", "must be a finite number")
+	}
+	if t.Deadband.Absolute < 0 {
+		add("deadband.absolute", "must not be negative")
+	}
+	if p := t.Deadband.Percent; p < 0 || p > 100 {
+		add("deadband.percent", "must be 0 to 100")
+	} else if p > 0 && (t.Min == nil || t.Max == nil) {
+		add("deadband.percent", "needs minValue and maxValue")
+	}
+	if t.Min != nil && t.Max != nil && *t.Min > *t.Max {
+		add("minValue", "must not be above maxValue")
+	}
+	if t.Interval < 0 || t.StaleAfter < 0 || t.Deadband.Heartbeat < 0 {
+		add("interval", "durations must not be negative")
+	}
+	if len(bad) > 0 {
+		return ErrInvalidTag.On("tagName", clip(t.Name)).Invalid(bad...)
+	}
+	return nil
+}
+
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// nameFault says what is wrong with a tag name or driver id. Names travel in URL paths, where . and
+// .. have a meaning of their own.
+func nameFault(s string) string {
+	switch {
+	case s == "":
+		return "is required"
+	case len(s) > MaxNameBytes:
+		return fmt.Sprintf("must not be longer than %d bytes", MaxNameBytes)
+	case !utf8.ValidString(s):
+		return "must be valid UTF-8"
+	case s == "." || s == "..":
+		return "must not be . or .."
+	case strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "must not contain control characters"
+	}
+	return ""
+}
+
+// Sample is a value with its quality and times.
+type Sample struct {
+	Value      Value
+	Quality    Quality
+	Reason     Reason
+	SourceTime time.Time // when the device or the driver took the value
+	ServerTime time.Time // when the engine received it
+}
+
+// Snapshot is a tag's definition with its newest sample.
+type Snapshot struct {
+	Tag    *Tag // shared: not to be changed
+	Sample Sample
+}
+
+// Change tells a subscriber or an observer of a new sample.
+type Change struct {
+	Tag *Tag // shared: not to be changed
+	Sample
+}
