@@ -1,7 +1,6 @@
 package tags_test
 
 import (
-	"errors"
 	"iter"
 	"math"
 	"math/rand/v2"
@@ -102,7 +101,7 @@ func TestDownsampleRefuses(t *testing.T) {
 	require.ErrorIs(t, err, tags.ErrInvalidTimeRange)
 	broken := func(yield func(tags.HistorySample, error) bool) { yield(tags.HistorySample{}, errDevice) }
 	_, err = tags.Downsample(broken, day, day.Add(1), 5)
-	require.True(t, errors.Is(err, errDevice))
+	require.ErrorIs(t, err, errDevice)
 }
 
 // Whatever the samples are: never more than the limit, in order, each one of them, with the first,

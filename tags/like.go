@@ -17,7 +17,7 @@ type likeToken struct {
 }
 
 // MaxPatternBytes is the length limit of a pattern.
-const MaxPatternBytes = 1024
+const MaxPatternBytes = 256
 
 // CompilePattern compiles a LIKE pattern. The error is an ErrInvalidRequest.
 func CompilePattern(pattern string) (*Pattern, error) {

@@ -1,7 +1,6 @@
 package tags_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +97,6 @@ func FuzzPattern(f *testing.F) {
 			return // the reference would take too long, or has nothing to say
 		}
 		want := reference([]rune(strings.ToLower(pattern)), []rune(strings.ToLower(name)))
-		require.Equal(t, want, got, fmt.Sprintf("%q on %q", pattern, name))
+		require.Equal(t, want, got, "%q on %q", pattern, name)
 	})
 }

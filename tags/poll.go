@@ -315,7 +315,7 @@ func (f *feed) stop() {
 	<-f.done
 	f.cancel = nil
 	select {
-	case <-f.ended:
+	case <-f.ended: //nolint:errcheck // of the subscription that is gone
 	default:
 	}
 }

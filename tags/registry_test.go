@@ -2,7 +2,6 @@ package tags_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -346,7 +345,7 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 		err = e.Close(ctx)
 		require.ErrorContains(t, err, "stuck")
 		require.NotContains(t, err.Error(), "well")
-		require.True(t, errors.Is(err, context.DeadlineExceeded))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.LessOrEqual(t, time.Since(start), 3*time.Second)
 		require.GreaterOrEqual(t, well.closes(), 1)
 	})

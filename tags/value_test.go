@@ -38,7 +38,7 @@ func TestValueJSONRoundTrip(t *testing.T) {
 			require.Equal(t, c.text, string(text))
 			var back tags.Value
 			require.NoError(t, json.Unmarshal(text, &back))
-			require.True(t, c.value == back, "%v came back as %v", c.value, back)
+			require.Equal(t, c.value, back, "%v came back as %v", c.value, back)
 		})
 	}
 }
@@ -55,7 +55,7 @@ func TestValueJSONAccepts(t *testing.T) {
 	} {
 		var v tags.Value
 		require.NoError(t, json.Unmarshal([]byte(text), &v), text)
-		require.True(t, want == v, "%s gives %v", text, v)
+		require.Equal(t, want, v, "%s gives %v", text, v)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestParseValue(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, "%s %q", c.typ, c.text)
-		require.True(t, c.want == v, "%s %q gives %v", c.typ, c.text, v)
+		require.Equal(t, c.want, v, "%s %q gives %v", c.typ, c.text, v)
 	}
 	_, err := tags.ParseValue(tags.Int, strings.Repeat("ü", 1<<20))
 	require.Less(t, len(err.Error()), 500, "an error repeats a caller's text only in part")
@@ -167,7 +167,7 @@ func TestConvert(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		require.True(t, c.want == v, "%v to %s gives %v", c.from, c.to, v)
+		require.Equal(t, c.want, v, "%v to %s gives %v", c.from, c.to, v)
 	}
 }
 

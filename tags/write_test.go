@@ -350,6 +350,6 @@ func TestWritesWhileClosing(t *testing.T) {
 			states[w.State]++
 		}
 		require.Zero(t, states[tags.WriteQueued], fmt.Sprint(states))
-		require.Equal(t, states[tags.WriteDone], len(d.writtenValues()))
+		require.Len(t, d.writtenValues(), states[tags.WriteDone])
 	}
 }
