@@ -55,7 +55,7 @@ func TestPatternRefuses(t *testing.T) {
 
 // A matcher that tried every way to place each % would not come back in a lifetime.
 func TestPatternWorstCase(t *testing.T) {
-	p, err := tags.CompilePattern(strings.Repeat("%a", 200) + "%b")
+	p, err := tags.CompilePattern(strings.Repeat("%a", 120) + "%b")
 	require.NoError(t, err)
 	name := strings.Repeat("a", 100_000)
 	start := time.Now()

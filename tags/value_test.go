@@ -198,7 +198,7 @@ func FuzzValueJSON(f *testing.F) {
 		text, err := json.Marshal(v)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(text, &back), "%s", text)
-		require.True(t, v == back, "%s became %s", data, text)
+		require.Equal(t, v, back, "%s became %s", data, text)
 	})
 }
 
@@ -217,6 +217,6 @@ func FuzzParseValue(f *testing.F) {
 		require.Equal(t, typ, v.Type())
 		back, err := tags.ParseValue(typ, v.String())
 		require.NoError(t, err)
-		require.True(t, v == back, "%q became %q", text, v.String())
+		require.Equal(t, v, back, "%q became %q", text, v.String())
 	})
 }
