@@ -15,6 +15,24 @@ import (
 	"github.com/otkit/otkit/tags/tagconfig"
 )
 
+// Defines values for AccessMode.
+const (
+	ReadOnly  AccessMode = "ReadOnly"
+	ReadWrite AccessMode = "ReadWrite"
+)
+
+// Valid indicates whether the value is a known member of the AccessMode enum.
+func (e AccessMode) Valid() bool {
+	switch e {
+	case ReadOnly:
+		return true
+	case ReadWrite:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DataType.
 const (
 	Bool   DataType = "Bool"
@@ -41,6 +59,9 @@ func (e DataType) Valid() bool {
 		return false
 	}
 }
+
+// AccessMode defines model for AccessMode.
+type AccessMode string
 
 // BulkAnswer defines model for BulkAnswer.
 type BulkAnswer struct {
@@ -288,9 +309,37 @@ func (response GetTagConfig200JSONResponse) VisitGetTagConfigResponse(w http.Res
 	return err
 }
 
-type GetTagConfig500ApplicationProblemPlusJSONResponse struct {
+type GetTagConfig401ApplicationProblemPlusJSONResponse struct {
 	ProblemApplicationProblemPlusJSONResponse
 }
+
+func (response GetTagConfig401ApplicationProblemPlusJSONResponse) VisitGetTagConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTagConfig403ApplicationProblemPlusJSONResponse Problem
+
+func (response GetTagConfig403ApplicationProblemPlusJSONResponse) VisitGetTagConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTagConfig500ApplicationProblemPlusJSONResponse Problem
 
 func (response GetTagConfig500ApplicationProblemPlusJSONResponse) VisitGetTagConfigResponse(w http.ResponseWriter) error {
 
@@ -338,6 +387,34 @@ func (response BulkTagConfig400ApplicationProblemPlusJSONResponse) VisitBulkTagC
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BulkTagConfig401ApplicationProblemPlusJSONResponse Problem
+
+func (response BulkTagConfig401ApplicationProblemPlusJSONResponse) VisitBulkTagConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BulkTagConfig403ApplicationProblemPlusJSONResponse Problem
+
+func (response BulkTagConfig403ApplicationProblemPlusJSONResponse) VisitBulkTagConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -365,10 +365,10 @@ type ListTagsParams struct {
 
 // StreamTagsParams defines parameters for StreamTags.
 type StreamTagsParams struct {
-	// TagNames Names, separated by commas.
+	// TagNames Names, separated by commas; a comma in a name is sent as %2C.
 	TagNames []string `form:"tagNames,omitempty" json:"tagNames,omitempty,omitzero"`
 
-	// Patterns LIKE patterns, separated by commas; tags that appear later join.
+	// Patterns LIKE patterns, separated by commas; a comma in a pattern is sent as \,. Tags that appear later join.
 	Patterns   []string `form:"patterns,omitempty" json:"patterns,omitempty,omitzero"`
 	ThrottleMs *int     `form:"throttleMs,omitempty" json:"throttleMs,omitempty"`
 
@@ -1220,6 +1220,20 @@ func (response StreamTags404ApplicationProblemPlusJSONResponse) VisitStreamTagsR
 	return err
 }
 
+type StreamTags503ApplicationProblemPlusJSONResponse Problem
+
+func (response StreamTags503ApplicationProblemPlusJSONResponse) VisitStreamTagsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetWriteRequestObject struct {
 	WriteID string `json:"writeId"`
 }
@@ -1282,6 +1296,20 @@ func (response GetWrite404ApplicationProblemPlusJSONResponse) VisitGetWriteRespo
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWrite500ApplicationProblemPlusJSONResponse Problem
+
+func (response GetWrite500ApplicationProblemPlusJSONResponse) VisitGetWriteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1368,6 +1396,20 @@ func (response WriteTag404ApplicationProblemPlusJSONResponse) VisitWriteTagRespo
 	return err
 }
 
+type WriteTag413ApplicationProblemPlusJSONResponse Problem
+
+func (response WriteTag413ApplicationProblemPlusJSONResponse) VisitWriteTagResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type WriteTag415ApplicationProblemPlusJSONResponse Problem
 
 func (response WriteTag415ApplicationProblemPlusJSONResponse) VisitWriteTagResponse(w http.ResponseWriter) error {
@@ -1378,6 +1420,20 @@ func (response WriteTag415ApplicationProblemPlusJSONResponse) VisitWriteTagRespo
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WriteTag500ApplicationProblemPlusJSONResponse Problem
+
+func (response WriteTag500ApplicationProblemPlusJSONResponse) VisitWriteTagResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1539,6 +1595,20 @@ func (response GetTagHistory404ApplicationProblemPlusJSONResponse) VisitGetTagHi
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTagHistory500ApplicationProblemPlusJSONResponse Problem
+
+func (response GetTagHistory500ApplicationProblemPlusJSONResponse) VisitGetTagHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1727,6 +1797,20 @@ func (response WriteTags415ApplicationProblemPlusJSONResponse) VisitWriteTagsRes
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WriteTags500ApplicationProblemPlusJSONResponse Problem
+
+func (response WriteTags500ApplicationProblemPlusJSONResponse) VisitWriteTagsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -123,16 +123,38 @@ func (p *Platform) SubscribeTagChanges(r *pb.SubscribeTagChangesRequest, stream 
 func (p *Platform) StreamTagChanges(r *pb.StreamTagChangesRequest, stream grpc.ServerStreamingServer[pb.StreamTagChangesResponse]) error {
 	o := tags.SubscribeOptions{Names: r.GetTagNames(), Patterns: r.GetNamePatterns(), Throttle: throttle(r.ThrottleMs), Deadband: r.GetDeadband()}
 	return p.follow(stream.Context(), o, maxPerMessage, func(changes []tags.Change) error {
-		answer := &pb.StreamTagChangesResponse{Changes: make([]*pb.TagChangeNotification, len(changes))}
-		for i, c := range changes {
-			answer.Changes[i] = changeOf(c)
+		for len(changes) > 0 {
+			n := fitting(changes)
+			answer := &pb.StreamTagChangesResponse{Changes: make([]*pb.TagChangeNotification, n)}
+			for i, c := range changes[:n] {
+				answer.Changes[i] = changeOf(c)
+			}
+			if err := stream.Send(answer); err != nil {
+				return err
+			}
+			changes = changes[n:]
 		}
-		return stream.Send(answer)
+		return nil
 	})
 }
 
-// maxPerMessage keeps a message well under the 4 MiB that gRPC clients take by default.
-const maxPerMessage = 5000
+// A message is to stay under the 4 MiB that gRPC clients take by default: names have at most
+// tags.MaxNameBytes, but a String or Bytes may have any length.
+const (
+	maxPerMessage = 5000
+	maxText       = 2 << 20 // bytes of String and Bytes values in one message, unless a single one has more
+)
+
+// fitting says how many of the changes go into one message.
+func fitting(changes []tags.Change) int {
+	size := 0
+	for i, c := range changes {
+		if size += len(c.Value.Text()); size > maxText && i > 0 {
+			return i
+		}
+	}
+	return len(changes)
+}
 
 // throttle gives a request's throttle; one that is absent is 100 ms, one that is 0 is none.
 func throttle(ms *int32) time.Duration {

@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"reflect"
 	"strings"
 
@@ -21,27 +20,36 @@ type Surfaces struct {
 	Auth      *Auth
 	Tags      *Tags
 	TagConfig *TagConfig
+	// Body is put around every handler, behind the guard: who may not call has no body read. It may
+	// be nil.
+	Body func(http.Handler) http.Handler
 }
 
 // Mount registers the routes of the surfaces. The router is expected to be guarded (auth.Guard) and
 // to have the middleware of package transport/middleware in front.
 func Mount(r chi.Router, s Surfaces) {
+	if s.Body == nil {
+		s.Body = func(next http.Handler) http.Handler { return next }
+	}
 	if s.Auth != nil {
 		h := authapi.NewStrictHandlerWithOptions(s.Auth, []authapi.StrictMiddlewareFunc{withRemote},
 			authapi.StrictHTTPServerOptions{RequestErrorHandlerFunc: decodeError, ResponseErrorHandlerFunc: answerError})
-		authapi.HandlerWithOptions(h, authapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError})
+		authapi.HandlerWithOptions(h, authapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError,
+			Middlewares: []authapi.MiddlewareFunc{s.Body}})
 	}
 	if s.Tags != nil {
-		h := tagsapi.NewStrictHandlerWithOptions(s.Tags, nil,
+		h := tagsapi.NewStrictHandlerWithOptions(s.Tags, []tagsapi.StrictMiddlewareFunc{withRequest},
 			tagsapi.StrictHTTPServerOptions{RequestErrorHandlerFunc: decodeError, ResponseErrorHandlerFunc: answerError})
-		tagsapi.HandlerWithOptions(h, tagsapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError})
+		tagsapi.HandlerWithOptions(h, tagsapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError,
+			Middlewares: []tagsapi.MiddlewareFunc{s.Body}})
 	}
 	if s.TagConfig != nil {
 		h := tagconfigapi.NewStrictHandlerWithOptions(s.TagConfig, nil,
 			tagconfigapi.StrictHTTPServerOptions{RequestErrorHandlerFunc: decodeError, ResponseErrorHandlerFunc: answerError})
-		tagconfigapi.HandlerWithOptions(h, tagconfigapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError})
-		r.Get("/api/v1.0/config/tags/export", s.TagConfig.Export)
-		r.Post("/api/v1.0/config/tags/import", s.TagConfig.Import)
+		tagconfigapi.HandlerWithOptions(h, tagconfigapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError,
+			Middlewares: []tagconfigapi.MiddlewareFunc{s.Body}})
+		r.Method(http.MethodGet, "/api/v1.0/config/tags/export", s.Body(http.HandlerFunc(s.TagConfig.Export)))
+		r.Method(http.MethodPost, "/api/v1.0/config/tags/import", s.Body(http.HandlerFunc(s.TagConfig.Import)))
 	}
 }
 
@@ -57,6 +65,18 @@ func withRemote(next authapi.StrictHandlerFunc, _ string) authapi.StrictHandlerF
 func remoteOf(ctx context.Context) string {
 	remote, _ := ctx.Value(remoteKey{}).(string)
 	return remote
+}
+
+type requestKey struct{}
+
+// withRequest gives the stream what the generated code does not: the query as it was sent, and HEAD.
+func withRequest(next tagsapi.StrictHandlerFunc, operation string) tagsapi.StrictHandlerFunc {
+	if operation != "StreamTags" {
+		return next
+	}
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+		return next(context.WithValue(ctx, requestKey{}, r), w, r, request)
+	}
 }
 
 func answerError(w http.ResponseWriter, r *http.Request, err error) {
@@ -110,14 +130,21 @@ func DropEmptyQuery(next http.Handler) http.Handler {
 }
 
 func hasEmptyMember(query string) bool {
-	return query != "" && (strings.Contains(query, "=&") || strings.HasSuffix(query, "=") || !strings.Contains(query, "="))
+	if query == "" {
+		return false
+	}
+	for member := range strings.SplitSeq(query, "&") {
+		if _, value, _ := strings.Cut(member, "="); value == "" {
+			return true
+		}
+	}
+	return false
 }
 
 func withoutEmptyMembers(query string) string {
 	var kept []string
 	for member := range strings.SplitSeq(query, "&") {
-		_, value, _ := strings.Cut(member, "=")
-		if text, err := url.QueryUnescape(value); err != nil || text != "" {
+		if _, value, _ := strings.Cut(member, "="); value != "" {
 			kept = append(kept, member)
 		}
 	}

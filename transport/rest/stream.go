@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -25,15 +27,63 @@ func (t *Tags) StreamTags(ctx context.Context, r tagsapi.StreamTagsRequestObject
 		}
 		throttle = time.Duration(*r.Params.ThrottleMs) * time.Millisecond
 	}
-	if len(r.Params.TagNames) == 0 && len(r.Params.Patterns) == 0 {
+	names, patterns, head := r.Params.TagNames, r.Params.Patterns, false
+	if sent, ok := ctx.Value(requestKey{}).(*http.Request); ok {
+		names, patterns = t.namesIn(sent.URL.RawQuery), patternsIn(sent.URL.Query().Get("patterns"))
+		head = sent.Method == http.MethodHead
+	}
+	if len(names) == 0 && len(patterns) == 0 {
 		return nil, required("tagNames or patterns")
 	}
-	sub, err := t.Engine.Subscribe(tags.SubscribeOptions{Names: r.Params.TagNames, Patterns: r.Params.Patterns,
-		Throttle: throttle, Deadband: r.Params.Deadband})
+	sub, err := t.Engine.Subscribe(tags.SubscribeOptions{Names: names, Patterns: patterns, Throttle: throttle, Deadband: r.Params.Deadband})
 	if err != nil {
 		return nil, err
 	}
-	return &tagStream{ctx: ctx, live: t.Live, sub: sub}, nil
+	return &tagStream{ctx: ctx, live: t.Live, sub: sub, head: head}, nil
+}
+
+// namesIn reads the query member tagNames. A plain comma separates two names. An encoded one belongs
+// to the name, when there is a tag of that name; else it separates too, because many clients encode
+// the list as a whole.
+func (t *Tags) namesIn(query string) (names []string) {
+	for member := range strings.SplitSeq(query, "&") {
+		list, ok := strings.CutPrefix(member, "tagNames=")
+		if !ok {
+			continue
+		}
+		for item := range strings.SplitSeq(list, ",") {
+			name, err := url.QueryUnescape(item)
+			if err != nil {
+				continue // as net/url does; the parameter was checked before
+			}
+			if _, err := t.Engine.Read(name); err != nil && strings.Contains(name, ",") {
+				names = append(names, strings.Split(name, ",")...)
+			} else {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// patternsIn separates LIKE patterns at the commas that no backslash takes as they are.
+func patternsIn(list string) (patterns []string) {
+	if list == "" {
+		return nil
+	}
+	start, escaped := 0, false
+	for i := range len(list) {
+		switch {
+		case escaped:
+			escaped = false
+		case list[i] == '\\':
+			escaped = true
+		case list[i] == ',':
+			patterns = append(patterns, list[start:i])
+			start = i + 1
+		}
+	}
+	return append(patterns, list[start:])
 }
 
 // writeLimit is how long writing one event may take.
@@ -45,6 +95,7 @@ type tagStream struct {
 	ctx  context.Context
 	live func(context.Context) (context.Context, context.CancelFunc)
 	sub  *tags.Subscription
+	head bool // only the head of the answer is wanted
 }
 
 // VisitStreamTagsResponse implements tagsapi.StreamTagsResponseObject.
@@ -62,6 +113,9 @@ func (s *tagStream) VisitStreamTagsResponse(w http.ResponseWriter) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // or a proxy would gather events
 	w.WriteHeader(http.StatusOK)
+	if s.head {
+		return nil
+	}
 	for {
 		changes, err := s.next(ctx)
 		// A client that takes nothing for so long is gone, or as good as gone.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -99,7 +100,11 @@ func (c *TagConfig) load(r *http.Request) (importAnswer, error) {
 		}
 	}
 	items, err := tagconfig.Import(r.Body, format)
-	if err != nil {
+	var tooLarge *http.MaxBytesError // a fault of tagconfig is around it
+	switch {
+	case errors.As(err, &tooLarge):
+		return importAnswer{}, problem.FromDecode(tooLarge)
+	case err != nil:
 		return importAnswer{}, problem.FromDecode(err)
 	}
 	d := tagconfig.Diff(c.Store.List(), items)

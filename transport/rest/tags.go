@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -105,6 +106,11 @@ func (t *Tags) WriteTags(ctx context.Context, r tagsapi.WriteTagsRequestObject) 
 	items := r.Body.Writes
 	if len(items) > tags.MaxBatch {
 		return nil, tags.ErrBatchSizeExceeded
+	}
+	for i, item := range items {
+		if item.TagName == "" {
+			return nil, required(fmt.Sprintf("writes[%d].tagName", i))
+		}
 	}
 	by := t.Caller(ctx)
 	requests := make([]tags.WriteRequest, 0, len(items))

@@ -31,7 +31,9 @@ func (s *Server) checkStorage(ctx context.Context) health.Result {
 		return health.Result{Status: health.Healthy, Description: "kept in memory"}
 	}
 	if err := s.opts.Stores.Ping(ctx); err != nil {
-		s.log.Warn("storage is not usable", "error", err)
+		if ctx.Err() != context.Canceled { // else the server stops
+			s.log.Warn("storage is not usable", "error", err)
+		}
 		return health.Result{Status: health.Unhealthy, Description: "the database cannot be used"}
 	}
 	return health.Result{Status: health.Healthy, Description: "the database answers"}

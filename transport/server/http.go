@@ -30,15 +30,17 @@ func (s *Server) handler() (http.Handler, error) {
 	}
 	r.Use(s.metrics.HTTP, middleware.Recover, middleware.SecurityHeaders, cors, middleware.EscapedPath)
 	middleware.Fallbacks(r)
-	r.Use(maxBody, middleware.JSONBody(map[string][]string{
+	r.Use(rest.DropEmptyQuery)
+	jsonBody := middleware.JSONBody(map[string][]string{
 		"/api/v1.0/config/tags/import": {"text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
-	}), rest.DropEmptyQuery)
+	})
 
 	guarded := s.guard.Router(r)
 	rest.Mount(guarded, rest.Surfaces{
 		Auth:      &rest.Auth{Authority: s.authority},
 		Tags:      &rest.Tags{Engine: s.plant.engine, History: s.history(), Caller: callerName, Live: s.live, Now: s.opts.Now},
 		TagConfig: &rest.TagConfig{Store: s.plant.config},
+		Body:      func(next http.Handler) http.Handler { return maxBody(jsonBody(next)) },
 	})
 	s.mountSystem(guarded)
 	if err := s.guard.Err(); err != nil {

@@ -83,7 +83,14 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := s.addChecks(); err != nil {
 		return nil, err
 	}
-	return s, s.listen()
+	if err := s.listen(); err != nil {
+		return nil, err
+	}
+	// The account comes last: a start that fails must not leave one whose password nobody has seen.
+	if s.password, err = s.accounts.EnsureAdmin(ctx, o.Auth.AdminUsername, o.Auth.AdminPassword); err != nil {
+		return nil, fmt.Errorf("first account: %w", err)
+	}
+	return s, nil
 }
 
 func (s *Server) openAuth(ctx context.Context) (err error) {
@@ -91,9 +98,6 @@ func (s *Server) openAuth(ctx context.Context) (err error) {
 	s.accounts, err = accounts.New(o.Stores.Accounts, o.Stores.Sessions, accounts.Options{Now: o.Now, Logger: o.Logger, RefreshTTL: o.Auth.RefreshTTL})
 	if err != nil {
 		return err
-	}
-	if s.password, err = s.accounts.EnsureAdmin(ctx, o.Auth.AdminUsername, o.Auth.AdminPassword); err != nil {
-		return fmt.Errorf("first account: %w", err)
 	}
 	if s.keys, err = auth.OpenKeys(o.DataDir, auth.KeysOptions{Now: o.Now}); err != nil {
 		return fmt.Errorf("signing keys: %w", err)
@@ -207,10 +211,7 @@ func (s *Server) close(ctx context.Context) error {
 	s.stop()
 	var errs []error
 	if s.port != nil {
-		errs = append(errs, s.port.Close(), s.http.Shutdown(ctx), s.stopGRPC(ctx))
-		if ctx.Err() != nil {
-			errs = append(errs, s.http.Close())
-		}
+		errs = append(errs, s.port.Close(), s.drain(ctx))
 	}
 	s.wg.Wait()
 	if s.plant != nil {
@@ -225,7 +226,26 @@ func (s *Server) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (s *Server) stopGRPC(ctx context.Context) error {
+// drain answers the requests in progress. It takes two thirds of the time there is and then cuts off
+// what is left: a client that does not let go must not cost the writes and samples that still wait.
+func (s *Server) drain(ctx context.Context) error {
+	if end, limited := ctx.Deadline(); limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-time.Until(end)/3))
+		defer cancel()
+	}
+	var calls sync.WaitGroup
+	calls.Go(func() { s.stopGRPC(ctx) })
+	err := s.http.Shutdown(ctx)
+	if err != nil && ctx.Err() != nil {
+		s.log.Warn("requests were cut off")
+		err = s.http.Close()
+	}
+	calls.Wait()
+	return err
+}
+
+func (s *Server) stopGRPC(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		s.grpc.GracefulStop()
@@ -233,11 +253,10 @@ func (s *Server) stopGRPC(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
-		return nil
 	case <-ctx.Done():
+		s.log.Warn("gRPC calls were cut off")
 		s.grpc.Stop()
 		<-done
-		return fmt.Errorf("gRPC calls were cut off: %w", ctx.Err())
 	}
 }
 

@@ -1,0 +1,61 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkIdleDemo tells what the demo costs while nobody calls it: resident memory and the share of
+// a core, over twenty seconds of the real program. Run it with -benchtime 1x.
+func BenchmarkIdleDemo(b *testing.B) {
+	path, err := builtForSpeed()
+	require.NoError(b, err)
+	const settle, measure = 5 * time.Second, 20 * time.Second
+	for b.Loop() {
+		e := launch(b, path, known, "-demo", "-data", b.TempDir())
+		e.ready()
+		time.Sleep(settle)
+		before := e.cpu()
+		time.Sleep(measure)
+		b.ReportMetric(100*(e.cpu()-before).Seconds()/measure.Seconds(), "%core")
+		b.ReportMetric(e.statusMB("VmRSS"), "MB-resident")
+		b.ReportMetric(e.statusMB("VmHWM"), "MB-peak")
+		e.stop()
+	}
+}
+
+// cpu is the processor time that the process has used.
+func (e *engine) cpu() time.Duration {
+	e.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", e.cmd.Process.Pid))
+	require.NoError(e.t, err)
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	ticks := 0
+	for _, f := range fields[11:13] { // utime and stime
+		n, err := strconv.Atoi(f)
+		require.NoError(e.t, err)
+		ticks += n
+	}
+	return time.Duration(ticks) * (time.Second / 100) // the unit of /proc on every Linux that Go runs on
+}
+
+func (e *engine) statusMB(field string) float64 {
+	e.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", e.cmd.Process.Pid))
+	require.NoError(e.t, err)
+	for line := range strings.Lines(string(text)) {
+		if rest, found := strings.CutPrefix(line, field+":"); found {
+			kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			require.NoError(e.t, err)
+			return kb / 1024
+		}
+	}
+	e.t.Fatalf("no %s", field)
+	return 0
+}

@@ -1,0 +1,129 @@
+package server_test
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/openapi"
+	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/server"
+)
+
+func TestTheTableAndTheDocumentHaveTheSameOperations(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
+	require.NoError(t, err)
+	type row struct {
+		method, path  string
+		needs, offers bool // a token: must be sent, may be sent
+	}
+	documented, declared := map[string]row{}, map[string]row{}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			r := row{method: method, path: path, needs: true, offers: true}
+			if op.Security != nil {
+				r.needs = len(*op.Security) == 1
+				r.offers = len(*op.Security) > 0
+			}
+			documented[op.OperationID] = r
+		}
+	}
+	for _, op := range auth.EngineOperations() {
+		if op.Method == "" || strings.HasPrefix(op.Path, "/docs") { // gRPC alone, and pages for people
+			continue
+		}
+		declared[op.ID] = row{op.Method, op.Path, op.Access != auth.Open && !op.OpenSurface, op.Access != auth.Open}
+	}
+	require.Equal(t, documented, declared)
+}
+
+var pathParameter = regexp.MustCompile(`\{[^}]*\}|\*`)
+
+// expected says what each caller gets from an operation: 0 for "not refused".
+func expected(op auth.Operation, protected bool) map[accounts.Role]int {
+	want := map[accounts.Role]int{nobody: 0, accounts.Viewer: 0, accounts.Operator: 0, accounts.Admin: 0}
+	if op.Access == auth.Open || op.OpenSurface && !protected {
+		return want
+	}
+	want[nobody] = http.StatusUnauthorized
+	if op.Access >= auth.Operator {
+		want[accounts.Viewer] = http.StatusForbidden
+	}
+	if op.Access >= auth.Admin {
+		want[accounts.Operator] = http.StatusForbidden
+	}
+	return want
+}
+
+func TestEveryOperationAsksForItsRole(t *testing.T) {
+	for _, protected := range []bool{false, true} {
+		p := start(t, func(o *server.Options) { o.Auth.ProtectOpenSurfaces = protected })
+		for _, op := range auth.EngineOperations() {
+			if op.ID == "logout" { // it would end the session of the tokens
+				continue
+			}
+			for role, status := range expected(op, protected) {
+				if op.Method != "" {
+					p.checkRefusalREST(op, role, status)
+				}
+				for _, method := range op.GRPC {
+					p.checkRefusalGRPC(method, role, status)
+				}
+			}
+		}
+	}
+}
+
+func (p *platform) checkRefusalREST(op auth.Operation, role accounts.Role, status int) {
+	p.t.Helper()
+	// The path names nothing and the body is bad, so that nothing happens even when it is let in.
+	path, body := pathParameter.ReplaceAllString(op.Path, "nothing"), any(nil)
+	if op.Method != http.MethodGet {
+		body = "{"
+	}
+	a := p.callWrong(role, op.Method, path, body)
+	switch status {
+	case 0:
+		require.NotEqual(p.t, http.StatusForbidden, a.status, "%s as %q: %s", op.ID, role, a.body)
+		if op.Access != auth.Open { // a login has its own 401
+			require.NotEqual(p.t, http.StatusUnauthorized, a.status, "%s as %q: %s", op.ID, role, a.body)
+		}
+	case http.StatusUnauthorized:
+		requireProblem(p.t, a, status, "UNAUTHORIZED")
+		require.Equal(p.t, "Bearer", a.header.Get("WWW-Authenticate"))
+	case http.StatusForbidden:
+		requireProblem(p.t, a, status, "FORBIDDEN")
+		require.Empty(p.t, a.header.Get("WWW-Authenticate"))
+	}
+}
+
+func (p *platform) checkRefusalGRPC(method string, role accounts.Role, status int) {
+	p.t.Helper()
+	if strings.HasSuffix(method, "/Watch") { // has no end when it is let in
+		return
+	}
+	// An empty message is valid for every method; the streams among them refuse it.
+	stream, err := p.conn().NewStream(p.as(p.t.Context(), role), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)
+	require.NoError(p.t, err)
+	if err := stream.SendMsg(&emptypb.Empty{}); err != nil {
+		require.ErrorIs(p.t, err, io.EOF) // refused already; the reason comes with the answer
+	}
+	require.NoError(p.t, stream.CloseSend())
+	switch err := stream.RecvMsg(&emptypb.Empty{}); status {
+	case 0:
+		requireNotRefused(p.t, err, method, role)
+	case http.StatusUnauthorized:
+		requireStatus(p.t, err, codes.Unauthenticated, "UNAUTHORIZED")
+	case http.StatusForbidden:
+		requireStatus(p.t, err, codes.PermissionDenied, "FORBIDDEN")
+	}
+}

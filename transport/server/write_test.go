@@ -1,0 +1,226 @@
+package server_test
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/transport/server"
+)
+
+// write queues a write and gives its id.
+func (p *platform) write(address string, body map[string]any) string {
+	p.t.Helper()
+	a := p.call(accounts.Admin, http.MethodPost, "/api/v1/tags/line/"+url.PathEscape(address)+"/write", body)
+	require.Equal(p.t, 200, a.status, "%s", a.body)
+	got := a.object(p.t)
+	require.Equal(p.t, []string{"message", "success", "writeId"}, keys(got))
+	require.Equal(p.t, true, got["success"])
+	require.Contains(p.t, got["message"], "queued")
+	return got["writeId"].(string)
+}
+
+// outcome waits until a write is done and gives what the server tells of it.
+func (p *platform) outcome(id string) map[string]any {
+	p.t.Helper()
+	var got map[string]any
+	require.Eventually(p.t, func() bool {
+		got = p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes/"+id, nil).object(p.t)
+		return got["state"] != "Queued"
+	}, 10*time.Second, time.Millisecond)
+	return got
+}
+
+func TestAWriteIsQueuedAndItsOutcomeCanBeRead(t *testing.T) {
+	p := start(t)
+	got := p.outcome(p.write("level", map[string]any{"value": "42.5"}))
+	requireTime(t, got["queuedAt"])
+	requireTime(t, got["completedAt"])
+	delete(got, "queuedAt")
+	delete(got, "completedAt")
+	id := got["writeId"]
+	require.Equal(t, `{"requestedBy":"admin","state":"Written","tagName":"line.level","value":{"doubleValue":42.5},"writeId":"`+id.(string)+`"}`, jsonText(t, got))
+	require.Equal(t, []tags.WriteItem{{Point: tags.Point{Address: "level", Type: tags.Float}, Value: tags.FloatValue(42.5)}}, p.line.writes())
+
+	require.Equal(t, "Confirmed", p.outcome(p.write("level", map[string]any{"value": "43", "confirm": true}))["state"])
+	p.line.change(func() { p.line.deaf["deaf"] = true })
+	unconfirmed := p.outcome(p.write("deaf", map[string]any{"value": "2", "confirm": true}))
+	require.Equal(t, "Failed", unconfirmed["state"])
+	require.NotEmpty(t, unconfirmed["error"])
+	p.line.change(func() { p.line.refused["note"] = errors.New("the device is locked") })
+	refused := p.outcome(p.write("note", map[string]any{"value": "x"}))
+	require.Equal(t, "Failed", refused["state"])
+	require.Equal(t, "the device is locked", refused["error"])
+
+	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes/absent", nil), 404, "WRITE_NOT_FOUND")
+}
+
+func TestAWritePassesScalingBackwards(t *testing.T) {
+	p := start(t)
+	require.Equal(t, "Confirmed", p.outcome(p.write("scaled", map[string]any{"value": "110", "confirm": true}))["state"])
+	require.Equal(t, tags.IntValue(200), mustConvert(t, p.line.writes()[0].Value))
+}
+
+func mustConvert(t *testing.T, v tags.Value) tags.Value {
+	whole, err := v.Convert(tags.Int)
+	require.NoError(t, err)
+	return whole
+}
+
+func TestWritesReadTheTextByTheTagsType(t *testing.T) {
+	p := start(t)
+	for _, c := range []struct {
+		address, value string
+		want           tags.Value // zero when it is refused
+	}{
+		{"flag", "true", tags.BoolValue(true)}, {"flag", "0", tags.BoolValue(false)}, {"flag", "yes", tags.Value{}}, {"flag", "", tags.Value{}},
+		{"count", "9223372036854775807", tags.IntValue(math.MaxInt64)}, {"count", "-9007199254740993", tags.IntValue(-9007199254740993)},
+		{"count", "9223372036854775808", tags.Value{}}, {"count", "1.5", tags.Value{}}, {"count", "", tags.Value{}},
+		{"level", "1e1", tags.FloatValue(10)}, {"level", "NaN", tags.Value{}}, {"level", "Infinity", tags.Value{}}, {"level", "-0.1", tags.Value{}}, {"level", "100.01", tags.Value{}},
+		{"note", "", tags.StringValue("")}, {"note", "ü\n", tags.StringValue("ü\n")},
+		{"image", "AP8=", tags.BytesValue([]byte{0, 255})}, {"image", "?", tags.Value{}},
+	} {
+		before := len(p.line.writes())
+		if c.want.IsZero() {
+			a := p.call(accounts.Admin, http.MethodPost, "/api/v1/tags/line/"+c.address+"/write", map[string]any{"value": c.value})
+			body := requireProblem(t, a, 400, "INVALID_VALUE")
+			require.Equal(t, "line."+c.address, body["metadata"].(map[string]any)["tagName"])
+			require.Len(t, p.line.writes(), before)
+			continue
+		}
+		require.Equal(t, "Written", p.outcome(p.write(c.address, map[string]any{"value": c.value}))["state"])
+		require.Equal(t, c.want, p.line.writes()[before].Value, c.value)
+	}
+}
+
+func TestWritesAreRefusedWithTheCodesOfTheInterface(t *testing.T) {
+	p := start(t)
+	p.configure(map[string]any{"tagId": "ghost.x", "driverId": "ghost", "dataType": "Int", "accessMode": "ReadWrite"})
+	for path, want := range map[string]struct {
+		status   int
+		code     string
+		metadata string
+	}{
+		"nowhere/x":    {400, "INVALID_DRIVER", `{"driverId":"nowhere"}`},
+		"ghost/x":      {400, "INVALID_DRIVER", `{"driverId":"ghost"}`},
+		"line/absent":  {404, "TAG_NOT_FOUND", `{"tagName":"line.absent"}`},
+		"line/nowhere": {403, "READ_ONLY_TAG", `{"tagName":"line.empty"}`}, // by its address
+		"line/fixed":   {403, "READ_ONLY_TAG", `{"tagName":"line.fixed"}`},
+		"away/valve":   {503, "DRIVER_OFFLINE", `{"driverId":"away","tagName":"away.valve"}`},
+	} {
+		body := requireProblem(t, p.call(accounts.Admin, http.MethodPost, "/api/v1/tags/"+path+"/write", map[string]any{"value": "1"}), want.status, want.code)
+		require.JSONEq(t, want.metadata, jsonText(t, body["metadata"]), path)
+	}
+	require.Empty(t, p.line.writes())
+}
+
+func TestBatchWriteJudgesEachItemByItself(t *testing.T) {
+	p := start(t)
+	p.configure(map[string]any{"tagId": "ghost.x", "driverId": "ghost", "dataType": "Int", "accessMode": "ReadWrite"})
+	items := []struct{ tag, value, code string }{
+		{"line.count", `{"int64Value":9007199254740993}`, ""},
+		{"line.count", `{"int64Value":"-9007199254740993"}`, ""},
+		{"line.flag", `{"boolValue":false}`, ""},
+		{"line.level", `{"doubleValue":1.5e1,"unknown":1}`, ""},
+		{"line.level", `{"int64Value":16}`, ""},
+		{"line.note", `{"stringValue":"x"}`, ""},
+		{"line.image", `{"bytesValue":"AP8="}`, ""},
+		{"line.level", `{"doubleValue":1,"int64Value":1}`, "INVALID_VALUE"},
+		{"line.level", `{}`, "INVALID_VALUE"},
+		{"line.level", `null`, "INVALID_VALUE"},
+		{"line.level", `1`, "INVALID_VALUE"},
+		{"line.level", `{"doubleValue":"NaN"}`, "INVALID_VALUE"},
+		{"line.level", `{"doubleValue":1e999}`, "INVALID_VALUE"},
+		{"line.level", `{"doubleValue":null}`, "INVALID_VALUE"},
+		{"line.level", `{"doubleValue":101}`, "INVALID_VALUE"},
+		{"line.count", `{"int64Value":9223372036854775808}`, "INVALID_VALUE"},
+		{"line.count", `{"int64Value":1.5}`, "INVALID_VALUE"},
+		{"line.image", `{"bytesValue":"?"}`, "INVALID_VALUE"},
+		{"line.flag", `{"stringValue":"true"}`, "INVALID_VALUE"},
+		{"line.fixed", `{"doubleValue":1}`, "READ_ONLY_TAG"},
+		{"line.absent", `{"doubleValue":1}`, "TAG_NOT_FOUND"},
+		{"ghost.x", `{"int64Value":1}`, "INVALID_DRIVER"},
+		{"away.valve", `{"boolValue":true}`, "DRIVER_OFFLINE"},
+	}
+	var writes []string
+	want := map[string]int{}
+	for _, item := range items {
+		writes = append(writes, `{"tagName":"`+item.tag+`","value":`+item.value+`}`)
+		if item.code != "" {
+			want[item.tag+" "+item.code]++
+		}
+	}
+	a := p.callWrong(accounts.Admin, http.MethodPost, "/api/v1/tags:batchWrite", `{"writes":[`+strings.Join(writes, ",")+`]}`)
+	require.Equal(t, 200, a.status, "%s", a.body)
+	var got struct {
+		SuccessCount int
+		Errors       []struct {
+			Code, Message string
+			Metadata      map[string]string
+		}
+		Writes []struct{ TagName, WriteID string }
+	}
+	a.into(t, &got)
+	require.Equal(t, []string{"errors", "successCount", "writes"}, keys(a.object(t)))
+	require.Equal(t, 7, got.SuccessCount)
+	found := map[string]int{}
+	for _, e := range got.Errors {
+		require.NotEmpty(t, e.Message)
+		found[e.Metadata["tagName"]+" "+e.Code]++
+	}
+	require.Equal(t, want, found)
+	require.Len(t, got.Writes, 7)
+	for i, w := range got.Writes {
+		require.Equal(t, items[i].tag, w.TagName)
+		require.Equal(t, "Written", p.outcome(w.WriteID)["state"])
+	}
+	require.Equal(t, tags.IntValue(9007199254740993), p.line.writes()[0].Value)
+	require.Equal(t, tags.IntValue(-9007199254740993), p.line.writes()[1].Value)
+}
+
+func TestBatchWriteAsAWhole(t *testing.T) {
+	p := start(t)
+	a := p.call(accounts.Admin, http.MethodPost, "/api/v1/tags:batchWrite", `{"writes":[]}`)
+	require.Equal(t, 200, a.status)
+	require.JSONEq(t, `{"successCount":0,"errors":[],"writes":[]}`, string(a.body))
+
+	many := `{"writes":[` + strings.Repeat(`{"tagName":"line.flag","value":{"boolValue":true}},`, 500) + `{"tagName":"line.flag","value":{"boolValue":true}}]}`
+	requireProblem(t, p.callWrong(accounts.Admin, http.MethodPost, "/api/v1/tags:batchWrite", many), 400, "BATCH_SIZE_EXCEEDED")
+	require.Empty(t, p.line.writes())
+
+	body := requireProblem(t, p.callWrong(accounts.Admin, http.MethodPost, "/api/v1/tags:batchWrite", `{"writes":[{"tagName":"line.flag","value":{"boolValue":true}},{"value":{"boolValue":true}}]}`), 400, "INVALID_REQUEST")
+	require.Equal(t, `[{"field":"writes[1].tagName","message":"is required"}]`, jsonText(t, body["errors"]))
+	require.Empty(t, p.line.writes())
+}
+
+func TestAFullQueueAndALogThatFails(t *testing.T) {
+	log := &brokenLog{WriteLog: tags.NewMemoryWriteLog(100)}
+	p := start(t, func(o *server.Options) {
+		o.Drivers[0].Options.MaxWrites = 2
+		o.Stores.Writes = log
+	})
+	p.line.change(func() { p.line.hold = make(chan struct{}) })
+	p.write("flag", map[string]any{"value": "true"})
+	<-p.line.writing
+	last := p.write("flag", map[string]any{"value": "false"})
+	a := p.call(accounts.Admin, http.MethodPost, "/api/v1/tags/line/flag/write", map[string]any{"value": "true"})
+	requireProblem(t, a, 503, "WRITE_QUEUE_FULL")
+	require.Equal(t, "Queued", p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes/"+last, nil).object(t)["state"])
+	p.line.change(func() { close(p.line.hold); p.line.hold = nil })
+	require.Equal(t, "Written", p.outcome(last)["state"])
+
+	log.broken.Store(true)
+	a = p.call(accounts.Admin, http.MethodPost, "/api/v1/tags/line/flag/write", map[string]any{"value": "true"})
+	body := requireProblem(t, a, 500, "INTERNAL_ERROR")
+	require.Len(t, body["traceId"], 32)
+	require.NotContains(t, string(a.body), "disk")
+	log.broken.Store(false)
+}
