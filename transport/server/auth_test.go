@@ -5,7 +5,6 @@ import (
 	"crypto/elliptic"
 	"encoding/base64"
 	"encoding/json"
-	"math/big"
 	"net/http"
 	"strconv"
 	"testing"
@@ -82,12 +81,15 @@ func publicKey(t *testing.T, keySet answer, id any) *ecdsa.PublicKey {
 		if k["kid"] != id {
 			continue
 		}
-		number := func(member string) *big.Int {
+		point := []byte{4} // uncompressed
+		for _, member := range []string{"x", "y"} {
 			raw, err := base64.RawURLEncoding.DecodeString(k[member])
 			require.NoError(t, err)
-			return new(big.Int).SetBytes(raw)
+			point = append(point, raw...)
 		}
-		return &ecdsa.PublicKey{Curve: elliptic.P256(), X: number("x"), Y: number("y")}
+		key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+		require.NoError(t, err)
+		return key
 	}
 	require.Fail(t, "no such key", "%v", id)
 	return nil

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,14 +34,9 @@ func (l *brokenLog) Put(ctx context.Context, writes []tags.Write) error {
 // letter encoded, which stands for the same name (RFC 3986, section 6.2.2.2).
 func pathOf(name string) string {
 	if name == "stream" || name == "writes" {
-		return "%" + strings.ToUpper(jsonHex(name[0])) + name[1:]
+		return fmt.Sprintf("%%%02X", name[0]) + name[1:]
 	}
 	return strings.ReplaceAll(url.PathEscape(name), "+", "%2B")
-}
-
-func jsonHex(b byte) string {
-	const digits = "0123456789abcdef"
-	return string([]byte{digits[b>>4], digits[b&15]})
 }
 
 func TestEveryNameTravelsThroughEveryREST(t *testing.T) {

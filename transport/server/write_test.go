@@ -197,7 +197,7 @@ func TestBatchWriteAsAWhole(t *testing.T) {
 	require.Empty(t, p.line.writes())
 
 	body := requireProblem(t, p.callWrong(accounts.Admin, http.MethodPost, "/api/v1/tags:batchWrite", `{"writes":[{"tagName":"line.flag","value":{"boolValue":true}},{"value":{"boolValue":true}}]}`), 400, "INVALID_REQUEST")
-	require.Equal(t, `[{"field":"writes[1].tagName","message":"is required"}]`, jsonText(t, body["errors"]))
+	require.JSONEq(t, `[{"field":"writes[1].tagName","message":"is required"}]`, jsonText(t, body["errors"]))
 	require.Empty(t, p.line.writes())
 }
 

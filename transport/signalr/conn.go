@@ -1,0 +1,336 @@
+package signalr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// transport is how a connection reaches its client.
+type transport uint8
+
+const (
+	noTransport transport = iota // negotiated only
+	webSockets
+	serverSentEvents
+	longPolling
+)
+
+// String gives the name that the protocol has for it.
+func (t transport) String() string {
+	return [...]string{"none", "WebSockets", "ServerSentEvents", "LongPolling"}[t]
+}
+
+// conn is one connection, whatever its transport. Its context ends when it does, for whatever reason,
+// and everything else follows from that.
+type conn struct {
+	hub       *Hub
+	id, token string // what may be shown, and what a client proves with
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	wake      chan struct{} // has an element when the queue may have
+
+	mu        sync.Mutex
+	transport transport
+	polling   bool        // a long poll waits
+	ready     bool        // the handshake is done
+	ending    error       // why nothing more is queued; the connection ends when the queue is written
+	released  bool        // drop has been here
+	watch     *time.Timer // what the client must do next has a limit
+	stopLife  func()
+	queue     [][]byte
+	bytes     int // of queue
+
+	receiving sync.Mutex
+	partial   []byte // a message whose end has not come yet
+}
+
+// begin gives the connection to a request that will serve it, which must call finish. A connection has
+// one transport, and at most one request that writes.
+func (c *conn) begin(t transport, r *http.Request) (first bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.released || c.ctx.Err() != nil:
+		return false, ErrConnectionNotFound
+	case c.transport == noTransport:
+		first = true
+	case c.transport != t || t != longPolling || c.polling:
+		return false, ErrConnectionInUse
+	}
+	if first {
+		c.watch.Reset(c.hub.opts.HandshakeTimeout)
+		c.transport = t
+		// The request's values stay, its end is not the connection's.
+		life, stop := c.hub.opts.Lifetime(context.WithoutCancel(r.Context()))
+		unhook := context.AfterFunc(life, func() { c.end("The lifetime of the connection has ended.", true, errLifetime) })
+		c.stopLife = func() {
+			unhook()
+			stop()
+		}
+	}
+	c.polling = t == longPolling
+	c.rearm()
+	c.hub.wg.Add(1) // not from zero: the connection itself counts until it is released
+	return first, nil
+}
+
+// finish takes the connection back from a request.
+func (c *conn) finish() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.polling = false
+	c.rearm()
+	if len(c.queue) > 0 { // came too late for the request that has just ended
+		c.signal()
+	}
+	c.hub.wg.Done()
+}
+
+// release ends what the connection itself has started.
+func (c *conn) release() (t transport, stop func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.released = true
+	c.watch.Stop()
+	c.queue, c.bytes = nil, 0
+	if c.stopLife == nil {
+		c.stopLife = func() {}
+	}
+	return c.transport, c.stopLife
+}
+
+// pollGrace is how long a message that closes a connection waits for the next long poll.
+const pollGrace = 2 * time.Second
+
+// rearm sets the limit for what the client must do next. Before the handshake it has been set.
+// c.mu is held.
+func (c *conn) rearm() {
+	switch {
+	case !c.ready || c.released:
+	case c.transport != longPolling:
+		c.watch.Reset(c.hub.opts.ClientTimeout)
+	case c.polling: // a client that polls need not send
+		c.watch.Stop()
+	case c.ending != nil: // a client that is there comes at once
+		c.watch.Reset(min(pollGrace, c.hub.opts.PollIdle))
+	default:
+		c.watch.Reset(c.hub.opts.PollIdle)
+	}
+}
+
+// timeout is called when the client has not done in time what it must.
+func (c *conn) timeout() {
+	c.mu.Lock()
+	t, ready, polling := c.transport, c.ready, c.polling
+	c.mu.Unlock()
+	switch {
+	case t == noTransport:
+		c.cancel(errNotConnected)
+	case !ready && (t != longPolling || polling):
+		c.end("The handshake took too long.", false, errNoHandshake)
+	case t != longPolling:
+		c.end("The client has sent nothing for too long.", true, errSilent)
+	case !polling:
+		c.cancel(errNotPolling)
+	}
+}
+
+// push queues a message, or cuts the connection when too much waits.
+func (c *conn) push(record []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending != nil || c.released {
+		return
+	}
+	if n := len(c.queue); n >= c.hub.opts.QueueMessages || n > 0 && c.bytes+len(record) > c.hub.opts.QueueBytes {
+		c.cancel(errSlow)
+		return
+	}
+	c.enqueue(record)
+}
+
+func (c *conn) enqueue(record []byte) {
+	c.queue = append(c.queue, record)
+	c.bytes += len(record)
+	c.signal()
+}
+
+func (c *conn) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// end closes the connection once what is queued, and a message that says why, are written. text is
+// for the client; "" is no error.
+func (c *conn) end(text string, reconnect bool, cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.ending != nil || c.released:
+	case c.transport == noTransport:
+		c.cancel(cause)
+	case c.ready:
+		c.ending = cause
+		c.enqueue(encodeOwn(closing{Type: typeClose, Error: text, AllowReconnect: reconnect}))
+		c.rearm()
+	default: // before the handshake a client understands an answer to it only
+		if text == "" {
+			text = "The server is closing."
+		}
+		c.ending = cause
+		c.enqueue(encodeOwn(handshakeResponse{Error: text}))
+	}
+}
+
+// keepQueue is the length of a queue that is worth keeping for reuse.
+const keepQueue = 256
+
+// take gives all that is queued, and why it is the last when it is. written is a slice that take has
+// given before and that is done with.
+func (c *conn) take(written [][]byte) (batch [][]byte, last error) {
+	clear(written)
+	if cap(written) > keepQueue {
+		written = nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	batch = c.queue
+	c.queue, c.bytes = written[:0], 0
+	return batch, c.ending
+}
+
+// Limits of what is written at once, each time under a new write deadline.
+const (
+	chunkMessages = 64
+	chunkBytes    = 32 << 10
+)
+
+// pump writes what is queued, some messages at a time, and pings, until the connection ends or its
+// client is gone. The error says why.
+func (c *conn) pump(gone <-chan struct{}, write func(chunk [][]byte) error) error {
+	ping := time.NewTicker(c.hub.opts.KeepAlive)
+	defer ping.Stop()
+	var batch [][]byte
+	for {
+		select {
+		case <-c.ctx.Done():
+			return context.Cause(c.ctx)
+		case <-gone:
+			return errGone
+		case <-ping.C:
+			c.ping()
+			continue
+		case <-c.wake:
+		}
+		var last error
+		batch, last = c.take(batch)
+		for rest := batch; len(rest) > 0; {
+			if c.ctx.Err() != nil {
+				return context.Cause(c.ctx)
+			}
+			n, size := 1, len(rest[0])
+			for n < min(len(rest), chunkMessages) && size+len(rest[n]) <= chunkBytes {
+				size += len(rest[n])
+				n++
+			}
+			if err := write(rest[:n]); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+				return errSlow
+			} else if err != nil {
+				return err
+			}
+			rest = rest[n:]
+			ping.Reset(c.hub.opts.KeepAlive)
+		}
+		if last != nil {
+			return last
+		}
+	}
+}
+
+func (c *conn) ping() {
+	c.mu.Lock()
+	ready := c.ready
+	c.mu.Unlock()
+	if ready {
+		c.push(encodeOwn(bare{Type: typePing}))
+	}
+}
+
+// receive takes bytes from the client. Messages may come split or several at once.
+func (c *conn) receive(data []byte) {
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	for len(data) > 0 {
+		record, rest, whole := bytes.Cut(data, []byte{separator})
+		if len(c.partial)+len(record) > c.hub.opts.MaxMessageBytes {
+			c.partial = nil
+			c.end("The message is too large.", false, errTooLarge)
+			return
+		}
+		if !whole {
+			c.partial = append(c.partial, record...)
+			break
+		}
+		if len(c.partial) > 0 {
+			record = append(c.partial, record...)
+			c.partial = nil
+		}
+		if !c.handle(record) {
+			return
+		}
+		data = rest
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rearm()
+}
+
+// handle acts on one message; false when the connection ends.
+func (c *conn) handle(record []byte) bool {
+	c.mu.Lock()
+	ready, ending := c.ready, c.ending
+	c.mu.Unlock()
+	if ending != nil {
+		return false
+	}
+	if !ready {
+		return c.shakeHands(record)
+	}
+	m, err := parseMessage(record)
+	if err != nil {
+		c.end("The message is not valid.", false, errMessage)
+		return false
+	}
+	switch *m.Type {
+	case typeInvocation, typeStreamInvocation:
+		if m.InvocationID != nil { // else no answer is wanted
+			c.push(encodeOwn(completion{Type: typeCompletion, InvocationID: *m.InvocationID, Error: "The hub has no methods."}))
+		}
+	case typeClose:
+		c.cancel(errClient)
+		return false
+	}
+	return true
+}
+
+func (c *conn) shakeHands(record []byte) bool {
+	if wrong := checkHandshake(record); wrong != "" {
+		c.end(wrong, false, errHandshake)
+		return false
+	}
+	c.mu.Lock()
+	c.ready = true
+	t := c.transport
+	c.enqueue(encodeOwn(handshakeResponse{})) // first: broadcasts begin with admit
+	c.rearm()
+	c.mu.Unlock()
+	c.hub.admit(c, t)
+	return true
+}

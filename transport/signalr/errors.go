@@ -1,0 +1,33 @@
+package signalr
+
+import (
+	"errors"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// Errors of a hub, as its callers and clients meet them.
+var (
+	ErrNotEncodable       = fault.New(fault.Internal, "HUB_MESSAGE_NOT_ENCODABLE", "message cannot be encoded as JSON")
+	ErrInvalidRequest     = fault.New(fault.Invalid, "INVALID_REQUEST", "request is not valid")
+	ErrConnectionNotFound = fault.New(fault.NotFound, "HUB_CONNECTION_NOT_FOUND", "there is no such connection")
+	ErrConnectionInUse    = fault.New(fault.Conflict, "HUB_CONNECTION_IN_USE", "the connection is not in a state for this request")
+	ErrOriginNotAllowed   = fault.New(fault.Forbidden, "ORIGIN_NOT_ALLOWED", "pages of this origin may not connect")
+	ErrFull               = fault.New(fault.Unavailable, "HUB_FULL", "the hub has as many connections as it takes")
+	ErrClosed             = fault.New(fault.Unavailable, "HUB_CLOSED", "the hub is closed")
+)
+
+// Why a connection ended.
+var (
+	errSlow         = errors.New("client reads too slowly")
+	errSilent       = errors.New("client has sent nothing for too long")
+	errNotPolling   = errors.New("client has stopped polling")
+	errNotConnected = errors.New("client has not connected after negotiation")
+	errNoHandshake  = errors.New("handshake took too long")
+	errHandshake    = errors.New("handshake was refused")
+	errMessage      = errors.New("client sent a message that is not valid")
+	errTooLarge     = errors.New("client sent a message that is too large")
+	errLifetime     = errors.New("lifetime has ended")
+	errClient       = errors.New("client has closed the connection")
+	errGone         = errors.New("client has gone")
+)

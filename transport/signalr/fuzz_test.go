@@ -1,0 +1,121 @@
+package signalr_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/transport/signalr"
+)
+
+// FuzzMessages sends bytes as a client that polls, once as they are and once in two parts: the hub
+// must answer both alike, with messages of the protocol, and come to an end.
+func FuzzMessages(f *testing.F) {
+	for _, seed := range []string{
+		"", hello, hello + pinging, hello + `{"type":1,"invocationId":"1","target":"x","arguments":[1,{}]}` + "\x1e",
+		hello + `{"type":7}` + "\x1e", hello + hello, `{"protocol":"json","version":2}` + "\x1e", "\x1e\x1e", "\x00\xff\x1e",
+		hello + `{"type":4,"invocationId":"\ud800","invocationid":null}` + "\x1e" + pinging, hello + `{"type":1e0}` + "\x1e",
+		hello + strings.Repeat("[", 3000) + "\x1e", hello + `{"type":6,"type":1,"INVOCATIONID":"\u001e"}` + "\x1e",
+	} {
+		f.Add([]byte(seed), uint16(len(seed)/2))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, at uint16) {
+		cut := min(int(at), len(data))
+		whole := answers(t, data)
+		require.Equal(t, whole, answers(t, data[:cut], data[cut:]))
+		if whole == "" {
+			return // the client has closed, so that nothing was to be sent
+		}
+		for i, record := range strings.Split(strings.TrimSuffix(whole, "\x1e"), "\x1e") {
+			var m struct {
+				Type         int
+				Error        string
+				InvocationID *string
+			}
+			require.NoError(t, json.Unmarshal([]byte(record), &m), record)
+			switch {
+			case i == 0: // the answer to the handshake
+				require.Zero(t, m.Type)
+			case m.Type == 3:
+				require.NotNil(t, m.InvocationID)
+			default:
+				require.Equal(t, 7, m.Type)
+			}
+		}
+	})
+}
+
+// answers gives all that a hub sends to a client that sends parts, up to the end of the connection.
+func answers(t *testing.T, parts ...[]byte) string {
+	hub, err := signalr.NewHub(signalr.Options{MaxMessageBytes: 2000})
+	require.NoError(t, err)
+	do := func(method, path, body string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		hub.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+		return w
+	}
+	var n negotiated
+	require.NoError(t, json.Unmarshal(do("POST", "/hub/negotiate", "").Body.Bytes(), &n))
+	path := "/hub?id=" + n.ConnectionID
+	require.Equal(t, 200, do("GET", path, "").Code)
+	for _, part := range parts {
+		for len(part) > 0 {
+			size := min(len(part), 2000) // of a body
+			require.Contains(t, []int{200, 404}, do("POST", path, string(part[:size])).Code)
+			part = part[size:]
+		}
+	}
+	closed := make(chan error)
+	go func() { closed <- hub.Close(t.Context()) }()
+	all := ""
+	for {
+		w := do("GET", path, "")
+		if w.Code != 200 {
+			require.NoError(t, <-closed)
+			return all
+		}
+		all += w.Body.String()
+	}
+}
+
+// FuzzSocket sends bytes in place of frames of a WebSocket: the hub must end the connection.
+func FuzzSocket(f *testing.F) {
+	frame := func(first byte, payload string) string { // masked with zeros
+		return string([]byte{first, 0x80 | byte(len(payload)), 0, 0, 0, 0}) + payload
+	}
+	for _, seed := range []string{
+		"", frame(0x81, hello), frame(0x01, hello[:5]) + frame(0x80, hello[5:]), frame(0x82, hello) + frame(0x88, "\x03\xe8"),
+		frame(0x81, hello) + frame(0x89, "ping") + frame(0x81, pinging) + frame(0x81, "x\x1e"), frame(0x8f, ""), frame(0xf1, "x"),
+		"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x81\x05hello", frame(0x88, "\x00"), frame(0x80, "x"),
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := newRig(t, signalr.Options{})
+		conn, err := r.pipes.dial(t.Context(), "", "")
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, "GET /hub HTTP/1.1\r\nHost: plant\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+		require.NoError(t, err)
+		in := bufio.NewReader(conn)
+		res, err := http.ReadResponse(in, nil)
+		require.NoError(t, err)
+		require.Equal(t, 101, res.StatusCode)
+		drained := make(chan struct{})
+		go func() {
+			defer close(drained)
+			_, _ = io.Copy(io.Discard, in)
+		}()
+		_, _ = conn.Write(data) // the hub may have hung up
+		require.NoError(t, conn.Close())
+		<-drained
+		require.NoError(t, r.Close(t.Context()))
+		require.Zero(t, r.Stats())
+	})
+}

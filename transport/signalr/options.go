@@ -1,0 +1,90 @@
+package signalr
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/otkit/otkit/transport/middleware"
+)
+
+// Options configures a [Hub]. Zero values take the defaults.
+type Options struct {
+	// Lifetime gives a connection a context at whose end the client is told to reconnect, and a
+	// function that is called when the connection has ended. ctx carries the values of the request
+	// that connected, but neither its end nor its deadline. nil: connections live on.
+	Lifetime func(ctx context.Context) (lifetime context.Context, stop func())
+
+	// AllowedOrigins are those of web pages on other hosts that may open a WebSocket, such as
+	// "https://hmi.example.com"; "*" alone is any. The browser itself guards the other transports.
+	AllowedOrigins []string
+
+	MaxConnections  int // with those that are only negotiated; default 10,000. More are answered 503
+	MaxMessageBytes int // longest message, frame or request body of a client; default 32 KiB
+
+	// A client for which more waits than this is cut. A single message is always taken.
+	QueueMessages int // default 4,096
+	QueueBytes    int // default 4 MiB
+
+	HandshakeTimeout time.Duration // from negotiation to connection, and from there to the end of the handshake; default 15 s
+	KeepAlive        time.Duration // a client that was sent nothing for so long gets a ping; default 15 s
+	ClientTimeout    time.Duration // a client that sends nothing for so long is closed; default 30 s
+	WriteTimeout     time.Duration // for writing some messages to a client; default 10 s
+	PollTimeout      time.Duration // longest wait of one long poll; default 90 s. The stock client waits 100 s
+	PollIdle         time.Duration // a client between two long polls for so long is dropped; default 30 s
+
+	Logger *slog.Logger // nil discards
+}
+
+func (o *Options) complete() error {
+	for _, field := range [...]struct {
+		name         string
+		value        *int
+		defaultValue int
+	}{
+		{"MaxConnections", &o.MaxConnections, 10_000},
+		{"MaxMessageBytes", &o.MaxMessageBytes, 32 << 10},
+		{"QueueMessages", &o.QueueMessages, 4096},
+		{"QueueBytes", &o.QueueBytes, 4 << 20},
+	} {
+		if err := complete(field.name, field.value, field.defaultValue); err != nil {
+			return err
+		}
+	}
+	for _, field := range [...]struct {
+		name         string
+		value        *time.Duration
+		defaultValue time.Duration
+	}{
+		{"HandshakeTimeout", &o.HandshakeTimeout, 15 * time.Second},
+		{"KeepAlive", &o.KeepAlive, 15 * time.Second},
+		{"ClientTimeout", &o.ClientTimeout, 30 * time.Second},
+		{"WriteTimeout", &o.WriteTimeout, 10 * time.Second},
+		{"PollTimeout", &o.PollTimeout, 90 * time.Second},
+		{"PollIdle", &o.PollIdle, 30 * time.Second},
+	} {
+		if err := complete(field.name, field.value, field.defaultValue); err != nil {
+			return err
+		}
+	}
+	if o.Lifetime == nil {
+		o.Lifetime = func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if _, err := middleware.CORS(middleware.CORSOptions{Origins: o.AllowedOrigins}); err != nil {
+		return fmt.Errorf("signalr: AllowedOrigins: %w", err)
+	}
+	return nil
+}
+
+func complete[T int | time.Duration](name string, value *T, defaultValue T) error {
+	if *value < 0 {
+		return fmt.Errorf("signalr: %s is %v, must not be negative", name, *value)
+	}
+	*value = cmp.Or(*value, defaultValue)
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package signalr_test
+
+const raceDetector = true
