@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/otkit/otkit/openapi/client"
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
+	"github.com/otkit/otkit/tags"
 )
 
 // session is a caller with a token, over the generated clients.
@@ -140,6 +142,11 @@ func (s *session) bulk(items ...client.TagConfig) *client.BulkTagConfigResponse 
 	answer, err := s.BulkTagConfigWithResponse(s.t.Context(), items)
 	require.NoError(s.t, err)
 	return answer
+}
+
+// item is a configured tag that fills a page of the disk.
+func item(id string) client.TagConfig {
+	return client.TagConfig{TagID: id, DriverID: "later", Address: "x", DataType: tags.Float, Description: strings.Repeat("d", 4000)}
 }
 
 // configured gives the tag ids of the configuration.

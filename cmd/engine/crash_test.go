@@ -77,12 +77,13 @@ func TestKill9LosesNothingAcknowledged(t *testing.T) {
 	for _, name := range users.list() {
 		require.Contains(t, listed, name)
 	}
+	require.NotNil(t, s.bulk(item("after.all")).JSON200, "a model file that was half-written does not stand in the way")
 	e.stop()
 	requireSound(t, filepath.Join(data, "otkit.db"))
 	requireSound(t, filepath.Join(data, "history.db"))
 	left, err := filepath.Glob(filepath.Join(data, "config", "*"))
 	require.NoError(t, err)
-	require.Equal(t, []string{filepath.Join(data, "config", "equipment_model.json")}, left, "nothing half-written is left behind")
+	require.Equal(t, []string{filepath.Join(data, "config", "equipment_model.json")}, left, "nor does it stay")
 }
 
 // requireKept asserts that what was acknowledged before is there.

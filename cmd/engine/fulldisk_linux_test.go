@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/otkit/otkit/internal/realtest"
 	"github.com/otkit/otkit/openapi/client"
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
-	"github.com/otkit/otkit/tags"
 )
 
 // smallDisk mounts a file system of a few megabytes.
@@ -47,10 +45,6 @@ func fill(t *testing.T, dir string) (free func()) {
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.NoError(t, f.Close())
 	return func() { require.NoError(t, os.Remove(path)) }
-}
-
-func item(id string) client.TagConfig {
-	return client.TagConfig{TagID: id, DriverID: "later", Address: "x", DataType: tags.Float, Description: strings.Repeat("d", 4000)}
 }
 
 func TestFullDisk(t *testing.T) {
