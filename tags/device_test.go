@@ -250,6 +250,13 @@ func online(t testing.TB, d tags.Driver, o tags.DriverOptions) *tags.Engine {
 	return e
 }
 
+// canceled gives a context that has ended.
+func canceled(t testing.TB) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
 // after lets fake time pass and everything that is due happen.
 func after(d time.Duration) {
 	time.Sleep(d)
@@ -298,7 +305,7 @@ func observe(e *tags.Engine) *changeLog {
 	return l
 }
 
-// take gives what was told since the last call, as "tag value quality reason".
+// take gives what was told since the last call, as "tag value quality reason", and "late" where it was.
 func (l *changeLog) take() (texts []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -311,5 +318,8 @@ func (l *changeLog) take() (texts []string) {
 
 func describe(c tags.Change) string {
 	text := strings.Join([]string{c.Tag.Name, c.Value.String(), c.Quality.String(), c.Reason.String()}, " ")
+	if c.Late {
+		text += " late"
+	}
 	return strings.Join(strings.Fields(text), " ")
 }

@@ -6,7 +6,7 @@
 // A [Tag] defines one data point: its driver, address, data type, scaling, limits and deadband. An
 // [Engine] holds tags and drivers. A [Driver] speaks one protocol to one endpoint and is simple on
 // purpose: it connects, reads and writes when it is told to. Optional abilities are the interfaces
-// [Subscriber], [Browser], [AddressChecker] and [BatchLimiter]. A [Recorder] stores the engine's
+// [Subscriber], [Browser], [AddressChecker], [Rounder] and [BatchLimiter]. A [Recorder] stores the engine's
 // changes in a [HistoryStore]; a [WriteLog] keeps what became of each write. Drivers for protocols are
 // in packages of their own below this one, conformance suites for drivers and stores in tagstest.
 //
@@ -15,7 +15,7 @@
 // Each driver has one goroutine in the engine, so a dead device delays no other. It polls the tags in
 // groups of one interval, in batches. A reading is scaled, checked against the tag's limits and put
 // into the cache. A change that is larger than the tag's deadband is reported: to the functions given
-// to [Engine.Observe], in order and completely, and to subscriptions, which hold the newest value of
+// to [Engine.Observe], completely, and to subscriptions, which hold the newest value of
 // each tag alone.
 //
 // # Quality
@@ -29,7 +29,9 @@
 //
 // A write is logged, queued and acknowledged at once; [Engine.Outcome] tells what became of it. It is
 // sent at most once: when a connection is lost in the middle the outcome is [WriteUnknown], and the
-// caller decides. A write that asks for it is read back and then [WriteConfirmed].
+// caller decides. A write that asks for it is read back and then [WriteConfirmed], or
+// [WriteUnconfirmed] when the device took it and does not give it back. What a device cannot hold
+// within the tag's limits is refused, see [Rounder].
 //
 // # Lost connections
 //

@@ -14,11 +14,12 @@ const (
 )
 
 // Downsample reduces the samples of one tag in [start, end) to at most limit, in order of time, so
-// that a plot keeps its shape. The range from the first sample on is cut into equal parts; each keeps its first, last, lowest
-// and highest sample (the M4 aggregation: Jugel et al., "M4: A Visualization-Oriented Time Series
-// Data Aggregation", VLDB 2014), and its first sample that is not Good, so that neither a peak nor an
-// outage is lost. Samples that are no numbers keep the first, the last and the one that is not Good.
-// Fewer samples than limit are all kept. limit must be at least 5.
+// that a plot keeps its shape. The range from the first sample on is cut into equal parts; each keeps
+// its first, last, lowest and highest sample (the M4 aggregation: Jugel et al., "M4: A
+// Visualization-Oriented Time Series Data Aggregation", VLDB 2014), and its first sample that is not
+// Good, so that neither a peak nor an outage is lost. Samples that are no numbers keep the first, the
+// last and the one that is not Good. A range that begins or ends far from the samples wastes no more
+// than half of the parts. Fewer samples than limit are all kept. limit must be at least 5.
 func Downsample(samples iter.Seq2[HistorySample, error], start, end time.Time, limit int) ([]HistorySample, error) {
 	if limit < pointsPerPart {
 		return nil, ErrInvalidRequest.Invalid(fault.Field{Field: "maxPoints", Message: "must be at least 5"})
@@ -26,7 +27,7 @@ func Downsample(samples iter.Seq2[HistorySample, error], start, end time.Time, l
 	if !start.Before(end) {
 		return nil, ErrInvalidTimeRange
 	}
-	d := downsampler{end: end, limit: limit, parts: limit / pointsPerPart}
+	d := downsampler{end: end, limit: limit}
 	for s, err := range samples {
 		if err != nil {
 			return nil, err
@@ -40,16 +41,13 @@ const pointsPerPart = 5
 
 // downsampler keeps all samples while there are few, and parts when there are too many.
 type downsampler struct {
-	start   time.Time // of the first part
-	end     time.Time
-	width   time.Duration
-	parts   int
-	limit   int
-	all     []HistorySample
-	reduced []HistorySample
-	many    bool
-	index   int // of the part being filled
-	part    part
+	end   time.Time
+	limit int
+	all   []HistorySample
+
+	start time.Time     // of the first part
+	width time.Duration // of a part
+	parts []part        // nil while there are few samples
 }
 
 type part struct {
@@ -61,37 +59,58 @@ type part struct {
 }
 
 func (d *downsampler) add(s HistorySample) {
-	if !d.many {
-		d.all = append(d.all, s)
-		if len(d.all) <= d.limit {
-			return
-		}
-		d.many = true
-		d.start = d.all[0].Time
-		d.width = max(d.end.Sub(d.start)/time.Duration(d.parts), 1)
-		for _, kept := range d.all {
-			d.reduce(kept)
-		}
-		d.all = nil
+	if d.parts != nil {
+		d.reduce(s)
 		return
 	}
-	d.reduce(s)
+	if d.all = append(d.all, s); len(d.all) <= d.limit {
+		return
+	}
+	d.divide(s.Time.Sub(d.all[0].Time))
+	for _, kept := range d.all {
+		d.reduce(kept)
+	}
+	d.all = nil
+}
+
+// divide makes the parts. Where the samples end is not known yet: the parts are as narrow as they can
+// be to reach over the first samples, and doubling their width some times fills the whole range.
+func (d *downsampler) divide(first time.Duration) {
+	n := time.Duration(d.limit / pointsPerPart)
+	d.start, d.parts = d.all[0].Time, make([]part, n)
+	d.width = (max(d.end.Sub(d.start), 1)-1)/n + 1
+	for d.width > 1 && first/((d.width+1)/2) < n {
+		d.width = (d.width + 1) / 2
+	}
 }
 
 func (d *downsampler) reduce(s HistorySample) {
-	index := min(int(s.Time.Sub(d.start)/d.width), d.parts-1)
-	if index != d.index {
-		d.reduced = d.part.appendTo(d.reduced)
-		d.part, d.index = part{}, index
+	after := s.Time.Sub(d.start)
+	for int(after/d.width) >= len(d.parts) && d.width <= d.end.Sub(d.start)/2 {
+		d.merge()
 	}
-	d.part.add(s)
+	d.parts[max(min(int(after/d.width), len(d.parts)-1), 0)].add(s)
+}
+
+// merge makes one part of each two, so that the second half is free.
+func (d *downsampler) merge() {
+	for i := range d.parts {
+		if i%2 == 0 {
+			d.parts[i/2] = d.parts[i]
+		} else {
+			d.parts[i/2].merge(&d.parts[i])
+		}
+	}
+	clear(d.parts[(len(d.parts)+1)/2:])
+	d.width *= 2
 }
 
 func (d *downsampler) finish() []HistorySample {
-	if !d.many {
-		return d.all
+	list := d.all
+	for i := range d.parts {
+		list = d.parts[i].appendTo(list)
 	}
-	return d.part.appendTo(d.reduced)
+	return list
 }
 
 func (p *part) add(s HistorySample) {
@@ -112,6 +131,32 @@ func (p *part) add(s HistorySample) {
 	}
 	if !p.numbers || f > p.highest {
 		p.top, p.highest = s, f
+	}
+	p.numbers = true
+}
+
+// merge adds the samples of the part that follows.
+func (p *part) merge(next *part) {
+	switch {
+	case next.n == 0:
+		return
+	case p.n == 0:
+		*p = *next
+		return
+	}
+	p.n += next.n
+	p.last = next.last
+	if next.faulty && !p.faulty {
+		p.faulty, p.notGood = true, next.notGood
+	}
+	if !next.numbers {
+		return
+	}
+	if !p.numbers || next.lowest < p.lowest {
+		p.low, p.lowest = next.low, next.lowest
+	}
+	if !p.numbers || next.highest > p.highest {
+		p.top, p.highest = next.top, next.highest
 	}
 	p.numbers = true
 }

@@ -94,6 +94,39 @@ func TestDownsampleOfALongRange(t *testing.T) {
 	}
 }
 
+// Nor does one that ends long after the last sample, or both.
+func TestDownsampleOfARangeThatEndsLater(t *testing.T) {
+	list := series(86_400, wave)
+	list[31_234].Value = tags.FloatValue(50)
+	list[77_777].Value = tags.FloatValue(-50)
+	for _, end := range []time.Time{
+		day.AddDate(0, 0, 2), day.AddDate(0, 1, 0), day.AddDate(100, 0, 0), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC),
+	} {
+		for _, limit := range []int{5, 9, 10, 23, 2000} {
+			got, err := tags.Downsample(sequence(list), time.Time{}, end, limit)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(got), limit)
+			require.GreaterOrEqual(t, len(got), max(2*(limit/5/2), 4))
+			for _, i := range []int{0, 31_234, 77_777, 86_399} {
+				require.Contains(t, got, list[i])
+			}
+		}
+	}
+	exact := downsample(t, list, 2000)
+	require.GreaterOrEqual(t, len(exact), 2*395, "a range that the samples fill uses every part")
+}
+
+// A store that breaks its promises must not bring the caller down.
+func TestDownsampleOfDisorder(t *testing.T) {
+	list := series(100, wave)
+	slices.Reverse(list)
+	for _, end := range []time.Time{day.Add(time.Second), day.AddDate(1, 0, 0)} {
+		got, err := tags.Downsample(sequence(list), day.Add(-time.Hour), end, 20)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(got), 20)
+	}
+}
+
 func TestDownsampleRefuses(t *testing.T) {
 	_, err := tags.Downsample(sequence(nil), day, day.Add(1), 4)
 	require.ErrorIs(t, err, tags.ErrInvalidRequest)
@@ -122,7 +155,7 @@ func FuzzDownsample(f *testing.F) {
 				list[i].Value = tags.StringValue("x")
 			}
 		}
-		end := at.Add(1)
+		end := at.Add(1 + time.Duration(rnd.ExpFloat64()*math.Pow(10, float64(rnd.IntN(18)))))
 		got, err := tags.Downsample(sequence(list), day, end, most)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(got), most)

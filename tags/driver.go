@@ -24,7 +24,9 @@ type Driver interface {
 	Read(ctx context.Context, points []Point, out []Reading) error
 
 	// Write writes items in order and sets errs, which has their length, to nil for each that the
-	// device took. The returned error is as for Read.
+	// device took. An error says that the device has surely not taken the value, unless it wraps
+	// ErrUncertain, ErrTimeout or context.DeadlineExceeded: the value may have arrived. The returned
+	// error is as for Read; the fate of an item that has no such error of its own is then unknown.
 	Write(ctx context.Context, items []WriteItem, errs []error) error
 
 	// Close closes the connection. It may be called at any time, also twice.
@@ -73,6 +75,15 @@ type Browser interface {
 // does not understand is refused as an ErrInvalidTag.
 type AddressChecker interface {
 	CheckPoint(p Point) error
+}
+
+// Rounder is a driver whose devices keep some values less exactly than the engine, such as a Float
+// in a register of whole numbers. Round gives the raw value that the device will hold when v is
+// written to p, without asking the device; an error says that it cannot hold v at all. The engine
+// asks it before it accepts a write, from any goroutine, checks what comes back against the tag's
+// limits, and sends that.
+type Rounder interface {
+	Round(p Point, v Value) (Value, error)
 }
 
 // BatchLimiter is a driver that wants at most so many points in one Read. The engine lets writes in

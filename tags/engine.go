@@ -35,6 +35,9 @@ type Engine struct {
 	newID  func() string
 	writes WriteLog
 
+	outcomes *outcomes
+	writing  sync.WaitGroup // calls of WriteMany
+
 	ctx    context.Context // ends the sweeper
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -46,6 +49,7 @@ type Engine struct {
 	runners   map[string]*runner
 	subs      map[*Subscription]struct{}
 	observers atomic.Pointer[[]*observer] // replaced as a whole
+	seq       atomic.Uint64               // of the newest change
 }
 
 type observer struct{ tell func([]Change) }
@@ -73,14 +77,17 @@ func New(o Options) (*Engine, error) {
 	if e.writes == nil {
 		e.writes = NewMemoryWriteLog(10_000)
 	}
+	e.outcomes = newOutcomes(e.writes, e.log)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	every := cmp.Or(o.SweepInterval, 500*time.Millisecond)
 	e.wg.Go(func() { e.sweepEvery(every) })
 	return e, nil
 }
 
-// Close ends subscriptions, lets the queued writes of each driver go out until ctx ends, and stops
-// the drivers. After it every call that changes something gives ErrClosed; reading still works.
+// Close ends subscriptions, lets the queued writes of each driver go out until ctx ends, stops the
+// drivers and logs the outcomes of the writes; one that the log has not taken when ctx ends is an
+// error. Their tags become Bad with reason NotConnected, and the observers are told before Close
+// returns. After it every call that changes something gives ErrClosed; reading still works.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	if e.closed {
@@ -102,9 +109,14 @@ func (e *Engine) Close(ctx context.Context) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(runners))
 	for i, r := range runners {
-		wg.Go(func() { errs[i] = r.stop(ctx) })
+		wg.Go(func() {
+			errs[i] = r.stop(ctx)
+			e.tell(r.degradeAll(ReasonNotConnected))
+		})
 	}
 	wg.Wait()
+	e.writing.Wait() // no longer than the log may take for what they accepted
+	errs = append(errs, e.outcomes.close(ctx))
 	e.cancel()
 	e.wg.Wait()
 	return errors.Join(errs...)
@@ -119,7 +131,7 @@ type DriverOptions struct {
 	BackoffMin time.Duration // wait after the first failed connection; default 500 ms
 	BackoffMax time.Duration // the wait doubles up to this; default 30 s
 	MaxWrites  int           // queued writes beyond which a write is refused; default 1,000
-	// ConfirmFor is how long a write that is to be confirmed is read back before it counts as failed.
+	// ConfirmFor is how long a write that is to be confirmed is read back before it ends unconfirmed.
 	// Default 1 s.
 	ConfirmFor time.Duration
 	Tags       []Tag // defined with the driver; Driver may be left empty
@@ -239,9 +251,11 @@ func (e *Engine) Drivers() []DriverStatus {
 	return all
 }
 
-// Observe has tell called with every reported change, in batches, by the goroutine of the driver
-// that the changes come from: it must return quickly and must not keep the slice. The function that
-// is returned ends it.
+// Observe has tell called with every reported change, in batches, by the goroutine that the changes
+// come from, which is mostly the driver's: it must be safe for concurrent use, return quickly and not
+// keep the slice. Changes of one tag can come from two goroutines, such as a reading and its aging,
+// and then arrive in either order; Change.Seq tells which is the newer one. The function that is
+// returned ends it.
 func (e *Engine) Observe(tell func([]Change)) (cancel func()) {
 	o := &observer{tell}
 	e.mu.Lock()

@@ -14,22 +14,22 @@ type entry struct {
 	tag   atomic.Pointer[Tag]
 	lower string // the name in lower case, for patterns
 
-	mu       sync.Mutex
-	fresh    time.Duration // how long a reading is good for; set by the runner
-	seen     time.Time     // when the last usable reading came; by time.Now, which a set clock does not move
-	sample   Sample        // newest, in engineering units
-	reported reported
-	version  uint32 // counts reports, so that a subscription knows what it has sent
-	watches  []watch
-	removed  bool
-}
+	mu      sync.Mutex
+	fresh   time.Duration // how long a reading is good for; set by the runner
+	seen    time.Time     // when the last usable or pushed reading came; by time.Now, which a set clock does not move
+	sample  Sample        // newest, in engineering units
+	watches []watch
+	counter *atomic.Uint64 // the engine's, of all changes
 
-// reported is what subscribers were last told.
-type reported struct {
+	// What subscribers were last told. The size of an entry counts: there are many of them.
+	seq     uint64 // Change.Seq, 0 before the first
 	value   Value
+	at      time.Time // by time.Now, as seen
 	quality Quality
 	reason  Reason
-	at      time.Time // by time.Now, as entry.seen
+
+	pushed  bool // the device told by itself of what was last seen
+	removed bool
 }
 
 type watch struct {
@@ -37,8 +37,8 @@ type watch struct {
 	i   int
 }
 
-func newEntry(t *Tag, now time.Time, reason Reason) *entry {
-	e := &entry{lower: strings.ToLower(t.Name)}
+func newEntry(t *Tag, now time.Time, reason Reason, counter *atomic.Uint64) *entry {
+	e := &entry{lower: strings.ToLower(t.Name), counter: counter}
 	e.tag.Store(t)
 	e.sample = Sample{Quality: Bad, Reason: reason, SourceTime: now, ServerTime: now}
 	return e
@@ -51,29 +51,41 @@ func (e *entry) snapshot() Snapshot {
 }
 
 // apply takes a reading over that was made for the definition tag. It says whether the change is to
-// be reported, and tells the tag's subscriptions if so. A reading for an older definition may be of
-// another address or device and is dropped; the runner reads the tag anew within a second.
-func (e *entry) apply(tag *Tag, r *Reading, now, at time.Time) (Change, bool) {
+// be reported, tells the tag's subscriptions if so, and appends it to changes unless that is nil: a
+// Change is large, and mostly made here.
+//
+// A reading for an older definition may be of another address or device and is dropped; the runner
+// reads the tag anew within a second. asked is when a poll asked for the reading, zero for one that
+// the device told of by itself: what was asked for before that may be older and is dropped.
+func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[]Change) bool {
 	next := sampleOf(tag, r, now)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.removed || e.tag.Load() != tag {
-		return Change{}, false
+	if e.removed || e.tag.Load() != tag || e.pushed && !asked.IsZero() && asked.Before(e.seen) {
+		return false
 	}
 	if r.Late && !e.sample.Value.IsZero() && !next.SourceTime.After(e.sample.SourceTime) {
-		return Change{Tag: tag, Sample: next}, true
+		if changes != nil {
+			*changes = append(*changes, Change{Tag: tag, Sample: next, Seq: e.counter.Add(1), Late: true})
+		}
+		return true
+	}
+	if pushed := asked.IsZero() && !r.Late; pushed || next.Quality != Bad {
+		e.seen, e.pushed = at, pushed
 	}
 	if next.Quality == Bad {
 		if e.sample.Quality == Bad && e.sample.Reason == next.Reason {
-			return Change{}, false
+			return false
 		}
 		if next.Value.IsZero() {
 			next.Value = e.sample.Value
 		}
-	} else {
-		e.seen = at
 	}
-	return e.set(tag, next, at)
+	told := e.set(tag, &next, at)
+	if told && changes != nil {
+		*changes = append(*changes, Change{Tag: tag, Sample: next, Seq: e.seq})
+	}
+	return told
 }
 
 // degrade lowers the quality and keeps the value. It does nothing when the quality is as low already.
@@ -90,39 +102,46 @@ func (e *entry) lowerTo(q Quality, reason Reason, now time.Time) (Change, bool) 
 	}
 	next := e.sample
 	next.Quality, next.Reason, next.SourceTime, next.ServerTime = q, reason, now, now
-	return e.set(e.tag.Load(), next, time.Now())
+	return e.replace(next)
 }
 
-// set stores a sample and decides whether it is reported. The lock is held.
-func (e *entry) set(tag *Tag, next Sample, at time.Time) (Change, bool) {
-	e.sample = next
-	if e.version > 0 && !e.reported.differs(tag, &next, at) {
-		return Change{}, false
+// replace is set for a sample that is not a reading.
+func (e *entry) replace(next Sample) (Change, bool) {
+	tag := e.tag.Load()
+	told := e.set(tag, &next, time.Now())
+	return Change{Tag: tag, Sample: next, Seq: e.seq}, told
+}
+
+// set stores a sample and says whether it is to be reported. The lock is held.
+func (e *entry) set(tag *Tag, next *Sample, at time.Time) bool {
+	e.sample = *next
+	if e.seq > 0 && !e.differs(tag, next, at) {
+		return false
 	}
-	e.version++
-	e.reported = reported{next.Value, next.Quality, next.Reason, at}
+	e.seq = e.counter.Add(1)
+	e.value, e.quality, e.reason, e.at = next.Value, next.Quality, next.Reason, at
 	for _, w := range e.watches {
 		w.sub.mark(w.i)
 	}
-	return Change{Tag: tag, Sample: next}, true
+	return true
 }
 
-// differs says whether a sample differs enough from what was last reported.
-func (r *reported) differs(tag *Tag, next *Sample, at time.Time) bool {
-	if next.Quality != r.quality || next.Reason != r.reason {
+// differs says whether a sample differs enough from what was last reported. The lock is held.
+func (e *entry) differs(tag *Tag, next *Sample, at time.Time) bool {
+	if next.Quality != e.quality || next.Reason != e.reason {
 		return true
 	}
 	band := &tag.Deadband
-	if band.Heartbeat > 0 && at.Sub(r.at) >= band.Heartbeat {
+	if band.Heartbeat > 0 && at.Sub(e.at) >= band.Heartbeat {
 		return true
 	}
-	if next.Value == r.value {
+	if next.Value == e.value {
 		return false
 	}
 	if band.Absolute == 0 && band.Percent == 0 {
 		return true
 	}
-	was, ok1 := r.value.Float()
+	was, ok1 := e.value.Float()
 	is, ok2 := next.Value.Float()
 	if !ok1 || !ok2 || next.Value.kind == kindBool {
 		return true
@@ -134,10 +153,14 @@ func (r *reported) differs(tag *Tag, next *Sample, at time.Time) bool {
 	return band.Percent > 0 && diff >= band.Percent/100*(*tag.Max-*tag.Min)
 }
 
+// maxAhead is how far a device's clock may be ahead of the engine's. A time beyond it is a fault of the
+// device, and would hide every later sample in history.
+const maxAhead = 24 * time.Hour
+
 // sampleOf turns a driver's reading into a sample in engineering units.
 func sampleOf(tag *Tag, r *Reading, now time.Time) Sample {
 	s := Sample{Quality: r.Quality, SourceTime: r.Time, ServerTime: now}
-	if s.SourceTime.IsZero() {
+	if s.SourceTime.IsZero() || s.SourceTime.Sub(now) > maxAhead {
 		s.SourceTime = now
 	}
 	if r.Err != nil {
@@ -169,6 +192,9 @@ func (t *Tag) engineering(raw Value) (Value, bool) {
 	if raw.IsZero() {
 		return Value{}, false
 	}
+	if n, ok := t.wholeEngineering(raw); ok {
+		return IntValue(n), true
+	}
 	numeric := raw.kind == kindInt || raw.kind == kindFloat
 	if numeric && (t.scaled() || raw.Type() != t.DataType) {
 		f, _ := raw.Float()
@@ -179,6 +205,9 @@ func (t *Tag) engineering(raw Value) (Value, bool) {
 
 // raw is the inverse of engineering, for writes.
 func (t *Tag) raw(v Value) (Value, bool) {
+	if n, ok := t.wholeRaw(v); ok {
+		return IntValue(n), true
+	}
 	if f, ok := v.Float(); ok && t.scaled() && v.kind != kindBool {
 		return t.number((f - t.Offset) / t.scale())
 	}
@@ -200,28 +229,37 @@ func (t *Tag) number(f float64) (Value, bool) {
 	return v, !v.IsZero()
 }
 
-// outside says whether a number lies outside the tag's limits.
+// outside says whether a number lies outside the tag's limits. A Float that is the limit as far as a
+// 32-bit register can tell is inside: the register holds 0.1 as a little more than 0.1.
 func (t *Tag) outside(v Value) bool {
 	if t.Min == nil && t.Max == nil || v.kind == kindBool {
 		return false
 	}
 	f, ok := v.Float()
-	return ok && (t.Min != nil && f < *t.Min || t.Max != nil && f > *t.Max)
+	if !ok || v.kind == kindFloat && (t.Min != nil && sameFloat32(f, *t.Min) || t.Max != nil && sameFloat32(f, *t.Max)) {
+		return false
+	}
+	return t.Min != nil && f < *t.Min || t.Max != nil && f > *t.Max
 }
 
-// redefine takes a new definition over. What was read by another type or from another driver is not
-// good any more, for the given reason.
+// redefine takes a new definition over. What was read from another driver is not good any more, for
+// the given reason; what was read by another type, address or scale is no value of this tag at all.
 func (e *entry) redefine(t *Tag, reason Reason, now time.Time) (Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	old := e.tag.Swap(t)
 	switch {
-	case old.DataType != t.DataType:
-		return e.set(t, Sample{Quality: Bad, Reason: reason, SourceTime: now, ServerTime: now}, time.Now())
+	case !old.readsAs(t):
+		return e.replace(Sample{Quality: Bad, Reason: reason, SourceTime: now, ServerTime: now})
 	case old.Driver != t.Driver:
 		return e.lowerTo(Bad, reason, now)
 	}
 	return Change{}, false
+}
+
+// readsAs says whether what was read by the definition t would be the same by the definition n.
+func (t *Tag) readsAs(n *Tag) bool {
+	return t.point() == n.point() && t.scale() == n.scale() && t.Offset == n.Offset
 }
 
 // remove marks the tag as gone for whoever still watches it.

@@ -28,6 +28,11 @@ var (
 // connection is gone. The engine then calls Connect again, with backoff.
 var ErrNotConnected = errors.New("driver is not connected")
 
+// ErrUncertain is what a driver wraps in the error of a write whose fate nobody knows: the request
+// may have reached the device, but no answer came, or one that cannot be understood. The engine then
+// calls the write WriteUnknown and not WriteFailed.
+var ErrUncertain = errors.New("the device may have taken the value")
+
 // Errors that a driver sets on single readings; the engine turns them into a quality reason.
 var (
 	ErrNoSuchAddress = errors.New("the device has no such address")

@@ -57,38 +57,38 @@ func (r *runner) serve() (worked bool, err error) {
 			groups = r.group(groups)
 			sub.restart(groups)
 		}
-		timer.Reset(time.Until(earliest(groups)))
+		ok, err = r.pollDue(groups)
+		worked = worked || ok
+		if err != nil {
+			return worked, err
+		}
+		timer.Reset(time.Until(r.nextWrite(earliest(groups))))
 		select {
 		case <-timer.C:
 		case <-r.wake:
-			continue
 		case <-r.quit.Done():
-			continue
 		case err := <-sub.ended:
 			return worked, err
-		}
-		for _, g := range groups {
-			if time.Now().Before(g.due) {
-				continue
-			}
-			ok, err := r.poll(g)
-			worked = worked || ok
-			if err != nil {
-				return worked, err
-			}
-			if g.due = g.due.Add(g.interval); g.due.Before(time.Now()) {
-				g.due = time.Now() // late: polls that were missed are not made up for
-			}
 		}
 	}
 }
 
-// promised says whether a write has a place in the queue and is not finished. Such a write may have
-// been acknowledged to its caller, so the runner does not leave before it is sent.
-func (r *runner) promised() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.reserved > 0
+// pollDue polls each group that is due.
+func (r *runner) pollDue(groups []*group) (worked bool, err error) {
+	for _, g := range groups {
+		if time.Now().Before(g.due) {
+			continue
+		}
+		ok, err := r.poll(g, groups)
+		worked = worked || ok
+		if err != nil {
+			return worked, err
+		}
+		if g.due = g.due.Add(g.interval); g.due.Before(time.Now()) {
+			g.due = time.Now() // late: polls that were missed are not made up for
+		}
+	}
+	return worked, nil
 }
 
 func (r *runner) awaitPromised() {
@@ -177,8 +177,10 @@ func (t *Tag) point() Point {
 	return Point{Address: t.Address, Native: t.Native, Type: t.DataType}
 }
 
-// poll reads a group in batches and lets writes in before each of them.
-func (r *runner) poll(g *group) (worked bool, err error) {
+// poll reads a group, one of groups, in batches and lets writes in before each of them.
+func (r *runner) poll(g *group, groups []*group) (worked bool, err error) {
+	var fared tally
+	samples := r.samples.Load()
 	for from := 0; from < len(g.points) && r.quit.Err() == nil; from += r.batch {
 		ok, err := r.sendWrites()
 		worked = worked || ok
@@ -191,8 +193,12 @@ func (r *runner) poll(g *group) (worked bool, err error) {
 		if err != nil {
 			return worked, err
 		}
+		fared.add(g.out[:to-from])
 	}
-	return worked, nil
+	if r.quit.Err() == nil { // else it was not the whole poll
+		err = r.judge(g, groups, fared, samples)
+	}
+	return worked, err
 }
 
 // read reads points and takes the readings over. A failure of the whole call is a failure of each of
@@ -220,30 +226,38 @@ func (r *runner) read(t targets, out []Reading) (worked bool, err error) {
 		r.failures = 0
 		worked = true
 	}
-	r.scratch = r.take(t, out, r.scratch[:0])
+	r.scratch = r.take(t, out, start, r.scratch[:0])
 	return worked, nil
 }
 
-// take takes readings over and tells of the changes. It collects them in scratch, which it gives back.
-func (r *runner) take(t targets, readings []Reading, scratch []Change) []Change {
+// take takes readings over and tells of the changes. asked is when they were asked for, zero for what
+// the device told by itself. It collects the changes in scratch, which it gives back.
+func (r *runner) take(t targets, readings []Reading, asked time.Time, scratch []Change) []Change {
 	if r.ctx.Err() != nil { // the driver did not stop in time and its tags are not its own any more
 		return scratch
 	}
 	now, at := r.engine.now(), time.Now()
-	observed := len(r.engine.observing()) > 0
+	var told *[]Change
+	if len(r.engine.observing()) > 0 {
+		told = &scratch
+	}
 	failed, changed := 0, 0
+	var firstErr error
 	for i, en := range t.entries {
-		if readings[i].Err != nil {
-			failed++
+		if err := readings[i].Err; err != nil {
+			if failed++; failed == 1 {
+				firstErr = err
+			}
 		}
-		c, told := en.apply(t.tags[i], &readings[i], now, at)
-		if !told {
-			continue
+		if en.apply(t.tags[i], &readings[i], now, at, asked, told) {
+			changed++
 		}
-		changed++
-		if observed {
-			scratch = append(scratch, c)
-		}
+	}
+	if firstErr != nil {
+		r.noteError(firstErr)
+	}
+	if failed < len(readings) {
+		r.respond()
 	}
 	r.readErrors.Add(uint64(failed))
 	r.samples.Add(uint64(len(t.entries) - failed))
@@ -287,10 +301,10 @@ func (f *feed) restart(groups []*group) {
 	f.cancel, f.done = cancel, done
 	go func() {
 		defer close(done)
-		err := f.runner.call(func() error {
+		err := f.runner.guarded(func() error {
 			return f.driver.Subscribe(ctx, all.points, func(i int, reading Reading) {
 				if i >= 0 && i < len(all.points) {
-					f.runner.take(all.slice(i, i+1), []Reading{reading}, nil)
+					f.runner.take(all.slice(i, i+1), []Reading{reading}, time.Time{}, nil)
 				}
 			})
 		})
@@ -338,6 +352,7 @@ func (e *Engine) sweep(passed time.Duration) {
 	e.mu.RLock()
 	for _, r := range e.runners {
 		r.tick(passed)
+		r.checkStuck()
 	}
 	e.mu.RUnlock()
 	now, at := e.now(), time.Now()

@@ -1,6 +1,7 @@
 package tags_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,44 @@ func TestSubscriberDriver(t *testing.T) {
 		require.Equal(t, []string{"a b"}, d.subscriptions())
 		require.Equal(t, tags.Good, sampleOf(t, e, "plc.a").Quality, "refreshing keeps a quiet tag good")
 	})
+}
+
+// laggingDevice reads at once and gives the values back when gate is closed.
+type laggingDevice struct {
+	*pushDevice
+	gate chan struct{}
+}
+
+func (d *laggingDevice) Read(ctx context.Context, points []tags.Point, out []tags.Reading) error {
+	err := d.pushDevice.Read(ctx, points, out)
+	<-d.gate
+	return err
+}
+
+func TestPollDoesNotUndoWhatWasPushedMeanwhile(t *testing.T) {
+	for name, pushed := range map[string]tags.Reading{
+		"a value":  {Value: tags.IntValue(99), Quality: tags.Good},
+		"an error": {Err: errDevice},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &laggingDevice{newPushDevice(), make(chan struct{})}
+				d.has("a", tags.IntValue(1))
+				d.has("b", tags.IntValue(2))
+				e := online(t, d, tags.DriverOptions{Refresh: 30 * time.Second, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
+				d.push(t, "a", pushed)
+				was := sampleOf(t, e, "plc.a")
+				close(d.gate)
+				after(time.Second)
+				require.Equal(t, was, sampleOf(t, e, "plc.a"))
+				requireSample(t, e, "plc.b", tags.IntValue(2), tags.Good, tags.ReasonNone)
+
+				d.has("a", tags.IntValue(3)) // nobody tells of it
+				after(30 * time.Second)
+				requireSample(t, e, "plc.a", tags.IntValue(3), tags.Good, tags.ReasonNone)
+			})
+		})
+	}
 }
 
 func TestDeadSubscriptionReconnects(t *testing.T) {

@@ -15,8 +15,9 @@ const MaxBatch = 500
 
 // Define adds tags or changes their definitions. Either all are taken or none: the error is an
 // ErrInvalidTag naming the first that is not valid. A tag may be defined before its driver is there;
-// it is Bad with reason NoDriver until then. A change of data type forgets the tag's sample, a change
-// of driver makes it Bad.
+// it is Bad with reason NoDriver until then. A change of data type, address, native type, scale or
+// offset forgets the tag's sample, which is Bad with reason WaitingForData until the next reading; a
+// change of driver makes it Bad.
 func (e *Engine) Define(list ...Tag) error {
 	if err := validateAll(list, e.addressChecker); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (e *Engine) defineLocked(list []Tag) (changes []Change) {
 		if r == nil {
 			reason = ReasonNoDriver
 		}
-		en := newEntry(&t, now, reason)
+		en := newEntry(&t, now, reason, &e.seq)
 		e.byName[t.Name] = en
 		e.sorted = nil
 		if r != nil {
@@ -181,8 +182,10 @@ func (e *Engine) HasDriver(id string) bool {
 }
 
 // Resolve finds the tag that a driver id and an address or name within the driver stand for: the tag
-// named <driver>.<address>, or else the driver's tag with that address. An unknown driver is an
-// ErrInvalidDriver, an unknown tag an ErrTagNotFound.
+// named <driver>.<address>, or else the driver's tag with that address, or else with that address
+// without regard to case. An unknown driver is an ErrInvalidDriver, an unknown tag an ErrTagNotFound,
+// an address that several tags have an ErrInvalidRequest naming them: they may read it by different
+// types.
 func (e *Engine) Resolve(driver, address string) (string, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -194,10 +197,18 @@ func (e *Engine) Resolve(driver, address string) (string, error) {
 	if r == nil {
 		return "", ErrInvalidDriver.On("driverId", clip(driver))
 	}
-	if found, ok := r.byAddress(address); ok {
-		return found, nil
+	found := r.byAddress(address)
+	switch len(found) {
+	case 0:
+		return "", ErrTagNotFound.On("tagName", clip(name))
+	case 1:
+		return found[0], nil
 	}
-	return "", ErrTagNotFound.On("tagName", clip(name))
+	text := strings.Join(found[:min(len(found), 10)], ", ")
+	if len(found) > 10 {
+		text += ", ..."
+	}
+	return "", ErrInvalidRequest.Because("%d tags have this address, ask for one by its name: %s", len(found), text)
 }
 
 // ListQuery selects and pages tags.

@@ -198,6 +198,49 @@ func TestRedefine(t *testing.T) {
 	})
 }
 
+// A value that was read by another address or scale must not stand as Good, however long the next
+// reading takes.
+func TestRedefineForgetsWhatWasReadOtherwise(t *testing.T) {
+	as := func(change func(t *tags.Tag)) tags.Tag { return intTag("plc.a", scaled(10, 0), change) }
+	for name, c := range map[string]struct {
+		tag     tags.Tag
+		forgets bool
+	}{
+		"address":  {as(func(t *tags.Tag) { t.Address = "b" }), true},
+		"native":   {as(func(t *tags.Tag) { t.Native = "Int16" }), true},
+		"scale":    {as(func(t *tags.Tag) { t.Scale = 0.5 }), true},
+		"no scale": {as(func(t *tags.Tag) { t.Scale = 0 }), true},
+		"offset":   {as(func(t *tags.Tag) { t.Offset = 1 }), true},
+		"the same": {as(func(*tags.Tag) {}), false},
+		"words":    {as(func(t *tags.Tag) { t.Unit, t.Description = "m", "level" }), false},
+		"limits":   {as(between(0, 100)), false},
+		"reports":  {as(func(t *tags.Tag) { t.Deadband.Absolute, t.Interval = 5, time.Minute }), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDevice()
+				d.has("a", tags.IntValue(2))
+				d.has("b", tags.IntValue(3))
+				e := online(t, d, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a", scaled(10, 0))}})
+				log := observe(e)
+				thaw := freeze(t, d)
+				require.NoError(t, e.Define(c.tag))
+				if !c.forgets {
+					requireSample(t, e, "plc.a", tags.IntValue(20), tags.Good, tags.ReasonNone)
+					require.Empty(t, log.take())
+					return
+				}
+				require.Equal(t, []string{"plc.a Bad WaitingForData"}, log.take())
+				after(time.Minute)
+				requireSample(t, e, "plc.a", tags.Value{}, tags.Bad, tags.ReasonWaiting)
+				thaw()
+				after(2 * time.Second)
+				require.Equal(t, tags.Good, sampleOf(t, e, "plc.a").Quality)
+			})
+		})
+	}
+}
+
 // A reading that was on its way when the definition changed belongs to the old address.
 func TestRedefineDuringARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +254,7 @@ func TestRedefineDuringARead(t *testing.T) {
 		d.has("b", tags.IntValue(2))
 		thaw()
 		after(2 * time.Second)
-		require.Equal(t, []string{"plc.a 2 Good"}, log.take())
+		require.Equal(t, []string{"plc.a Bad WaitingForData", "plc.a 2 Good"}, log.take())
 	})
 }
 
@@ -247,7 +290,9 @@ func TestResolve(t *testing.T) {
 	}{
 		{"plc", "level", "plc.level", nil},
 		{"plc", "HR:1", "plc.level", nil},
-		{"plc", "HR:2", "y", nil},
+		{"plc", "HR:2", "", tags.ErrInvalidRequest},
+		{"plc", "hr:1", "plc.level", nil},
+		{"plc", "hr:2", "", tags.ErrInvalidRequest},
 		{"plc", "HR:3", "", tags.ErrTagNotFound},
 		{"plc", "other", "", tags.ErrTagNotFound},
 		{"gone", "a", "", tags.ErrInvalidDriver},

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +35,8 @@ type runner struct {
 	entries  map[*entry]struct{}
 	regroup  bool // entries or definitions have changed
 	queue    []*queuedWrite
-	reserved int // places in the queue that are promised
+	reserved int // places in the queue that are promised, or whose write has an outcome that is not logged
+	open     int // of these, the ones whose write has no outcome yet
 	state    DriverState
 	lastErr  string
 	errAt    time.Time
@@ -44,6 +47,12 @@ type runner struct {
 	failures int      // calls in a row that failed as a whole; the runner's goroutine only
 	scratch  []Change // of take, to be used again; the runner's goroutine only
 
+	confirming []*queuedWrite // sent, to be read back; the runner's goroutine only
+
+	born time.Time
+	busy atomic.Int64 // since when a call of the driver is running, counted from born; 0 while none is
+	mute atomic.Bool  // connected, but the device does not answer
+
 	reads, readErrors, samples, changes, writes, writeErrors, connects atomic.Uint64
 	roundTrip                                                          atomic.Int64
 }
@@ -52,7 +61,7 @@ const defaultDriverBatch = 500
 
 func newRunner(e *Engine, id string, d Driver, o DriverOptions) *runner {
 	r := &runner{engine: e, id: id, driver: d, opts: o, log: e.log.With("driver", id), batch: defaultDriverBatch,
-		done: make(chan struct{}), wake: make(chan struct{}, 1), entries: make(map[*entry]struct{}), state: DriverConnecting}
+		done: make(chan struct{}), wake: make(chan struct{}, 1), entries: make(map[*entry]struct{}), state: DriverConnecting, born: time.Now()}
 	if l, ok := d.(BatchLimiter); ok && l.MaxBatch() > 0 {
 		r.batch = l.MaxBatch()
 	}
@@ -73,6 +82,7 @@ func (r *runner) stop(ctx context.Context) error {
 		select {
 		case <-r.done:
 		case <-time.After(time.Second): // a driver that ignores its context cannot be waited for
+			r.setState(DriverStopped)
 			return fmt.Errorf("driver %s did not stop: %w", r.id, ctx.Err())
 		}
 	}
@@ -91,6 +101,7 @@ func (r *runner) run() {
 			if worked, err = r.serve(); worked {
 				backoff = r.opts.BackoffMin
 			}
+			r.endReadBack()
 		}
 		if err == nil {
 			break
@@ -101,7 +112,7 @@ func (r *runner) run() {
 		backoff = min(2*backoff, r.opts.BackoffMax)
 	}
 	r.setState(DriverStopped)
-	r.failQueue("the driver was stopped before the value was sent")
+	r.failQueue(textStopped)
 }
 
 // jitter spreads a wait over 80..100 % of it, so that drivers that failed together do not come back
@@ -130,6 +141,7 @@ func (r *runner) connect() error {
 	r.failures = 0
 	r.mu.Lock()
 	r.state, r.since, r.regroup = DriverOnline, r.engine.now(), true
+	r.mute.Store(false)
 	r.mu.Unlock()
 	r.log.Info("driver is online")
 	return nil
@@ -147,7 +159,7 @@ func (r *runner) offline(err error, wait time.Duration) {
 		r.log.Warn("driver is offline", "error", err, "retryIn", wait)
 	}
 	r.engine.tell(r.degradeAll(ReasonNotConnected))
-	r.failQueue("the driver went offline before the value was sent")
+	r.failQueue(textOffline)
 }
 
 func (r *runner) closeDriver() {
@@ -186,8 +198,8 @@ func guard(call func() error) (err error) {
 	return call()
 }
 
-// call is guard, and logs where a panic came from.
-func (r *runner) call(f func() error) error {
+// guarded is guard, and logs where a panic came from.
+func (r *runner) guarded(f func() error) error {
 	err := guard(f)
 	var p *panicError
 	if errors.As(err, &p) {
@@ -221,16 +233,23 @@ func (r *runner) nudge() {
 	}
 }
 
-func (r *runner) byAddress(address string) (string, bool) {
+func (r *runner) byAddress(address string) []string {
+	var exact, alike []string
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	found := ""
 	for en := range r.entries {
-		if t := en.tag.Load(); t.Address == address && (found == "" || t.Name < found) {
-			found = t.Name
+		switch t := en.tag.Load(); {
+		case t.Address == address:
+			exact = append(exact, t.Name)
+		case strings.EqualFold(t.Address, address):
+			alike = append(alike, t.Name)
 		}
 	}
-	return found, found != ""
+	r.mu.Unlock()
+	if len(exact) == 0 {
+		exact = alike
+	}
+	slices.Sort(exact)
+	return exact
 }
 
 // degradeAll makes the runner's tags Bad and gives the changes that are to be told.
@@ -257,8 +276,8 @@ func (r *runner) status() DriverStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return DriverStatus{
-		ID: r.id, Type: r.opts.Type, State: r.state, LastError: r.lastErr, LastErrorAt: r.errAt,
-		ConnectedSince: r.since, Tags: len(r.entries), QueuedWrites: r.reserved, SamplesPerSec: r.rate,
+		ID: r.id, Type: r.opts.Type, State: r.standing(), LastError: r.lastErr, LastErrorAt: r.errAt,
+		ConnectedSince: r.since, Tags: len(r.entries), QueuedWrites: r.open, SamplesPerSec: r.rate,
 		Reads: r.reads.Load(), ReadErrors: r.readErrors.Load(), Samples: r.samples.Load(),
 		Changes: r.changes.Load(), Writes: r.writes.Load(), WriteErrors: r.writeErrors.Load(),
 		Connects: r.connects.Load(), RoundTrip: time.Duration(r.roundTrip.Load()),

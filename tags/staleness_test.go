@@ -122,11 +122,12 @@ func TestLateReadings(t *testing.T) {
 
 		late(2, time.Now().Add(-time.Minute), nil)
 		late(3, time.Now().Add(-time.Minute), errDevice)
-		require.Equal(t, []string{"plc.a 2 Good", "plc.a Bad DeviceError"}, log.take(), "history hears of old readings")
+		require.Equal(t, []string{"plc.a 2 Good late", "plc.a Bad DeviceError late"}, log.take(), "history hears of old readings")
 		requireSample(t, e, "plc.a", tags.IntValue(1), tags.Good, tags.ReasonNone)
 
 		late(4, time.Now().Add(-time.Second), nil)
 		requireSample(t, e, "plc.a", tags.IntValue(4), tags.Good, tags.ReasonNone)
+		require.Equal(t, []string{"plc.a 4 Good"}, log.take(), "it is the newest there is")
 		changes, err := s.Next(t.Context(), 0)
 		require.NoError(t, err)
 		require.Len(t, changes, 1, "subscribers hear of the newest reading alone")
@@ -137,6 +138,32 @@ func TestLateReadings(t *testing.T) {
 			late(5, time.Now().Add(-time.Hour), nil)
 		}
 		requireSample(t, e, "plc.a", tags.IntValue(4), tags.Uncertain, tags.ReasonStale)
+	})
+}
+
+func TestDeviceClockThatIsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDevice()
+		e := online(t, d, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a")}})
+		for i, c := range []struct {
+			ahead    time.Duration
+			believed bool
+		}{
+			{23 * time.Hour, true}, {25 * time.Hour, false}, {1e6 * time.Hour, false}, {-1e6 * time.Hour, true},
+		} {
+			at := time.Now().Add(c.ahead)
+			d.set(func(d *device) {
+				d.readings["a"] = tags.Reading{Value: tags.IntValue(int64(i)), Quality: tags.Good, Time: at}
+			})
+			after(time.Second)
+			s := sampleOf(t, e, "plc.a")
+			require.Equal(t, tags.IntValue(int64(i)), s.Value)
+			if c.believed {
+				require.Equal(t, at, s.SourceTime)
+			} else {
+				require.Equal(t, s.ServerTime, s.SourceTime)
+			}
+		}
 	})
 }
 

@@ -9,8 +9,12 @@ type DriverState string
 const (
 	DriverConnecting DriverState = "Connecting" // not connected yet, or again
 	DriverOnline     DriverState = "Online"
-	DriverBackoff    DriverState = "Backoff" // the last attempt failed; the next one waits
-	DriverStopped    DriverState = "Stopped"
+	// DriverNotResponding is connected, but the device did not answer for any point of the last poll,
+	// or a call of the driver has been running for more than twice its timeout. The next answer makes
+	// it Online again. Writes are refused meanwhile.
+	DriverNotResponding DriverState = "NotResponding"
+	DriverBackoff       DriverState = "Backoff" // the last attempt failed; the next one waits
+	DriverStopped       DriverState = "Stopped"
 )
 
 // DriverStatus tells how a driver is doing. Counters run from the driver's registration.
@@ -18,9 +22,9 @@ type DriverStatus struct {
 	ID             string
 	Type           string
 	State          DriverState
-	LastError      string // text of the last failure, empty when there was none
+	LastError      string // text of the last failure, of a call or of a single point; empty when there was none
 	LastErrorAt    time.Time
-	ConnectedSince time.Time // zero unless Online
+	ConnectedSince time.Time // zero unless Online or NotResponding
 	Tags           int
 	Reads          uint64 // calls of Read
 	ReadErrors     uint64 // calls and single points that failed

@@ -44,7 +44,7 @@ type subItem struct {
 	quality Quality
 	reason  Reason
 	number  bool
-	version uint32 // of what was sent
+	seq     uint64 // of what was sent
 	value   float64
 }
 
@@ -239,9 +239,9 @@ func (s *Subscription) take(limit int) []Change {
 	for k, i := range batch {
 		en := entries[k]
 		en.mu.Lock()
-		c, version := Change{Tag: en.tag.Load(), Sample: en.sample}, en.version
+		c := Change{Tag: en.tag.Load(), Sample: en.sample, Seq: en.seq}
 		en.mu.Unlock()
-		if s.wanted(i, en, c, version) {
+		if s.wanted(i, en, c) {
 			changes = append(changes, c)
 		}
 	}
@@ -254,11 +254,11 @@ func (s *Subscription) take(limit int) []Change {
 }
 
 // wanted says whether a change is to be delivered, and remembers it as delivered if so.
-func (s *Subscription) wanted(i int, en *entry, c Change, version uint32) bool {
+func (s *Subscription) wanted(i int, en *entry, c Change) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	it := &s.items[i]
-	if it.entry != en || it.sent && it.version == version {
+	if it.entry != en || it.sent && it.seq == c.Seq {
 		return false // another tag of the same name is pending, or nothing is new
 	}
 	f, number := c.Value.Float()
@@ -266,7 +266,7 @@ func (s *Subscription) wanted(i int, en *entry, c Change, version uint32) bool {
 	if it.sent && s.deadband > 0 && number && it.number && c.Quality == it.quality && c.Reason == it.reason && math.Abs(f-it.value) < s.deadband {
 		return false
 	}
-	it.sent, it.version, it.value, it.number, it.quality, it.reason = true, version, f, number, c.Quality, c.Reason
+	it.sent, it.seq, it.value, it.number, it.quality, it.reason = true, c.Seq, f, number, c.Quality, c.Reason
 	return true
 }
 

@@ -42,8 +42,9 @@ type Tag struct {
 	Description string
 
 	Min, Max *float64 // engineering limits; nil for none
-	Scale    float64  // value = raw*Scale + Offset; 0 counts as 1
-	Offset   float64
+	// Value = raw*Scale + Offset; a Scale of 0 counts as 1. An Int with a whole Scale and Offset keeps
+	// all its digits; anything else is reckoned as a Float, exact for whole numbers up to 2^53.
+	Scale, Offset float64
 
 	Interval   time.Duration // polling interval; 0 takes the driver's
 	StaleAfter time.Duration // Uncertain when no reading came for this long; 0 takes three polling intervals
@@ -161,4 +162,10 @@ type Snapshot struct {
 type Change struct {
 	Tag *Tag // shared: not to be changed
 	Sample
+	// Seq orders the changes of one tag: the one with the higher Seq is the newer one, Late ones
+	// aside. It is 0 where a subscription gives a tag of which nothing has been reported yet.
+	Seq uint64
+	// Late says that the reading came late, from a buffer, and is older than the tag's newest sample:
+	// it is for history, and tells nothing of how the tag stands now. Subscriptions never give it.
+	Late bool
 }

@@ -97,7 +97,7 @@ func TestConfirmed(t *testing.T) {
 
 		w = ask("plc.a", tags.IntValue(9))
 		after(1100 * time.Millisecond)
-		require.Contains(t, requireOutcome(t, e, w, tags.WriteFailed).Error, "did not give the value back")
+		require.Contains(t, requireOutcome(t, e, w, tags.WriteUnconfirmed).Error, "did not give the value back")
 		requireSample(t, e, "plc.a", tags.IntValue(8), tags.Good, tags.ReasonNone)
 
 		d.has("f", tags.FloatValue(float64(float32(0.1)))) // what a 32-bit register holds of it
@@ -123,7 +123,7 @@ func TestConfirmWhenTheConnectionGoes(t *testing.T) {
 		})
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Contains(t, requireOutcome(t, e, writes[0], tags.WriteFailed).Error, "before the value could be read back")
+		require.Contains(t, requireOutcome(t, e, writes[0], tags.WriteUnconfirmed).Error, "before the value could be read back")
 		requireOutcome(t, e, writes[1], tags.WriteDone)
 	})
 }
@@ -155,7 +155,7 @@ func TestConnectionLostWhileWriting(t *testing.T) {
 		second := write(t, e, "plc.a", 2) // waits behind it
 		close(gate)
 		synctest.Wait()
-		require.Contains(t, requireOutcome(t, e, first, tags.WriteUnknown).Error, "may have taken it")
+		require.Contains(t, requireOutcome(t, e, first, tags.WriteUnknown).Error, "not known whether the device took")
 		require.Contains(t, requireOutcome(t, e, second, tags.WriteFailed).Error, "before the value was sent")
 		requireSample(t, e, "plc.a", tags.IntValue(0), tags.Bad, tags.ReasonNotConnected)
 		_, err := e.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(3)})

@@ -8,13 +8,15 @@ import (
 // WriteState is where a queued write stands.
 type WriteState string
 
-// The states of a write. Queued and Sending are passing, the others are final.
+// The states of a write. Queued is passing, the others are final.
 const (
 	WriteQueued    WriteState = "Queued"
 	WriteDone      WriteState = "Written"   // the device took the value
 	WriteConfirmed WriteState = "Confirmed" // the device took it and gave it back when read
-	WriteFailed    WriteState = "Failed"    // the device has not taken it; Error says why
-	WriteUnknown   WriteState = "Unknown"   // the engine ended before the outcome was known; it is not repeated
+	// WriteUnconfirmed: the device took the value, but did not give it back, or could not be asked.
+	WriteUnconfirmed WriteState = "Unconfirmed"
+	WriteFailed      WriteState = "Failed"  // the device has surely not taken it; Error says why
+	WriteUnknown     WriteState = "Unknown" // the device may have taken it, nobody can tell; it is not repeated
 )
 
 // Final says whether a state does not change any more.
@@ -27,7 +29,7 @@ type Write struct {
 	Value       Value // in engineering units, as the caller gave it
 	By          string
 	State       WriteState
-	Error       string // for WriteFailed and WriteUnknown
+	Error       string // for WriteUnconfirmed, WriteFailed and WriteUnknown
 	Confirm     bool   // the caller or the tag asked for reading back
 	QueuedAt    time.Time
 	CompletedAt time.Time // zero until the state is final
@@ -35,7 +37,7 @@ type Write struct {
 
 // WriteLog keeps writes and their outcomes: who wrote what, when, and what became of it. The engine
 // puts a write in before it queues it, so that a write that was accepted can always be accounted
-// for, and puts it in again with its outcome. Safe for concurrent use.
+// for, and puts it in again with its outcome, until that succeeds. Safe for concurrent use.
 type WriteLog interface {
 	// Put stores writes by ID, replacing what is there. When it returns nil they are durable.
 	Put(ctx context.Context, writes []Write) error

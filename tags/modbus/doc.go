@@ -45,19 +45,36 @@
 //
 // Each item is one request: function 5 for a coil, 6 for one register, 16 for more. A bit of a
 // register is read, changed and written back, which is not atomic: a device that changes the other
-// bits of that register between the two requests loses its change. Nothing is repeated: a write that
-// ends in tags.ErrTimeout may or may not have reached the device.
+// bits of that register between the two requests loses its change. Nothing is repeated. A
+// write without an answer or with a garbled one, and one with the exception 05 (acknowledge) or 0B (the
+// gateway got no response), ends in tags.ErrUncertain: the device may have taken the value. With every
+// other exception the device has refused it.
 //
 // # Reading
 //
 // Points of one unit and table are sorted and joined to runs, one request each, of at most 125
 // registers or 2000 bits. When a device refuses a run, the run is halved until the points that the
-// device lacks stand alone; where it had to be cut is remembered until the next Connect.
+// device lacks stand alone; where it had to be cut is remembered until the next Connect. The exceptions
+// 03 and 04 may mean an address as well as the device as a whole: when nothing of both halves can be
+// read, such a run is left in one piece for a minute. One Read halves at most 100 runs.
 //
 // # Units that do not answer
 //
-// A unit that gave no usable answer several times in a row is left out for a while: its points get
-// tags.ErrTimeout at once, until the next attempt is due. Units with such a record are read last. So
-// a dead unit behind a gateway costs the others little. A connection on which an answer is missing or
-// garbled is replaced at once, because the late answer could be taken for that of another request.
+// A unit that gave no usable answer is asked nothing more in the same Read. After several times in a
+// row it is left out: its points get tags.ErrTimeout at once, until the next attempt is due, after 10 s
+// at first and up to 5 minutes later on. Units that answer are read first. Of the others a Read asks
+// none any more once it has waited for one in vain, and the attempts at units that are left out are at
+// least 10 s apart. So dead units behind a gateway cost the others one timeout a Read at most, and
+// seldom that.
+//
+// # Late answers
+//
+// A connection on which an answer is missing or garbled is replaced at once, because the late answer
+// could be taken for that of another request. In Modbus TCP each answer has the number of its request.
+// In RTU over TCP it has not: there the link stays closed for one more Timeout, and what the gateway
+// has kept meanwhile is received and thrown away. What remains is the risk of an answer that comes
+// later than that, twice the Timeout after its request, and that is of the same unit, function and
+// length as the one that is then waited for: it is taken for it, and so may be those that follow. The
+// Timeout must therefore be longer than the gateway's own, and gateways that speak Modbus TCP are
+// better.
 package modbus

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/simonvetter/modbus"
 
@@ -14,15 +15,17 @@ import (
 // goroutine at a time; CheckPoint and Close may be called from any at any time.
 type Driver struct {
 	options  Options
-	link     link
+	link     *link
 	breakers breakers
 	plans    plans
 	late     []unitRuns // reused by Read
+	now      func() time.Time
 }
 
 var (
 	_ tags.Driver         = (*Driver)(nil)
 	_ tags.AddressChecker = (*Driver)(nil)
+	_ tags.Rounder        = (*Driver)(nil)
 )
 
 // New makes a driver. It does not connect. The error names each bad option.
@@ -34,9 +37,10 @@ func New(o Options) (*Driver, error) {
 	o.Logger = o.Logger.With("endpoint", o.Address)
 	return &Driver{
 		options:  o,
-		link:     link{config: o.client()},
+		link:     newLink(o),
 		breakers: breakers{Breaker: o.Breaker, now: o.Now, log: o.Logger},
 		plans:    plans{gap: max(o.MaxGap, 0)},
+		now:      o.Now,
 	}, nil
 }
 
@@ -65,29 +69,46 @@ func (d *Driver) CheckPoint(p tags.Point) error {
 	return err
 }
 
-// ask makes one request of a unit, unless the unit is left out, and keeps the record of the unit.
+// ask reads from a unit, unless the unit is left out, and keeps the record of the unit.
 // The error is for the items of the request, or for the whole call if endsCall says so.
 func (d *Driver) ask(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) ([]byte, error) {
+	raw, _, err := d.exchange(ctx, unit, f)
+	return raw, err
+}
+
+// order is ask for a request that changes something. The error is a tags.ErrUncertain as well when the
+// unit may have done what was asked.
+func (d *Driver) order(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) error) error {
+	_, meaning, err := d.exchange(ctx, unit, func(c *modbus.ModbusClient) ([]byte, error) { return nil, f(c) })
+	if err != nil && meaning.uncertain() {
+		return fmt.Errorf("%w: %w", tags.ErrUncertain, err)
+	}
+	return err
+}
+
+func (d *Driver) exchange(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) ([]byte, verdict, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, unsent, err
 	}
 	if err := d.breakers.check(unit); err != nil {
-		return nil, err
+		return nil, unsent, err
 	}
-	answer, err := d.link.do(ctx, unit, f)
+	raw, sent, err := d.link.do(ctx, unit, f)
 	switch {
 	case err == nil:
 		d.breakers.succeeded(unit)
-		return answer, nil
+		return raw, answered, nil
+	case !sent:
+		return nil, unsent, err
 	case errors.Is(err, tags.ErrNotConnected), errors.Is(err, context.Canceled):
-		return nil, err
+		return nil, gone, err
 	case errors.Is(err, context.DeadlineExceeded):
 		d.breakers.failed(unit, err)
-		return nil, err
+		return nil, doubtful, err
 	}
 	meaning, err := judge(err)
 	switch meaning {
-	case answered:
+	case answered, begun:
 		d.breakers.succeeded(unit)
 	case silent:
 		d.breakers.failed(unit, err)
@@ -97,5 +118,5 @@ func (d *Driver) ask(ctx context.Context, unit uint8, f func(*modbus.ModbusClien
 	case gone:
 		d.link.lose()
 	}
-	return nil, err
+	return nil, meaning, err
 }

@@ -15,11 +15,17 @@ import (
 type verdict uint8
 
 const (
-	answered verdict = iota // the unit took the request or refused it with an exception
+	unsent   verdict = iota // the request did not go out
+	answered                // the unit did what was asked, or refused it with an exception
+	begun                   // the unit took the request and is not done with it (exception 05)
 	silent                  // the gateway says that the unit does not answer; the connection is in order
 	doubtful                // no answer, or one that makes no sense: a late one may come, or the rest of this one
 	gone                    // the connection has ended
 )
+
+// uncertain holds when the unit may have done what was asked although there is an error. An exception
+// is an answer: the unit refused.
+func (v verdict) uncertain() bool { return v >= begun }
 
 // judge translates an error of the library. The translated one keeps it as its cause.
 func judge(err error) (verdict, error) {
@@ -39,9 +45,10 @@ func judge(err error) (verdict, error) {
 	case modbus.ErrIllegalDataAddress:
 		return answered, fmt.Errorf("%w: %w", tags.ErrNoSuchAddress, err)
 	case modbus.ErrIllegalFunction, modbus.ErrIllegalDataValue, modbus.ErrServerDeviceFailure,
-		modbus.ErrAcknowledge, modbus.ErrServerDeviceBusy, modbus.ErrMemoryParityError,
-		modbus.ErrGWPathUnavailable:
+		modbus.ErrServerDeviceBusy, modbus.ErrMemoryParityError, modbus.ErrGWPathUnavailable:
 		return answered, fmt.Errorf("%w: %w", tags.ErrDevice, err)
+	case modbus.ErrAcknowledge:
+		return begun, fmt.Errorf("%w: %w", tags.ErrDevice, err)
 	}
 	return doubtful, fmt.Errorf("%w: garbled answer: %w", tags.ErrDevice, err)
 }
@@ -52,9 +59,12 @@ func endsCall(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
+// lacksAddress holds for the refusal that means a part of a run, and nothing else.
+func lacksAddress(err error) bool { return errors.Is(err, modbus.ErrIllegalDataAddress) }
+
 // maySplit holds for refusals that can come from a part of a run: devices use these three for
 // addresses that they lack and for runs that are too long for them.
 func maySplit(err error) bool {
-	return errors.Is(err, modbus.ErrIllegalDataAddress) || errors.Is(err, modbus.ErrIllegalDataValue) ||
+	return lacksAddress(err) || errors.Is(err, modbus.ErrIllegalDataValue) ||
 		errors.Is(err, modbus.ErrServerDeviceFailure)
 }

@@ -97,7 +97,9 @@ func TestALateAnswerIsNotTakenForTheNext(t *testing.T) {
 		require.ErrorIs(t, read(t, d, ints("HR:0")...)[0].Err, tags.ErrTimeout)
 		time.Sleep(200 * time.Millisecond) // so that the late answer is there
 		requireReading(t, tags.IntValue(2), read(t, d, ints("HR:1")...)[0])
-		require.EqualValues(t, 2, s.connections.Load())
+		if protocol == driver.TCP {
+			require.EqualValues(t, 2, s.connections.Load())
+		}
 	}
 }
 
@@ -180,7 +182,6 @@ func TestAConnectionThatEndsWithinAnAnswer(t *testing.T) {
 
 func TestADeadUnitIsLeftOutAndTriedAgain(t *testing.T) {
 	dev := startDevice(t)
-	dev.silent[9] = true
 	now := time.Unix(0, 0)
 	d := connected(t, driver.Options{
 		Address: dev.addr, Timeout: 200 * time.Millisecond, Now: func() time.Time { return now },
@@ -200,19 +201,75 @@ func TestADeadUnitIsLeftOutAndTriedAgain(t *testing.T) {
 		}
 		require.Equal(t, wantAsked, dev.asked())
 	}
-	poll("read 1/HR:0+1", "read 9/HR:0+1", "read 9/HR:100+1", "read 10/HR:0+1")
+	read(t, d, points...)
+	dev.change(func(d *device) { d.silent[9] = true })
+	poll("read 1/HR:0+1", "read 9/HR:0+1", "read 10/HR:0+1") // one request is enough to see it
+	poll("read 1/HR:0+1", "read 10/HR:0+1", "read 9/HR:0+1")
 	poll("read 1/HR:0+1", "read 10/HR:0+1")
 	item := tags.WriteItem{Point: points[0], Value: tags.IntValue(1)}
-	require.ErrorIs(t, write(t, d, item)[0], tags.ErrTimeout)
+	err := write(t, d, item)[0]
+	require.ErrorContains(t, err, "not sent")
+	require.NotErrorIs(t, err, tags.ErrUncertain)
+	require.NotErrorIs(t, err, tags.ErrTimeout)
 	require.Empty(t, dev.asked(), "a write does not wait for a dead unit either")
-	now = now.Add(time.Minute)
-	poll("read 1/HR:0+1", "read 10/HR:0+1", "read 9/HR:0+1") // one attempt, after the others
-	poll("read 1/HR:0+1", "read 10/HR:0+1")
-
+	for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
+		now = now.Add(pause - 1)
+		poll("read 1/HR:0+1", "read 10/HR:0+1")
+		now = now.Add(1)
+		poll("read 1/HR:0+1", "read 10/HR:0+1", "read 9/HR:0+1") // one attempt, after the others
+	}
 	dev.change(func(d *device) { d.silent = nil })
-	now = now.Add(time.Minute)
+	now = now.Add(5 * time.Minute)
 	poll("read 1/HR:0+1", "read 10/HR:0+1", "read 9/HR:0+1", "read 9/HR:100+1", "read 9/HR:200+1")
 	poll("read 1/HR:0+1", "read 9/HR:0+1", "read 9/HR:100+1", "read 9/HR:200+1", "read 10/HR:0+1")
+}
+
+func TestDeadUnitsCostOneTimeoutARead(t *testing.T) {
+	dev := startDevice(t)
+	for unit := range uint8(4) {
+		dev.silent[2+unit] = true
+	}
+	now := time.Unix(0, 0)
+	d := connected(t, driver.Options{
+		Address: dev.addr, Timeout: 100 * time.Millisecond, Now: func() time.Time { return now },
+		Breaker: driver.Breaker{Failures: 1, ProbeAfter: 10 * time.Second},
+	})
+	points := ints("2/HR:0", "3/HR:0", "4/HR:0", "5/HR:0", "6/HR:0")
+	poll := func() (silent []string) {
+		t.Helper()
+		dev.asked()
+		out := read(t, d, points...)
+		for i := range 4 {
+			require.ErrorIs(t, out[i].Err, tags.ErrTimeout)
+		}
+		for i, a := range dev.asked() {
+			if a == "read 6/HR:0+1" {
+				require.NoError(t, out[4].Err)
+				require.Zero(t, i, "it is read first")
+			} else {
+				silent = append(silent, a)
+			}
+		}
+		return silent
+	}
+	for _, unit := range []string{"2", "3", "4", "5"} { // each is found out in a Read of its own
+		require.Equal(t, []string{"read " + unit + "/HR:0+1"}, poll())
+	}
+	require.Empty(t, poll(), "all dead units are known")
+	now = now.Add(10 * time.Second)
+	require.Equal(t, []string{"read 2/HR:0+1"}, poll())
+	require.Empty(t, poll(), "the next attempt waits, although it is due")
+	now = now.Add(10 * time.Second)
+	require.Equal(t, []string{"read 3/HR:0+1"}, poll())
+	dev.change(func(d *device) { d.silent = nil })
+	now = now.Add(10 * time.Second)
+	for i, r := range read(t, d, points...) {
+		if i == 2 || i == 3 || i == 4 || i == 0 { // 3 was tried last and is not due
+			requireReading(t, tags.IntValue(0), r)
+		} else {
+			require.ErrorIs(t, r.Err, tags.ErrTimeout)
+		}
+	}
 }
 
 func TestAGatewayThatReportsADeadUnit(t *testing.T) {
@@ -264,7 +321,9 @@ func TestAFrozenDeviceEndsNoCallTooLate(t *testing.T) {
 	item := tags.WriteItem{Point: point("HR:0", "", tags.Int), Value: tags.IntValue(1)}
 	require.NoError(t, d.Write(ctx, []tags.WriteItem{item, item}, errs))
 	require.ErrorIs(t, errs[0], tags.ErrTimeout)
-	require.ErrorIs(t, errs[1], tags.ErrTimeout)
+	require.ErrorIs(t, errs[0], tags.ErrUncertain)
+	require.ErrorContains(t, errs[1], "not sent")
+	require.NotErrorIs(t, errs[1], tags.ErrTimeout)
 	dev.thaw()
 }
 

@@ -3,7 +3,9 @@ package modbus
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
+	"time"
 
 	"github.com/simonvetter/modbus"
 
@@ -18,13 +20,27 @@ import (
 // stopped: its goroutine closes it after the request under way, which the timeout bounds. The next
 // connection is opened only then, so there is at most one, and devices that accept no second one are
 // content.
+//
+// Serial frames have no number that ties an answer to its request. So where they are used, a
+// connection that ended with a request unanswered leaves a pause behind it, in which nobody is there
+// to receive the late answer, and what the gateway has kept is received and thrown away.
 type link struct {
-	config *modbus.ClientConfiguration
+	config  *modbus.ClientConfiguration
+	address string
+	pause   time.Duration // after an unanswered request; 0 where answers have numbers
 
 	mu      sync.Mutex
-	current *connection // newest connection, perhaps stopped
-	wanted  bool        // Connect succeeded, and neither Close nor the end of the connection came after
-	closes  int         // calls of close, so that an open under way notices one
+	current *connection   // newest connection, perhaps stopped
+	wanted  bool          // Connect succeeded, and neither Close nor the end of the connection came after
+	closing chan struct{} // closed and made anew by each close, so that an open under way notices one
+}
+
+func newLink(o Options) *link {
+	l := &link{config: o.client(), address: o.Address, closing: make(chan struct{})}
+	if o.Protocol == RTUOverTCP {
+		l.pause = o.Timeout
+	}
+	return l
 }
 
 // connection is one TCP connection. Its goroutine ends soon after stop.
@@ -36,6 +52,10 @@ type connection struct {
 	stopped  chan struct{}
 	stop     func()        // closes stopped, once
 	ended    chan struct{} // closed when the goroutine has ended
+
+	// Of the goroutine until it has ended.
+	unanswered bool // an answer may still come
+	endedAt    time.Time
 }
 
 type request struct {
@@ -50,7 +70,10 @@ type answer struct {
 }
 
 func (c *connection) run() {
-	defer close(c.ended)
+	defer func() {
+		c.endedAt = time.Now()
+		close(c.ended)
+	}()
 	err := c.client.Open()
 	c.opened <- err
 	if err != nil {
@@ -76,20 +99,27 @@ func (c *connection) execute(r request) (a answer) {
 		c.unit = r.unit
 	}
 	a.bytes, a.err = r.do(c.client)
+	if a.err != nil {
+		meaning, _ := judge(a.err)
+		c.unanswered = c.unanswered || meaning == doubtful || meaning == gone
+	}
 	return a
 }
 
 // connect replaces the connection, if there is one, by a new one.
 func (l *link) connect(ctx context.Context) error {
 	l.mu.Lock()
-	closes := l.closes
+	closing := l.closing
 	l.mu.Unlock()
-	return l.open(ctx, closes)
+	return l.open(ctx, closing)
 }
 
-// open opens a connection unless close is called meanwhile, that is, more than closes times.
-func (l *link) open(ctx context.Context, closes int) error {
+// open opens a connection unless close is called meanwhile.
+func (l *link) open(ctx context.Context, closing chan struct{}) error {
 	if err := l.awaitEnd(ctx); err != nil {
+		return err
+	}
+	if err := l.settle(ctx, closing); err != nil {
 		return err
 	}
 	client, err := modbus.NewClient(l.config)
@@ -101,7 +131,7 @@ func (l *link) open(ctx context.Context, closes int) error {
 		client: client, unit: 1, opened: make(chan error, 1), requests: make(chan request),
 		stopped: stopped, stop: sync.OnceFunc(func() { close(stopped) }), ended: make(chan struct{}),
 	}
-	if !l.adopt(c, closes) {
+	if !l.adopt(c, closing) {
 		return tags.ErrNotConnected
 	}
 	select {
@@ -118,7 +148,7 @@ func (l *link) open(ctx context.Context, closes int) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closes != closes {
+	if l.closing != closing {
 		return tags.ErrNotConnected
 	}
 	l.wanted = true
@@ -142,11 +172,59 @@ func (l *link) awaitEnd(ctx context.Context) error {
 	}
 }
 
+// quiet is how long nothing must come from a gateway before it counts as having nothing more.
+const quiet = 50 * time.Millisecond
+
+// settle waits until the answer to a request that the last connection left unanswered cannot matter.
+func (l *link) settle(ctx context.Context, closing chan struct{}) error {
+	l.mu.Lock()
+	old := l.current
+	l.mu.Unlock()
+	if l.pause == 0 || old == nil || !old.unanswered {
+		return nil
+	}
+	timer := time.NewTimer(time.Until(old.endedAt.Add(l.pause)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-closing:
+		return tags.ErrNotConnected
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return l.drain(ctx, closing)
+}
+
+// drain receives what the gateway has kept, through a connection of its own: of what comes on opening
+// one, the library takes the bytes of the first half millisecond only.
+func (l *link) drain(ctx context.Context, closing chan struct{}) error {
+	open, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", l.address)
+	if err != nil {
+		return fmt.Errorf("%w: %w", tags.ErrNotConnected, err)
+	}
+	defer func() { _ = open.Close() }()
+	kept := make([]byte, 1024)
+	for end := time.Now().Add(l.pause); time.Now().Before(end); {
+		if err := open.SetReadDeadline(time.Now().Add(quiet)); err != nil {
+			return fmt.Errorf("%w: %w", tags.ErrNotConnected, err)
+		}
+		if _, err := open.Read(kept); err != nil {
+			break // quiet, or the gateway wants nothing of it
+		}
+		select {
+		case <-closing:
+			return tags.ErrNotConnected
+		default:
+		}
+	}
+	return ctx.Err()
+}
+
 // adopt makes c the current connection and starts it.
-func (l *link) adopt(c *connection, closes int) bool {
+func (l *link) adopt(c *connection, closing chan struct{}) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closes != closes {
+	if l.closing != closing {
 		return false
 	}
 	l.current = c
@@ -164,7 +242,7 @@ func (l *link) connected() bool {
 // ready gives a connection that can be asked, opening a new one after a drop.
 func (l *link) ready(ctx context.Context) (*connection, error) {
 	l.mu.Lock()
-	c, wanted, closes := l.current, l.wanted, l.closes
+	c, wanted, closing := l.current, l.wanted, l.closing
 	l.mu.Unlock()
 	if !wanted {
 		return nil, tags.ErrNotConnected
@@ -174,7 +252,7 @@ func (l *link) ready(ctx context.Context) (*connection, error) {
 	default:
 		return c, nil
 	}
-	if err := l.open(ctx, closes); err != nil {
+	if err := l.open(ctx, closing); err != nil {
 		// Also when ctx ended: what was connected is not any more.
 		return nil, fmt.Errorf("%w: %w", tags.ErrNotConnected, err)
 	}
@@ -183,29 +261,29 @@ func (l *link) ready(ctx context.Context) (*connection, error) {
 	return l.current, nil
 }
 
-// do lets the library make one request. When ctx ends first, the connection is dropped and the error
-// is that of ctx.
-func (l *link) do(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) ([]byte, error) {
+// do lets the library make one request; sent says whether it may have gone out. When ctx ends first,
+// the connection is dropped and the error is that of ctx.
+func (l *link) do(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) (raw []byte, sent bool, err error) {
 	c, err := l.ready(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	done := make(chan answer, 1)
 	select {
 	case c.requests <- request{unit: unit, do: f, answer: done}:
 	case <-c.stopped:
-		return nil, tags.ErrNotConnected
+		return nil, false, tags.ErrNotConnected
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, false, ctx.Err()
 	}
 	select {
 	case a := <-done:
-		return a.bytes, a.err
+		return a.bytes, true, a.err
 	case <-c.stopped:
-		return nil, tags.ErrNotConnected
+		return nil, true, tags.ErrNotConnected
 	case <-ctx.Done():
 		c.stop()
-		return nil, ctx.Err()
+		return nil, true, ctx.Err()
 	}
 }
 
@@ -230,7 +308,8 @@ func (l *link) lose() {
 func (l *link) close() {
 	l.mu.Lock()
 	l.wanted = false
-	l.closes++
+	close(l.closing)
+	l.closing = make(chan struct{})
 	c := l.current
 	l.mu.Unlock()
 	if c != nil {

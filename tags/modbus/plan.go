@@ -3,6 +3,7 @@ package modbus
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/otkit/otkit/tags"
 )
@@ -47,6 +48,7 @@ type block struct {
 	start, count uint16
 }
 
+func (r *run) block() block   { return block{r.place, r.start, uint16(r.count)} }
 func (p *point) place() place { return place{p.unit, p.table} }
 func (p *point) block() block { return block{p.place(), p.start, p.count} }
 func (p *point) end() int     { return int(p.start) + int(p.count) }
@@ -87,9 +89,10 @@ func (p *plan) middle(items []int) int {
 type plans struct {
 	gap   int // registers that may be read in vain
 	kept  map[planKey]*plan
-	size  int                // points in kept
-	cuts  map[place][]uint16 // no run goes on from below to such an address; sorted
-	alone map[block]struct{} // refused by themselves: not to be joined with others
+	size  int                 // points in kept
+	cuts  map[place][]uint16  // no run goes on from below to such an address; sorted
+	alone map[block]struct{}  // refused by themselves: not to be joined with others
+	whole map[block]time.Time // runs that are not halved before this
 }
 
 // planKey finds a plan; the points themselves decide whether it is the right one.
@@ -219,6 +222,14 @@ func (ps *plans) release(b block) {
 		ps.cuts[b.place] = slices.Delete(cuts, i, i+1)
 	}
 	ps.kept = nil
+}
+
+// keepWhole remembers that a run is not worth halving before a time.
+func (ps *plans) keepWhole(b block, until time.Time) {
+	if len(ps.whole) >= mostAlone || ps.whole == nil {
+		ps.whole = make(map[block]time.Time)
+	}
+	ps.whole[b] = until
 }
 
 // forget drops all that was learnt.

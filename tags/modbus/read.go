@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/simonvetter/modbus"
 
@@ -33,76 +34,49 @@ func (d *Driver) Read(ctx context.Context, points []tags.Point, out []tags.Readi
 	return err
 }
 
-// readUnits reads units in trouble after the others, which are not to wait for their timeouts.
+// readUnits reads the units that answer before the others, and asks no further one of the others once
+// a timeout was waited for: however many units are dead, that costs the good ones one timeout.
 func (d *Driver) readUnits(ctx context.Context, p *plan, out []tags.Reading) error {
 	if len(p.units) == 0 {
 		return ctx.Err()
 	}
-	d.late = d.late[:0]
-	for _, u := range p.units {
-		if !d.breakers.healthy(u.unit) {
-			d.late = append(d.late, u)
+	d.late = append(d.late[:0], p.units...)
+	slices.SortStableFunc(d.late, func(a, b unitRuns) int { return d.breakers.order(a.unit, b.unit) })
+	splits, waited := mostSplits, false
+	for _, u := range d.late {
+		if waited && !(d.breakers.healthy(u.unit) && d.breakers.units[u.unit].known) {
+			p.fail(u.runs, errNotAsked, out)
 			continue
 		}
-		if err := d.readUnit(ctx, p, u, out); err != nil {
+		left, err := d.readUnit(ctx, p, u, &splits, out)
+		if endsCall(err) {
 			return err
 		}
-	}
-	for _, u := range d.late {
-		if err := d.readUnit(ctx, p, u, out); err != nil {
-			return err
-		}
+		// A unit that gave no answer now gives none to its other requests either.
+		p.fail(left, err, out)
+		waited = waited || errors.Is(err, tags.ErrTimeout) && !errors.Is(err, errLeftOut)
 	}
 	return nil
 }
 
-func (d *Driver) readUnit(ctx context.Context, p *plan, u unitRuns, out []tags.Reading) error {
-	for _, r := range u.runs {
-		if _, err := d.readRun(ctx, p, r, out); err != nil {
-			return err
+var errNotAsked = fmt.Errorf("%w: the unit is asked next time, because another one gave no answer", tags.ErrTimeout)
+
+// readUnit reads runs until a request of them has no answer. It gives what is then left, and why.
+func (d *Driver) readUnit(ctx context.Context, p *plan, u unitRuns, splits *int, out []tags.Reading) (left []run, err error) {
+	for i, r := range u.runs {
+		if err := d.readRun(ctx, p, r, splits, out); err != nil {
+			return u.runs[i+1:], err
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// readRun reads one run, halving it as long as the device refuses it. It says whether the device
-// refused a point by itself. The error is for the whole call.
-func (d *Driver) readRun(ctx context.Context, p *plan, r run, out []tags.Reading) (refused bool, err error) {
-	raw, err := d.ask(ctx, r.unit, r.request)
-	if err == nil {
-		p.take(r, raw, out)
-		d.plans.release(p.parsed[r.items[0]].block())
-		return false, nil
-	}
-	if endsCall(err) {
-		return false, err
-	}
-	m := 0
-	if maySplit(err) {
-		if m = p.middle(r.items); m == 0 {
-			d.plans.isolate(p.parsed[r.items[0]].block())
-			refused = true
-		}
-	}
-	if m == 0 {
+func (p *plan) fail(runs []run, err error, out []tags.Reading) {
+	for _, r := range runs {
 		for _, i := range r.items {
 			out[i].Err = err
 		}
-		return refused, nil
 	}
-	left, err := d.readRun(ctx, p, p.runOf(r.items[:m]), out)
-	if err != nil {
-		return left, err
-	}
-	right, err := d.readRun(ctx, p, p.runOf(r.items[m:]), out)
-	if err != nil {
-		return left || right, err
-	}
-	if !left && !right {
-		// No point is to blame: the gap between the halves is, or the length of the whole.
-		d.plans.cut(r.place, p.parsed[r.items[m]].start)
-	}
-	return left || right, nil
 }
 
 // request reads the run: two bytes for a register, one for a bit.

@@ -12,29 +12,62 @@ import (
 )
 
 // Write writes items in order, one request each; see tags.Driver and the package comment. When the
-// deadline of ctx passes, the items that are left get tags.ErrTimeout, and Write returns nil.
+// deadline of ctx passes, Write returns nil. The error of an item is a tags.ErrUncertain when the
+// device may have taken the value: no answer came, or a garbled one, or the exceptions 05
+// (acknowledge) and 0B (gateway: no response). Any other error says that it has not.
 func (d *Driver) Write(ctx context.Context, items []tags.WriteItem, errs []error) error {
 	if !d.link.connected() {
 		return tags.ErrNotConnected
 	}
 	for i := range items {
 		err := d.writeItem(ctx, items[i])
+		errs[i] = fate(err)
 		if !endsCall(err) {
-			errs[i] = err
 			continue
 		}
-		if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, tags.ErrNotConnected) {
-			for k := i; k < len(items); k++ {
-				errs[k] = fmt.Errorf("%w: %w", tags.ErrTimeout, err)
-			}
-			return nil
+		for k := i + 1; k < len(items); k++ {
+			errs[k] = errNotSent
 		}
-		for k := i; k < len(items); k++ {
-			errs[k] = err
+		if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, tags.ErrNotConnected) {
+			return nil
 		}
 		return err
 	}
 	return nil
+}
+
+var errNotSent = errors.New("the value was not sent")
+
+// fate gives the error of an item. A value that was surely not sent must not look as if it had been:
+// the error is then no tags.ErrTimeout, which leaves that open.
+func fate(err error) error {
+	late := errors.Is(err, tags.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case !late:
+		return err
+	case errors.Is(err, tags.ErrUncertain):
+		return fmt.Errorf("%w: %w", tags.ErrTimeout, err)
+	}
+	return fmt.Errorf("%w: %s", errNotSent, err)
+}
+
+// Round gives the value that the device holds once v is written to p: rounded to a whole number for an
+// integer register, with the precision of a 32-bit one. The error is that of writing v: a
+// tags.ErrAddress or a tags.ErrInvalidValue. No device is asked.
+func (d *Driver) Round(p tags.Point, v tags.Value) (tags.Value, error) {
+	pt, err := d.parsePoint(p)
+	if err != nil {
+		return tags.Value{}, err
+	}
+	v, err = v.Convert(pt.as)
+	if err != nil || pt.native == nativeBool {
+		return v, err
+	}
+	raw, err := pt.encode(v)
+	if err != nil {
+		return tags.Value{}, err
+	}
+	return pt.decode(raw)
 }
 
 func (d *Driver) writeItem(ctx context.Context, item tags.WriteItem) error {
@@ -56,10 +89,7 @@ func (d *Driver) writeItem(ctx context.Context, item tags.WriteItem) error {
 		return d.writeBit(ctx, p, v.Bool())
 	}
 	if p.table == coils {
-		_, err = d.ask(ctx, p.unit, func(c *modbus.ModbusClient) ([]byte, error) {
-			return nil, c.WriteCoil(p.start, v.Bool())
-		})
-		return err
+		return d.order(ctx, p.unit, func(c *modbus.ModbusClient) error { return c.WriteCoil(p.start, v.Bool()) })
 	}
 	raw, err := p.encode(v)
 	if err != nil {
@@ -69,13 +99,12 @@ func (d *Driver) writeItem(ctx context.Context, item tags.WriteItem) error {
 }
 
 func (d *Driver) writeRegisters(ctx context.Context, p point, raw []byte) error {
-	_, err := d.ask(ctx, p.unit, func(c *modbus.ModbusClient) ([]byte, error) {
+	return d.order(ctx, p.unit, func(c *modbus.ModbusClient) error {
 		if p.count == 1 {
-			return nil, c.WriteRegister(p.start, binary.BigEndian.Uint16(raw))
+			return c.WriteRegister(p.start, binary.BigEndian.Uint16(raw))
 		}
-		return nil, c.WriteRawBytes(p.start, raw)
+		return c.WriteRawBytes(p.start, raw)
 	})
-	return err
 }
 
 // writeBit changes one bit of a register. The library has no mask write, which few devices have.

@@ -103,8 +103,10 @@ func BenchmarkBinder100000(b *testing.B) {
 	require.NoError(b, err)
 	items := many(100_000)
 	binder.SetConfig(items)
+	var step float64
 	for b.Loop() {
-		items[5].Offset++
+		step++
+		items[5].Offset = &step
 		binder.SetConfig(items)
 	}
 }

@@ -82,7 +82,7 @@ func TestBinderOverlaysTheBase(t *testing.T) {
 	require.Len(t, e.tags, 2)
 
 	over := item("a")
-	over.Unit, over.MaxValue, over.ScalingFactor, over.Offset = "bar", tags.Ptr(5), tags.Ptr(0.1), 3
+	over.Unit, over.MaxValue, over.ScalingFactor, over.Offset = "bar", tags.Ptr(5), tags.Ptr(0.1), tags.Ptr(3)
 	fresh := item("new")
 	fresh.Address, fresh.NativeType, fresh.IntervalMs = "9", "Float32", 200
 	e.calls()
@@ -92,7 +92,7 @@ func TestBinderOverlaysTheBase(t *testing.T) {
 	require.Empty(t, removed)
 	require.Equal(t, tags.Tag{
 		Name: "a", Driver: "plc", Address: "1", Native: "UInt16", DataType: tags.Float, Access: tags.ReadWrite, Unit: "bar",
-		Max: tags.Ptr(5), Scale: 0.1, Offset: 3, Interval: time.Second, StaleAfter: time.Minute,
+		Min: tags.Ptr(0), Max: tags.Ptr(5), Scale: 0.1, Offset: 3, Interval: time.Second, StaleAfter: time.Minute,
 		Deadband: tags.Deadband{Absolute: 1, Heartbeat: time.Hour}, Confirm: true,
 	}, e.tags["a"])
 	require.Equal(t, tags.Tag{

@@ -24,17 +24,10 @@ var columns = []column{
 	nameColumn("dataType", func(c *Config) *string { return (*string)(&c.DataType) }),
 	textColumn("unit", func(c *Config) *string { return &c.Unit }),
 	textColumn("description", func(c *Config) *string { return &c.Description }),
-	numberColumn("minValue", func(c *Config) **float64 { return &c.MinValue }),
-	numberColumn("maxValue", func(c *Config) **float64 { return &c.MaxValue }),
+	limitColumn("minValue", func(c *Config) (**float64, *bool) { return &c.MinValue, &c.NoMin }),
+	limitColumn("maxValue", func(c *Config) (**float64, *bool) { return &c.MaxValue, &c.NoMax }),
 	numberColumn("scalingFactor", func(c *Config) **float64 { return &c.ScalingFactor }),
-	{
-		name: "offset",
-		get:  func(c *Config) any { return c.Offset },
-		set: func(c *Config, cell string) (msg string) {
-			c.Offset, msg = parseNumber(cell)
-			return msg
-		},
-	},
+	numberColumn("offset", func(c *Config) **float64 { return &c.Offset }),
 	nameColumn("accessMode", func(c *Config) *string { return (*string)(&c.AccessMode) }),
 	textColumn("nativeType", func(c *Config) *string { return &c.NativeType }),
 	{
@@ -129,6 +122,32 @@ func numberColumn(name string, at func(*Config) **float64) column {
 			return msg
 		},
 	}
+}
+
+// noLimit is the cell of a limit that is null.
+const noLimit = "null"
+
+// limitColumn is a numberColumn that can also say that there is no limit.
+func limitColumn(name string, at func(*Config) (value **float64, none *bool)) column {
+	col := numberColumn(name, func(c *Config) **float64 {
+		value, _ := at(c)
+		return value
+	})
+	number := col
+	col.get = func(c *Config) any {
+		if _, none := at(c); *none {
+			return noLimit
+		}
+		return number.get(c)
+	}
+	col.set = func(c *Config, cell string) string {
+		if _, none := at(c); strings.EqualFold(strings.TrimSpace(cell), noLimit) {
+			*none = true
+			return ""
+		}
+		return number.set(c, cell)
+	}
+	return col
 }
 
 func parseNumber(cell string) (f float64, msg string) {

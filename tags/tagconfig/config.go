@@ -16,16 +16,21 @@ import (
 // Config is the configuration of one tag. Pointers are nil for what is absent; a Config that the
 // store gave out shares them with the store, so they are not to be written through.
 type Config struct {
-	TagID         string        `json:"tagId"`    // unique; see tags.Tag.Name
-	DriverID      string        `json:"driverId"` // driver or equipment id
-	Address       string        `json:"address"`  // in the driver's notation
-	DataType      tags.DataType `json:"dataType"`
-	Unit          string        `json:"unit"`
-	Description   string        `json:"description"`
-	MinValue      *float64      `json:"minValue,omitempty"`
-	MaxValue      *float64      `json:"maxValue,omitempty"`
-	ScalingFactor *float64      `json:"scalingFactor"` // value = raw*ScalingFactor + Offset; nil counts as 1, 0 is refused
-	Offset        float64       `json:"offset"`
+	TagID       string        `json:"tagId"`    // unique; see tags.Tag.Name
+	DriverID    string        `json:"driverId"` // driver or equipment id
+	Address     string        `json:"address"`  // in the driver's notation
+	DataType    tags.DataType `json:"dataType"`
+	Unit        string        `json:"unit"`
+	Description string        `json:"description"`
+
+	// These four, when nil, are what the driver knows of the tag, or no limit, 1 and 0.
+	MinValue      *float64 `json:"minValue,omitempty"`
+	MaxValue      *float64 `json:"maxValue,omitempty"`
+	ScalingFactor *float64 `json:"scalingFactor,omitempty"` // value = raw*ScalingFactor + Offset; 0 is refused
+	Offset        *float64 `json:"offset,omitempty"`
+
+	NoMin bool `json:"-"` // minValue is null: no limit, whatever the driver says. MinValue is then ignored
+	NoMax bool `json:"-"` // as NoMin, for maxValue
 
 	AccessMode      tags.AccessMode `json:"accessMode,omitempty"` // of a tag that the driver does not know: default ReadOnly
 	NativeType      string          `json:"nativeType,omitempty"` // see tags.Tag.Native
@@ -46,7 +51,7 @@ func FromTag(t tags.Tag) Config {
 	c := Config{
 		TagID: t.Name, DriverID: t.Driver, Address: t.Address, DataType: t.DataType,
 		Unit: t.Unit, Description: t.Description,
-		MinValue: t.Min, MaxValue: t.Max, ScalingFactor: tags.Ptr(t.Scale), Offset: t.Offset,
+		MinValue: t.Min, MaxValue: t.Max, ScalingFactor: tags.Ptr(t.Scale), Offset: tags.Ptr(t.Offset),
 		AccessMode: t.Access, NativeType: t.Native, IntervalMs: t.Interval.Milliseconds(),
 	}
 	if t.Scale == 0 {
@@ -67,15 +72,23 @@ func FromTag(t tags.Tag) Config {
 // Tag gives the definition that the engine is to use. base is what the driver knows of the tag, or
 // nil; a base of another driver counts as nil.
 func (c *Config) Tag(base *tags.Tag) tags.Tag {
-	t := tags.Tag{Access: tags.ReadOnly}
+	t := tags.Tag{Access: tags.ReadOnly, Scale: 1}
 	if base != nil && base.Driver == c.DriverID {
 		t = *base
 	}
 	t.Name, t.Driver, t.DataType = c.TagID, c.DriverID, c.DataType
 	t.Unit, t.Description = c.Unit, c.Description
-	t.Min, t.Max, t.Offset, t.Scale = c.MinValue, c.MaxValue, c.Offset, 1
+	if c.MinValue != nil || c.NoMin {
+		t.Min = c.MinValue
+	}
+	if c.MaxValue != nil || c.NoMax {
+		t.Max = c.MaxValue
+	}
 	if c.ScalingFactor != nil {
 		t.Scale = *c.ScalingFactor
+	}
+	if c.Offset != nil {
+		t.Offset = *c.Offset
 	}
 	if c.Address != "" {
 		t.Address = c.Address
@@ -108,10 +121,14 @@ func (c *Config) Validate() error {
 	return bad.err(ErrInvalid)
 }
 
-// normalize puts in what is left out. Line breaks become \n, the only one that CSV can carry.
+// normalize makes one form of what means the same. Line breaks become \n, the only one that CSV can
+// carry.
 func (c *Config) normalize() {
-	if c.ScalingFactor == nil {
-		c.ScalingFactor = tags.Ptr(1)
+	if c.NoMin {
+		c.MinValue = nil
+	}
+	if c.NoMax {
+		c.MaxValue = nil
 	}
 	c.Description = strings.ReplaceAll(c.Description, "\r\n", "\n")
 }
@@ -121,7 +138,7 @@ func owned(items []Config) []Config {
 	items = slices.Clone(items)
 	for i := range items {
 		c := &items[i]
-		for _, p := range []**float64{&c.MinValue, &c.MaxValue, &c.ScalingFactor, &c.Deadband, &c.DeadbandPercent} {
+		for _, p := range []**float64{&c.MinValue, &c.MaxValue, &c.ScalingFactor, &c.Offset, &c.Deadband, &c.DeadbandPercent} {
 			if *p != nil {
 				*p = tags.Ptr(**p)
 			}
@@ -145,7 +162,7 @@ func (c *Config) validate(add func(member, format string, args ...any)) {
 		member string
 		value  *float64
 	}{
-		{"minValue", c.MinValue}, {"maxValue", c.MaxValue}, {"scalingFactor", c.ScalingFactor}, {"offset", &c.Offset},
+		{"minValue", c.MinValue}, {"maxValue", c.MaxValue}, {"scalingFactor", c.ScalingFactor}, {"offset", c.Offset},
 		{"deadband", c.Deadband}, {"deadbandPercent", c.DeadbandPercent},
 	} {
 		if n.value != nil && (math.IsNaN(*n.value) || math.IsInf(*n.value, 0)) {
@@ -173,6 +190,12 @@ func (c *Config) validate(add func(member, format string, args ...any)) {
 		}
 	}
 	tag := c.Tag(nil)
+	if (c.MinValue == nil || c.MaxValue == nil) && !c.NoMin && !c.NoMax {
+		tag.Deadband.Percent = min(tag.Deadband.Percent, 0) // the limits that it needs may be the driver's
+		if p := c.DeadbandPercent; p != nil && *p > 100 {
+			add("deadbandPercent", "must be 0 to 100")
+		}
+	}
 	if err := tag.Validate(); err != nil {
 		c.addTagFaults(err, add)
 	}

@@ -16,8 +16,8 @@
 //     configuration replaces it.
 //   - A file that is deleted while the engine runs is reported; the configuration stays in force and
 //     the next Bulk writes it anew.
-//   - Members that this package does not know, of the file and of its items, survive a rewrite, and
-//     items keep their order. The text is laid out anew, one item a line.
+//   - Members that this package does not know, of the file and of its items, survive a rewrite and
+//     are reported ([Store.Unknown], and the log). Items keep their order. The text is laid out anew, one item a line.
 //   - One store, in one process, writes a file. Before each write the store takes over what an editor
 //     has saved; an editor that saves in the instant between that and the rename loses.
 //
@@ -26,20 +26,21 @@
 //
 // # Choices
 //
-// An item is the whole statement of a tag: unit, description, limits, scaling and offset are exactly
-// what it says, so that clearing one works. Its address falls back to the driver's when empty. The
-// members beyond the service interface (accessMode, nativeType, intervalMs, deadband,
-// deadbandPercent, confirmWrites) fall back to the driver's when they are absent.
+// The unit and the description of a tag are exactly what its item says. What else an item leaves out
+// (an empty address; an absent minValue, maxValue, scalingFactor, offset, accessMode, nativeType,
+// intervalMs, deadband, deadbandPercent or confirmWrites) is as the driver knows it: a short item does
+// not take the scaling or the limits off a tag. A minValue or maxValue that is null takes the driver's
+// limit off. Of a tag that its driver does not know, there are no limits, the scalingFactor is 1, the
+// offset is 0 and the accessMode is ReadOnly then.
 //
 // Of two items for one tag, in the file or in a request, the last counts.
 //
-// A scalingFactor that is absent is 1. One that is 0 is refused, since a write could not be scaled
-// back.
+// A scalingFactor of 0 is refused, since a write could not be scaled back.
 //
 // # Spreadsheets
 //
 // The first row names the columns by the JSON member names, in any order and case. An empty cell is
-// an absent member. Numbers have a decimal point. CSV is UTF-8, separated by commas or semicolons; of
+// an absent member; the cell null in minValue or maxValue takes the driver's limit off. Numbers have a decimal point. CSV is UTF-8, separated by commas or semicolons; of
 // an XLSX file the first sheet is read.
 //
 // A text cell of a CSV export that a spreadsheet program would take for a formula (it begins with

@@ -32,14 +32,14 @@ func Example() {
 	})
 	fmt.Println(count, err)
 	for _, c := range store.List() {
-		fmt.Println(c.TagID, c.DataType, *c.ScalingFactor)
+		fmt.Println(c.TagID, c.DataType, c.Address)
 	}
 	_, err = store.Bulk(context.Background(), []tagconfig.Config{{TagID: "plc.flow", DataType: tags.Float}})
 	fmt.Println(err)
 	// Output:
 	// in force: 2
 	// 2 <nil>
-	// plc.level Float 0.1
-	// plc.speed Int 1
+	// plc.level Float 40002
+	// plc.speed Int 40001
 	// tag configuration is not valid: [0].driverId is required
 }

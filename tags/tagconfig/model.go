@@ -256,7 +256,7 @@ func decodeItem(raw json.RawMessage, c *Config, add func(member, format string, 
 func decodeKnown(raw json.RawMessage, c *Config) bool {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
-	return dec.Decode(c) == nil
+	return dec.Decode((*plain)(c)) == nil && c.findNulls(raw) == nil
 }
 
 // unknownMembers gives the members of an item that Config does not have, by name.

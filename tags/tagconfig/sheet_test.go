@@ -91,7 +91,7 @@ func TestCSVHasNoCellThatIsAFormula(t *testing.T) {
 
 func TestCSVAsPeopleWriteIt(t *testing.T) {
 	want := item("plc.a")
-	want.Unit, want.MinValue, want.Offset = "bar", tags.Ptr(-0.5), 2
+	want.Unit, want.MinValue, want.Offset = "bar", tags.Ptr(-0.5), tags.Ptr(2)
 	want.normalize()
 	for name, text := range map[string]string{
 		"commas":        "tagId,driverId,dataType,unit,minValue,offset\nplc.a,plc,Float,bar,-0.5,2\n",
@@ -295,7 +295,6 @@ func TestDiff(t *testing.T) {
 	changed := described("b", "new")
 	changed.MinValue = tags.Ptr(1)
 	old := described("b", "old")
-	old.ScalingFactor = tags.Ptr(1) // the same as none
 	d := Diff([]Config{item("z"), old, item("c")}, []Config{item("c"), item("a"), item("b"), changed})
 	require.Equal(t, []string{"a"}, ids(d.Added))
 	require.Equal(t, []Change{{"b", []FieldChange{{"description", "old", "new"}, {"minValue", nil, 1.0}}}}, d.Changed)

@@ -156,6 +156,29 @@ func (s *Store) Model() (name, version string) {
 	return m.name, m.version
 }
 
+// mostUnknown is how many names Unknown gives.
+const mostUnknown = 20
+
+// Unknown gives the members of the file that are not known, such as owner or variables.minValu, sorted
+// and at most 20 of them. They are kept, and do nothing: one may be a slip.
+func (s *Store) Unknown() []string { return s.state.Load().model.unknown() }
+
+func (m *model) unknown() []string {
+	found := map[string]struct{}{}
+	for _, x := range m.extra {
+		found[clip(x.name)] = struct{}{}
+	}
+	for _, e := range m.entries {
+		for _, x := range e.extra {
+			if len(found) < 10*mostUnknown { // the rest is not sorted in, but bounded
+				found["variables."+clip(x.name)] = struct{}{}
+			}
+		}
+	}
+	names := slices.Sorted(maps.Keys(found))
+	return names[:min(len(names), mostUnknown)]
+}
+
 // List gives every configured and every seeded tag, sorted by tag id.
 func (s *Store) List() []Config { return slices.Clone(s.state.Load().sorted()) }
 

@@ -57,7 +57,7 @@ func full() Config {
 	yes := true
 	return Config{
 		TagID: "plc.speed", DriverID: "plc", Address: "40001", DataType: tags.Float, Unit: "°C", Description: "first \"line\"\nsecond, <b>",
-		MinValue: tags.Ptr(-1.5), MaxValue: tags.Ptr(1e9), ScalingFactor: tags.Ptr(0.1), Offset: -40,
+		MinValue: tags.Ptr(-1.5), MaxValue: tags.Ptr(1e9), ScalingFactor: tags.Ptr(0.1), Offset: tags.Ptr(-40),
 		AccessMode: tags.ReadWrite, NativeType: "UInt16", IntervalMs: 250, Deadband: tags.Ptr(0), DeadbandPercent: tags.Ptr(0.5), ConfirmWrites: &yes,
 	}
 }
@@ -102,7 +102,7 @@ func TestMissingFileIsEmptyAndBulkMakesIt(t *testing.T) {
 	require.Equal(t, "equipment_model", file.ModelName)
 	require.Equal(t, "1.0", file.Version)
 	require.Equal(t, map[string]any{
-		"tagId": "b", "driverId": "plc", "address": "", "dataType": "Float", "unit": "", "description": "new", "scalingFactor": 1.0, "offset": 0.0,
+		"tagId": "b", "driverId": "plc", "address": "", "dataType": "Float", "unit": "", "description": "new",
 	}, file.Variables[0], "extras and limits are left out when absent, the last of two wins")
 
 	again := open(t, path)
@@ -244,7 +244,7 @@ func TestUnknownMembersSurviveARewrite(t *testing.T) {
   "plant": {"id": 1},
   "owner": "ops",
   "variables": [
-    {"tagId":"a","driverId":"plc","address":"","dataType":"Float","unit":"bar","description":"","scalingFactor":1,"offset":0,"area":[1,2],"comment":"mine"}
+    {"tagId":"a","driverId":"plc","address":"","dataType":"Float","unit":"bar","description":"","area":[1,2],"comment":"mine"}
   ]
 }
 `
@@ -269,7 +269,7 @@ func TestSeedsAreListedButNotWritten(t *testing.T) {
 	require.Equal(t, "file", b.Description)
 	a, err := s.Get("a")
 	require.NoError(t, err)
-	require.InDelta(t, 1.0, *a.ScalingFactor, 0)
+	require.Nil(t, a.ScalingFactor, "what is absent stays absent")
 	require.Equal(t, []string{"b"}, ids(open(t, path).List()))
 
 	s.Seed("plc")

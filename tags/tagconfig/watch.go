@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -69,6 +70,9 @@ func (s *Store) takeOver(file content) error {
 		return err
 	}
 	s.disk = disk{stamp: file.stamp}
+	if unknown := m.unknown(); len(unknown) > 0 && !slices.Equal(unknown, s.Unknown()) {
+		s.opts.Logger.Warn("the model file has members that are not known; they are kept and do nothing", "file", s.opts.Path, "members", unknown)
+	}
 	s.apply(m)
 	s.opts.Logger.Info("tag configuration taken over from the model file", "file", s.opts.Path, "tags", len(m.entries))
 	return nil

@@ -81,14 +81,14 @@ func testWriteLogEmpty(t *testing.T, l writeLog) {
 
 func testWriteLogStates(t *testing.T, l writeLog) {
 	var want []tags.Write
-	for _, state := range []tags.WriteState{tags.WriteQueued, tags.WriteDone, tags.WriteConfirmed, tags.WriteFailed, tags.WriteUnknown} {
+	for _, state := range []tags.WriteState{tags.WriteQueued, tags.WriteDone, tags.WriteConfirmed, tags.WriteUnconfirmed, tags.WriteFailed, tags.WriteUnknown} {
 		for _, confirm := range []bool{false, true} {
 			w := writeNo(len(want))
 			w.State, w.Confirm = state, confirm
 			if state.Final() {
 				w.CompletedAt = w.QueuedAt.Add(1500 * time.Microsecond)
 			}
-			if state == tags.WriteFailed || state == tags.WriteUnknown {
+			if state == tags.WriteUnconfirmed || state == tags.WriteFailed || state == tags.WriteUnknown {
 				w.Error = "the device did not answer in time"
 			}
 			want = append(want, w)

@@ -1,0 +1,169 @@
+package tags
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// outcomes brings the outcomes of writes into the log of writes, in one goroutine of its own, so that
+// a log that is slow or broken holds up no driver. An outcome that cannot be logged is kept and tried
+// again. What waits is bounded by the places in the queues of the drivers: a place is given back when
+// the outcome is logged.
+type outcomes struct {
+	log  *slog.Logger
+	into WriteLog
+
+	ctx    context.Context // ends calls of the log
+	cancel context.CancelFunc
+	done   chan struct{}
+	wake   chan struct{}
+	last   chan struct{} // closed when no more outcomes are to come
+
+	mu    sync.Mutex
+	byID  map[string]Write // not logged yet
+	queue []outcome
+	ended bool
+}
+
+type outcome struct {
+	write  Write
+	logged func()
+}
+
+const (
+	logTimeout  = 5 * time.Second // of one call of the log
+	logRetryMin = 100 * time.Millisecond
+	logRetryMax = 5 * time.Second
+)
+
+func newOutcomes(into WriteLog, log *slog.Logger) *outcomes {
+	o := &outcomes{log: log, into: into, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		last: make(chan struct{}), byID: make(map[string]Write)}
+	o.ctx, o.cancel = context.WithCancel(context.Background())
+	go o.run()
+	return o
+}
+
+// add takes an outcome over. logged is called once it is in the log.
+func (o *outcomes) add(w Write, logged func()) {
+	o.mu.Lock()
+	o.byID[w.ID] = w
+	o.queue = append(o.queue, outcome{w, logged})
+	ended := o.ended
+	o.mu.Unlock()
+	if ended { // of a driver that did not stop in time
+		o.log.Error("the outcome of a write came too late to be logged", "write", w.ID, "state", w.State)
+		return
+	}
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// get gives an outcome that is not logged yet.
+func (o *outcomes) get(id string) (Write, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w, ok := o.byID[id]
+	return w, ok
+}
+
+// close logs what waits until ctx ends, or for a second where the drivers have used up its time. The
+// error says how many outcomes could not be logged.
+func (o *outcomes) close(ctx context.Context) error {
+	if ctx.Err() != nil {
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		ctx = late
+	}
+	close(o.last)
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		o.cancel()
+		select {
+		case <-o.done:
+		case <-time.After(time.Second): // a log that ignores its context cannot be waited for
+		}
+	}
+	o.cancel()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	if n := len(o.queue); n > 0 {
+		return errors.Join(fmt.Errorf("the outcomes of %d writes could not be logged", n), ctx.Err())
+	}
+	return nil
+}
+
+// run logs outcomes until the last one is in the log, or ctx ends.
+func (o *outcomes) run() {
+	defer close(o.done)
+	last, wait := o.last, logRetryMin
+	for o.ctx.Err() == nil {
+		batch := o.first(MaxBatch)
+		if len(batch) == 0 {
+			select {
+			case <-o.wake:
+				continue
+			case <-o.last:
+			}
+			if batch = o.first(MaxBatch); len(batch) == 0 {
+				return
+			}
+		}
+		err := o.put(batch)
+		if err == nil {
+			wait = logRetryMin
+			continue
+		}
+		o.log.Error("the outcomes of writes could not be logged", "writes", len(batch), "first", batch[0].ID, "retryIn", wait, "error", err)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+			wait = min(2*wait, logRetryMax)
+		case <-last:
+			last, wait = nil, logRetryMin // time is short now: try again at once
+		case <-o.ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// first gives the outcomes that have waited longest.
+func (o *outcomes) first(n int) []Write {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	batch := make([]Write, min(n, len(o.queue)))
+	for i := range batch {
+		batch[i] = o.queue[i].write
+	}
+	return batch
+}
+
+// put logs the batch that first gave.
+func (o *outcomes) put(batch []Write) error {
+	ctx, cancel := context.WithTimeout(o.ctx, logTimeout)
+	defer cancel()
+	if err := o.into.Put(ctx, batch); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	done := o.queue[:len(batch):len(batch)]
+	if o.queue = o.queue[len(batch):]; len(o.queue) == 0 {
+		o.queue = nil
+	}
+	for _, w := range batch {
+		delete(o.byID, w.ID)
+	}
+	o.mu.Unlock()
+	for _, d := range done {
+		d.logged()
+	}
+	return nil
+}

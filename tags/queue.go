@@ -1,0 +1,87 @@
+package tags
+
+// reserve promises a place in the queue. The place is taken until the outcome of the write is logged,
+// so that a log that takes none bounds what waits for it.
+func (r *runner) reserve() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.quit.Err() != nil || r.standing() != DriverOnline:
+		return ErrDriverOffline.On("driverId", r.id)
+	case r.reserved >= r.opts.MaxWrites:
+		return ErrQueueFull.On("driverId", r.id)
+	}
+	r.reserved++
+	r.open++
+	return nil
+}
+
+// cancelWrite takes back the promise of a place for a write that is not to be sent.
+func (r *runner) cancelWrite() {
+	r.mu.Lock()
+	r.reserved--
+	r.open--
+	r.mu.Unlock()
+	r.nudge()
+}
+
+// enqueue puts a write for which a place is reserved into the queue, or fails it when the driver has
+// gone offline meanwhile.
+func (r *runner) enqueue(w *queuedWrite) {
+	r.mu.Lock()
+	online := r.state == DriverOnline
+	if online {
+		r.queue = append(r.queue, w)
+	}
+	r.mu.Unlock()
+	if !online {
+		w.end(WriteFailed, textOffline)
+		r.writeErrors.Add(1)
+		r.finish([]*queuedWrite{w})
+		return
+	}
+	r.nudge()
+}
+
+// failQueue fails what is queued and was never sent.
+func (r *runner) failQueue(why string) {
+	r.mu.Lock()
+	batch := r.queue
+	r.queue = nil
+	r.mu.Unlock()
+	for _, w := range batch {
+		w.end(WriteFailed, why)
+	}
+	r.writeErrors.Add(uint64(len(batch)))
+	r.finish(batch)
+}
+
+// finish hands outcomes over to be logged.
+func (r *runner) finish(batch []*queuedWrite) {
+	if len(batch) == 0 {
+		return
+	}
+	now := r.engine.now()
+	for _, w := range batch {
+		w.write.CompletedAt = now
+		r.engine.outcomes.add(w.write, r.logged)
+	}
+	r.mu.Lock()
+	r.open -= len(batch)
+	r.mu.Unlock()
+}
+
+// logged gives back the place of a write whose outcome is logged.
+func (r *runner) logged() {
+	r.mu.Lock()
+	r.reserved--
+	r.mu.Unlock()
+}
+
+// promised says whether a write has a place in the queue and is not finished. Such a write may have
+// been acknowledged to its caller, so the runner does not leave before it is sent.
+func (r *runner) promised() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.open > 0
+}

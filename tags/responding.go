@@ -1,0 +1,112 @@
+package tags
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// standing gives the driver's state. The lock is held.
+func (r *runner) standing() DriverState {
+	if r.state == DriverOnline && r.mute.Load() {
+		return DriverNotResponding
+	}
+	return r.state
+}
+
+// call calls the driver from the runner's goroutine, and lets the sweeper see how long it takes.
+func (r *runner) call(f func() error) error {
+	r.busy.Store(int64(time.Since(r.born)) + 1)
+	defer r.busy.Store(0)
+	return r.guarded(f)
+}
+
+// stuck says whether a call of the driver has been running for more than twice its timeout.
+func (r *runner) stuck() bool {
+	since := r.busy.Load()
+	return since > 0 && time.Since(r.born)-time.Duration(since) > 2*r.opts.Timeout
+}
+
+// fallSilent makes an online driver NotResponding. err is noted unless it is nil.
+func (r *runner) fallSilent(err error) {
+	r.mu.Lock()
+	first := r.state == DriverOnline && r.mute.CompareAndSwap(false, true)
+	r.mu.Unlock()
+	if !first {
+		return
+	}
+	if err != nil {
+		r.noteError(err)
+	}
+	// A value that arrives long after it was asked for can do harm.
+	r.failQueue(textSilent)
+	r.log.Warn("the device does not answer", "error", r.status().LastError)
+}
+
+func (r *runner) checkStuck() {
+	if r.stuck() {
+		r.fallSilent(fmt.Errorf("a call of the driver has not come back for more than %s", 2*r.opts.Timeout))
+	}
+}
+
+// respond ends what fallSilent began. What a device tells by itself does not free a call that is stuck.
+func (r *runner) respond() {
+	if r.mute.Load() && !r.stuck() && r.mute.CompareAndSwap(true, false) {
+		r.log.Info("the device answers again")
+	}
+}
+
+// tally tells how the points of a poll fared.
+type tally struct{ answered, unanswered bool }
+
+// add stops at the first answer, which is all that there is to know.
+func (t *tally) add(readings []Reading) {
+	for i := range readings {
+		if t.answered {
+			return
+		}
+		err := readings[i].Err
+		timeout := errors.Is(err, ErrTimeout)
+		t.unanswered = t.unanswered || timeout
+		t.answered = !timeout && !errors.Is(err, ErrAddress) // of ErrAddress the device knows nothing
+	}
+}
+
+// judge draws the conclusion from a whole poll of g; samples is how many there were before it. The
+// error is set when the connection has to be made anew.
+func (r *runner) judge(g *group, groups []*group, t tally, samples uint64) error {
+	if t.answered {
+		r.respond()
+		return nil
+	}
+	if !t.unanswered || r.mute.Load() || r.samples.Load() != samples { // told by itself meanwhile
+		return nil
+	}
+	// All tags of this interval may be of one dead unit behind a gateway.
+	if other, ok := goodTag(groups, g); ok {
+		var out [1]Reading
+		if _, err := r.read(other, out[:]); err != nil {
+			return err
+		}
+		if t.add(out[:]); t.answered {
+			return nil
+		}
+	}
+	r.fallSilent(nil)
+	return nil
+}
+
+// goodTag finds a tag of another group that was readable when it was last read.
+func goodTag(groups []*group, than *group) (targets, bool) {
+	for _, g := range groups {
+		if g == than {
+			continue
+		}
+		for i, en := range g.entries {
+			if en.snapshot().Sample.Quality != Bad {
+				return g.slice(i, i+1), true
+			}
+		}
+	}
+	return targets{}, false
+}
