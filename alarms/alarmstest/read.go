@@ -1,0 +1,328 @@
+package alarmstest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alarms"
+)
+
+func testOrder(t *testing.T, s *store) {
+	// The clock goes back by an hour between the first and the second occurrence of one condition.
+	var want []int64
+	for i, at := range []time.Time{noon, noon.Add(-time.Hour), noon.Add(-30 * time.Minute), noon.Add(time.Minute)} {
+		o := s.raise(t, at, nil, "a")[0]
+		s.clear(t, alarms.ByKey("a"), at)
+		want = append([]int64{o.Seq}, want...)
+		require.Equal(t, int64(2*i+1), o.Seq)
+	}
+	require.Equal(t, want, seqs(s.all(t)), "newest first is by Seq, not by time")
+	require.Equal(t, want, seqs(s.query(t, alarms.Query{Start: noon.Add(-2 * time.Hour), End: noon.Add(2 * time.Hour), Limit: 10}).Occurrences))
+	var lives []int64
+	for l, err := range s.Lives(t.Context(), noon.Add(-2*time.Hour), noon.Add(2*time.Hour)) {
+		require.NoError(t, err)
+		lives = append(lives, l.Seq)
+	}
+	require.Equal(t, []int64{1, 3, 5, 7}, lives)
+	c, err := s.Condition(t.Context(), alarms.ByKey("a"))
+	require.NoError(t, err)
+	require.Equal(t, want[0], c.Last.Seq)
+}
+
+func testFilters(t *testing.T, s *store) {
+	var keys []string
+	for i := range 64 {
+		keys = append(keys, fmt.Sprintf("k%d", i))
+	}
+	all := s.raise(t, noon, func(i int, o *alarms.Occurrence) {
+		o.Severity = alarms.Severity(i % 4)
+		if i&4 != 0 {
+			o.AcknowledgedAt, o.AcknowledgedBy = noon, "anna"
+		}
+		if i&8 != 0 {
+			o.Active, o.ClearedAt = false, noon
+		}
+		if i&16 != 0 {
+			o.Withheld = alarms.WithheldByDesign
+		}
+	}, keys...)
+	for _, q := range []alarms.Query{
+		{},
+		{Active: true},
+		{Unacknowledged: true},
+		{Active: true, Unacknowledged: true},
+		{Withheld: alarms.ShowOpen},
+		{Withheld: alarms.ShowWithheld},
+		{Severities: alarms.SetOf(alarms.Error, alarms.Critical)},
+		{Severities: alarms.SetOf(alarms.Info)},
+		{Active: true, Unacknowledged: true, Withheld: alarms.ShowOpen, Severities: alarms.SetOf(alarms.Warning)},
+		{Code: all[7].Code},
+		{Code: all[7].Code, Active: true, Unacknowledged: true},
+		{Code: 1 << 40},
+		{Before: all[20].Seq},
+		{Active: true, Withheld: alarms.ShowOpen, Start: noon, End: noon.Add(time.Second)},
+	} {
+		var want []int64
+		total := 0
+		for i := len(all) - 1; i >= 0; i-- {
+			o := all[i]
+			if q.Active && !o.Active || q.Unacknowledged && o.Acknowledged() || !q.Severities.Has(o.Severity) ||
+				q.Withheld == alarms.ShowOpen && o.Withheld != 0 || q.Withheld == alarms.ShowWithheld && o.Withheld == 0 ||
+				q.Code != 0 && q.Code != o.Code {
+				continue
+			}
+			total++
+			if q.Before == 0 || o.Seq < q.Before {
+				want = append(want, o.Seq)
+			}
+		}
+		q.Limit, q.Count = 100, true
+		p := s.query(t, q)
+		require.Len(t, p.Occurrences, len(want), "%+v", q)
+		if len(want) > 0 {
+			require.Equal(t, want, seqs(p.Occurrences), "%+v", q)
+		}
+		require.Equal(t, total, p.Total, "%+v", q)
+	}
+}
+
+func testPaging(t *testing.T, s *store) {
+	keys := make([]string, 57)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("k%d", i)
+	}
+	all := s.raise(t, noon, nil, keys...)
+	for _, size := range []int{1, 10, 57, 100} {
+		var byOffset, byKey []int64
+		for page := 0; page*size < len(all); page++ {
+			p := s.query(t, alarms.Query{Active: true, Offset: page * size, Limit: size, Count: true})
+			require.Equal(t, len(all), p.Total)
+			byOffset = append(byOffset, seqs(p.Occurrences)...)
+		}
+		for q := (alarms.Query{Limit: size}); ; {
+			p := s.query(t, q)
+			byKey = append(byKey, seqs(p.Occurrences)...)
+			if len(p.Occurrences) < size {
+				break
+			}
+			q.Before = p.Occurrences[size-1].Seq
+		}
+		require.Equal(t, seqs(s.all(t)), byOffset, "pages of %d", size)
+		require.Equal(t, byOffset, byKey, "pages of %d", size)
+	}
+	beyond := s.query(t, alarms.Query{Offset: 1000, Limit: 10, Count: true})
+	require.Empty(t, beyond.Occurrences)
+	require.Equal(t, len(all), beyond.Total)
+	none := s.query(t, alarms.Query{Count: true})
+	require.Empty(t, none.Occurrences)
+	require.Equal(t, len(all), none.Total)
+}
+
+func testTimeRanges(t *testing.T, s *store) {
+	var all []alarms.Occurrence
+	for i := range 6 {
+		all = append(all, s.raise(t, noon.Add(time.Duration(i)*time.Minute), nil, fmt.Sprintf("k%d", i))...)
+	}
+	at := func(i int) time.Time { return all[i].RaisedAt }
+	for _, c := range []struct {
+		name       string
+		start, end time.Time
+		want       []int
+	}{
+		{"start inclusive, end exclusive", at(1), at(4), []int{1, 2, 3}},
+		{"one microsecond later", at(1).Add(time.Microsecond), at(4).Add(time.Microsecond), []int{2, 3, 4}},
+		{"no start", time.Time{}, at(2), []int{0, 1}},
+		{"no end", at(4), time.Time{}, []int{4, 5}},
+		{"another zone", at(1).In(time.FixedZone("", 9*3600)), at(3).In(time.FixedZone("", -3*3600)), []int{1, 2}},
+		{"before all", at(0).Add(-time.Hour), at(0), nil},
+		{"after all", at(5).Add(time.Microsecond), at(5).Add(time.Hour), nil},
+	} {
+		p := s.query(t, alarms.Query{Start: c.start, End: c.end, Limit: 100, Count: true})
+		require.Equal(t, backward(all, c.want...), seqs(p.Occurrences), c.name)
+		require.Equal(t, len(c.want), p.Total, c.name)
+	}
+}
+
+func testEvents(t *testing.T, s *store) {
+	s.raise(t, noon, nil, "a", "b", "c")
+	s.clear(t, alarms.ByKey("b"), noon.Add(-time.Hour)) // the clock was set back
+	s.acknowledge(t, alarms.ByKey("c"), noon)
+	s.change(t, alarms.ByKey("a"), noon, alarms.Shelved, func(f alarms.Found) {})
+	all := s.events(t)
+	require.Len(t, all, 6)
+	for i, e := range all {
+		require.Equal(t, int64(i+1), e.Seq, "the journal has no gap")
+	}
+	require.Equal(t, alarms.Cleared, all[3].Kind)
+	for _, c := range []struct {
+		after int64
+		limit int
+		want  []alarms.Event
+	}{{0, 2, all[:2]}, {2, 2, all[2:4]}, {4, 100, all[4:]}, {6, 100, nil}, {100, 100, nil}, {0, 0, nil}, {-5, 1, all[:1]}} {
+		got, err := s.Events(t.Context(), c.after, c.limit)
+		require.NoError(t, err)
+		require.Len(t, got, len(c.want), "%d events after %d", c.limit, c.after)
+		for i := range got {
+			require.Equal(t, c.want[i].ID, got[i].ID)
+		}
+	}
+}
+
+func testWithheld(t *testing.T, s *store) {
+	until := noon.Add(time.Hour + time.Microsecond)
+	s.raise(t, noon, nil, "a", "b")
+	shelve := func(f alarms.Found) {
+		f.Condition.Withheld, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = alarms.WithheldShelved, until, "anna"
+		if f.Occurrence != nil {
+			f.Occurrence.Withheld = f.Condition.Withheld
+		}
+	}
+	s.change(t, alarms.ByKey("b"), noon, alarms.Shelved, shelve)
+	s.change(t, alarms.Ref{Key: "never raised", Create: true}, noon, alarms.Shelved, shelve)
+	list, err := s.WithheldConditions(t.Context())
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	for i, key := range []string{"b", "never raised"} {
+		require.Equal(t, key, list[i].Key, "by code")
+		require.Equal(t, alarms.WithheldShelved, list[i].Withheld)
+		require.True(t, until.Equal(list[i].ShelvedUntil))
+		require.Equal(t, "anna", list[i].ShelvedBy)
+	}
+	require.Equal(t, alarms.WithheldShelved, list[0].Last.Withheld)
+	require.Nil(t, list[1].Last)
+	events := s.events(t)
+	last := events[len(events)-1]
+	require.Empty(t, last.Occurrence.ID)
+	require.Equal(t, list[1].Code, last.Occurrence.Code)
+
+	for _, key := range []string{"b", "never raised"} {
+		s.change(t, alarms.ByKey(key), noon, alarms.Unshelved, func(f alarms.Found) {
+			f.Condition.Withheld, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = 0, time.Time{}, ""
+			if f.Occurrence != nil {
+				f.Occurrence.Withheld = 0
+			}
+		})
+	}
+	list, err = s.WithheldConditions(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, list)
+	c, err := s.Condition(t.Context(), alarms.ByKey("b"))
+	require.NoError(t, err)
+	require.True(t, c.ShelvedUntil.IsZero())
+}
+
+func testHours(t *testing.T, s *store) {
+	hour := noon
+	for i, at := range []time.Time{hour.Add(-time.Microsecond), hour, hour.Add(time.Hour - time.Microsecond), hour.Add(3 * time.Hour), hour.Add(3*time.Hour + time.Minute)} {
+		s.raise(t, at, func(_ int, o *alarms.Occurrence) { o.Severity = alarms.Severity(i % 4) }, fmt.Sprintf("k%d", i))
+	}
+	got, err := s.Hours(t.Context(), hour.Add(-time.Hour), hour.Add(24*time.Hour))
+	require.NoError(t, err)
+	want := []alarms.Hour{
+		{Start: hour.Add(-time.Hour), Counts: [4]int{1, 0, 0, 0}},
+		{Start: hour, Counts: [4]int{0, 1, 1, 0}},
+		{Start: hour.Add(3 * time.Hour), Counts: [4]int{1, 0, 0, 1}},
+	}
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.True(t, want[i].Start.Equal(got[i].Start), "hour %d is %v", i, got[i].Start)
+		require.Equal(t, want[i].Counts, got[i].Counts, "hour %d", i)
+	}
+	got, err = s.Hours(t.Context(), hour.Add(time.Microsecond), hour.Add(3*time.Hour+time.Microsecond))
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	require.Equal(t, [4]int{0, 0, 1, 0}, got[0].Counts, "the range cuts its first hour")
+	require.Equal(t, [4]int{0, 0, 0, 1}, got[1].Counts, "the range cuts its last hour")
+}
+
+func testLives(t *testing.T, s *store) {
+	const n = 2500
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("k%d", i)
+	}
+	all := s.raise(t, noon, func(i int, o *alarms.Occurrence) {
+		o.RaisedAt = noon.Add(time.Duration(i) * time.Second)
+		if i%2 == 0 {
+			o.Active, o.ClearedAt = false, o.RaisedAt.Add(time.Minute)
+		}
+	}, keys...)
+	i := 10
+	for l, err := range s.Lives(t.Context(), all[10].RaisedAt, all[n-10].RaisedAt) {
+		require.NoError(t, err)
+		require.Equal(t, all[i].Seq, l.Seq)
+		require.Equal(t, all[i].Code, l.Code)
+		require.True(t, all[i].RaisedAt.Equal(l.RaisedAt))
+		require.True(t, all[i].ClearedAt.Equal(l.ClearedAt))
+		require.Equal(t, all[i].Active, l.ClearedAt.IsZero())
+		i++
+	}
+	require.Equal(t, n-10, i)
+	for _, err := range s.Lives(t.Context(), noon, noon.Add(time.Hour)) {
+		require.NoError(t, err)
+		break // a reader may stop early
+	}
+	s.raise(t, noon, nil, "afterwards")
+}
+
+func testTrim(t *testing.T, s *store) {
+	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
+	old := s.raise(t, at(0), nil, "a")[0]
+	s.clear(t, alarms.ByKey("a"), at(1))
+	newest := s.raise(t, at(2), nil, "a")[0]
+	s.clear(t, alarms.ByKey("a"), at(3))
+	active := s.raise(t, at(0), nil, "b")[0]
+	late := s.raise(t, at(0), nil, "c")[0]
+	s.clear(t, alarms.ByKey("c"), at(10))
+	s.raise(t, at(11), nil, "c")
+	require.NoError(t, s.Trim(t.Context(), at(10)))
+	_, err := s.Occurrence(t.Context(), old.ID)
+	require.ErrorIs(t, err, alarms.ErrAlarmNotFound)
+	for _, o := range []alarms.Occurrence{newest, active, late} {
+		require.Equal(t, o.Seq, s.stored(t, o.ID).Seq, "the newest of a condition, active ones and late ones stay")
+	}
+	events := s.events(t)
+	require.Len(t, events, 2)
+	require.Equal(t, alarms.Cleared, events[0].Kind)
+	require.NoError(t, s.Trim(t.Context(), at(100)))
+	require.Len(t, s.all(t), 3, "each condition keeps its newest")
+	require.Empty(t, s.events(t))
+	next := s.raise(t, at(12), nil, "a")[0]
+	require.Equal(t, old.Code, next.Code, "a code is never given twice")
+	require.Greater(t, next.Seq, events[1].Seq, "nor a sequence number, though the journal was empty")
+}
+
+func testResolutions(t *testing.T, s *store) {
+	notes, empty := "replaced the bearing ' 温度", ""
+	var last int64
+	for i, r := range []alarms.Resolution{
+		{Code: 7, ResolvedBy: "anna", ResolvedAt: noon, ActionTaken: "greased", WasSuccessful: false},
+		{Code: 7, ResolvedBy: "ben", ResolvedAt: noon.Add(-time.Hour), ActionTaken: "replaced", WasSuccessful: true, Notes: &notes},
+		{Code: 1 << 40, ResolvedBy: "carl", ResolvedAt: noon, ActionTaken: "nothing", Notes: &empty},
+	} {
+		got, err := s.AddResolution(t.Context(), r)
+		require.NoError(t, err)
+		require.Greater(t, got.ID, last)
+		last = got.ID
+		r.ID = got.ID
+		require.True(t, r.ResolvedAt.Equal(got.ResolvedAt))
+		got.ResolvedAt = r.ResolvedAt
+		require.Equal(t, r, got, "resolution %d", i)
+	}
+	list, err := s.Resolutions(t.Context(), 7)
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.Equal(t, "ben", list[0].ResolvedBy, "newest first, by the order in which they were stored")
+	require.Equal(t, notes, *list[0].Notes)
+	require.Nil(t, list[1].Notes)
+	require.True(t, list[0].ResolvedAt.Equal(noon.Add(-time.Hour)))
+	other, err := s.Resolutions(t.Context(), 1<<40)
+	require.NoError(t, err)
+	require.NotNil(t, other[0].Notes, "an empty note is not none")
+	none, err := s.Resolutions(t.Context(), 8)
+	require.NoError(t, err)
+	require.Empty(t, none)
+}

@@ -1,0 +1,240 @@
+package alarms
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Limits say what counts as too much in Analytics. The defaults are those of EEMUA 191 (3rd edition)
+// and ANSI/ISA-18.2-2016, clause 16 (IEC 62682:2014 likewise), as far as they give figures.
+type Limits struct {
+	Operators      int           // who share the alarms; default 1
+	RateAcceptable float64       // alarms per operator hour; default 6 (one in 10 minutes)
+	RateMax        float64       // most that can be managed; default 12 (two in 10 minutes)
+	FloodWindow    time.Duration // default 10 min
+	FloodStart     int           // a flood begins with more than so many per operator in a window; default 10
+	FloodEnd       int           // and ends with fewer than so many; default 5
+	ChatterCount   int           // a condition chatters when raised so often in a ChatterWindow; default 3
+	ChatterWindow  time.Duration // default 1 min
+	StaleAfter     time.Duration // an occurrence is stale when active for longer; default 24 h
+	Top            int           // most frequent conditions that are listed; default 10, at most 100
+}
+
+func (l Limits) withDefaults() (Limits, error) {
+	l.Operators = cmp.Or(l.Operators, 1)
+	l.RateAcceptable = cmp.Or(l.RateAcceptable, 6)
+	l.RateMax = cmp.Or(l.RateMax, 12)
+	l.FloodWindow = cmp.Or(l.FloodWindow, 10*time.Minute)
+	l.FloodStart = cmp.Or(l.FloodStart, 10)
+	l.FloodEnd = cmp.Or(l.FloodEnd, 5)
+	l.ChatterCount = cmp.Or(l.ChatterCount, 3)
+	l.ChatterWindow = cmp.Or(l.ChatterWindow, time.Minute)
+	l.StaleAfter = cmp.Or(l.StaleAfter, 24*time.Hour)
+	l.Top = cmp.Or(l.Top, 10)
+	for _, rule := range []struct {
+		ok   bool
+		text string
+	}{
+		{l.Operators > 0, "Operators must be above 0"},
+		{l.RateAcceptable > 0 && l.RateAcceptable <= l.RateMax, "RateAcceptable must be above 0 and at most RateMax"},
+		{l.FloodWindow > 0, "FloodWindow must be above 0"},
+		{l.FloodEnd > 0 && l.FloodEnd <= l.FloodStart, "FloodEnd must be above 0 and at most FloodStart"},
+		{l.ChatterCount > 1, "ChatterCount must be above 1"},
+		{l.ChatterWindow > 0, "ChatterWindow must be above 0"},
+		{l.StaleAfter > 0, "StaleAfter must be above 0"},
+		{l.Top > 0 && l.Top <= 100, "Top must be 1 to 100"},
+	} {
+		if !rule.ok {
+			return l, fmt.Errorf("alarms: Limits.%s", rule.text)
+		}
+	}
+	return l, nil
+}
+
+// Analytics are the figures by which an alarm system is judged.
+type Analytics struct {
+	Start, End time.Time
+	Limits     Limits
+
+	Count        int     // occurrences raised in the range
+	PerHour      float64 // of one operator
+	PeakWindow   int     // most in one FloodWindow, of all operators
+	Acceptable   bool    // PerHour is at most RateAcceptable
+	Manageable   bool    // PerHour is at most RateMax
+	Floods       []Flood // ascending
+	FloodPercent float64 // of the range that floods took
+
+	Top        []Frequent // the most frequent conditions, most first
+	TopPercent float64    // of Count that they make up
+	Chattering []Frequent // conditions that chattered, most first; Count is the most in one ChatterWindow
+
+	Standing int          // active now, withheld ones left out
+	Stale    []Occurrence // active for longer than StaleAfter now, newest first, at most MaxPageSize
+	StaleAll int          // the number of all stale ones
+}
+
+// Flood is a time in which more alarms came than operators can deal with.
+type Flood struct {
+	Start, End time.Time // End is that of the range when the flood had not ended
+	Count      int       // alarms in it
+	Peak       int       // most in one FloodWindow
+}
+
+// Frequent is a condition that was raised often.
+type Frequent struct {
+	Code  int64
+	Count int
+	Last  Occurrence // the newest one, for its source and message
+}
+
+// Analytics computes the figures over the occurrences raised at start or later and before end, and
+// over what is active now. The error for a range that is empty or longer than 31 days is an
+// ErrInvalidTimeRange.
+func (s *Service) Analytics(ctx context.Context, start, end time.Time) (Analytics, error) {
+	a := Analytics{Start: start.UTC(), End: end.UTC(), Limits: s.limits}
+	if err := checkSpan(start, end); err != nil {
+		return a, err
+	}
+	var times []time.Time
+	byCode := make(map[int64][]time.Time)
+	for l, err := range s.store.Lives(ctx, start, end) {
+		if err != nil {
+			return a, err
+		}
+		times = append(times, l.RaisedAt)
+		byCode[l.Code] = append(byCode[l.Code], l.RaisedAt)
+	}
+	slices.SortFunc(times, time.Time.Compare) // by time, not by Seq: a rate is about times
+	a.Count = len(times)
+	a.PerHour = float64(a.Count) / end.Sub(start).Hours() / float64(a.Limits.Operators)
+	a.Acceptable, a.Manageable = a.PerHour <= a.Limits.RateAcceptable, a.PerHour <= a.Limits.RateMax
+	a.PeakWindow = mostWithin(times, a.Limits.FloodWindow)
+	a.Floods = a.Limits.floods(times, a.End)
+	flooded := time.Duration(0)
+	for _, f := range a.Floods {
+		flooded += f.End.Sub(f.Start)
+	}
+	a.FloodPercent = 100 * flooded.Seconds() / end.Sub(start).Seconds()
+	if err := s.frequent(ctx, &a, byCode); err != nil {
+		return a, err
+	}
+	return a, s.standing(ctx, &a)
+}
+
+// frequent fills Top and Chattering in.
+func (s *Service) frequent(ctx context.Context, a *Analytics, byCode map[int64][]time.Time) error {
+	a.Top, a.Chattering = []Frequent{}, []Frequent{}
+	for code, times := range byCode {
+		a.Top = append(a.Top, Frequent{Code: code, Count: len(times)})
+		slices.SortFunc(times, time.Time.Compare)
+		if n := mostWithin(times, a.Limits.ChatterWindow); n >= a.Limits.ChatterCount {
+			a.Chattering = append(a.Chattering, Frequent{Code: code, Count: n})
+		}
+	}
+	a.Top, a.Chattering = most(a.Top, a.Limits.Top), most(a.Chattering, a.Limits.Top)
+	known := make(map[int64]Occurrence)
+	count := 0
+	for _, list := range [][]Frequent{a.Top, a.Chattering} {
+		for i := range list {
+			o, ok := known[list[i].Code]
+			if !ok {
+				p, err := s.store.Occurrences(ctx, Query{Code: list[i].Code, Limit: 1})
+				if err != nil {
+					return err
+				}
+				if len(p.Occurrences) > 0 {
+					o = p.Occurrences[0]
+				}
+				known[list[i].Code] = o
+			}
+			list[i].Last = o
+		}
+	}
+	for _, f := range a.Top {
+		count += f.Count
+	}
+	if a.Count > 0 {
+		a.TopPercent = 100 * float64(count) / float64(a.Count)
+	}
+	return nil
+}
+
+// most gives the first n of a list by count.
+func most(list []Frequent, n int) []Frequent {
+	slices.SortFunc(list, func(x, y Frequent) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Code, y.Code))
+	})
+	return list[:min(n, len(list))]
+}
+
+// standing fills in what is about the present.
+func (s *Service) standing(ctx context.Context, a *Analytics) error {
+	p, err := s.store.Occurrences(ctx, Query{Active: true, Withheld: ShowOpen, Count: true})
+	if err != nil {
+		return err
+	}
+	a.Standing = p.Total
+	p, err = s.store.Occurrences(ctx, Query{Active: true, Withheld: ShowOpen, End: s.clock().Add(-a.Limits.StaleAfter), Limit: MaxPageSize, Count: true})
+	a.Stale, a.StaleAll = p.Occurrences, p.Total
+	return err
+}
+
+// mostWithin gives the largest number of times within one window. times ascend.
+func mostWithin(times []time.Time, window time.Duration) int {
+	peak, from := 0, 0
+	for i, t := range times {
+		for t.Sub(times[from]) >= window {
+			from++
+		}
+		peak = max(peak, i-from+1)
+	}
+	return peak
+}
+
+// floods finds the floods. times ascend.
+func (l Limits) floods(times []time.Time, end time.Time) []Flood {
+	floods := []Flood{}
+	var open *Flood
+	from := 0 // the first that is in the window that ends now
+	leave := func(now time.Time) {
+		for from < len(times) && now.Sub(times[from]) >= l.FloodWindow {
+			left := times[from].Add(l.FloodWindow)
+			from++
+			if open == nil {
+				continue
+			}
+			in := 0
+			for _, t := range times[from:min(len(times), from+l.FloodEnd*l.Operators)] {
+				if t.After(left) {
+					break
+				}
+				in++
+			}
+			if in < l.FloodEnd*l.Operators {
+				open.End = left
+				floods = append(floods, *open)
+				open = nil
+			}
+		}
+	}
+	for i, t := range times {
+		leave(t)
+		n := i - from + 1
+		if open == nil && n > l.FloodStart*l.Operators {
+			open = &Flood{Start: times[from], Count: n - 1}
+		}
+		if open != nil {
+			open.Count++
+			open.Peak = max(open.Peak, n)
+		}
+	}
+	leave(end)
+	if open != nil {
+		open.End = end
+		floods = append(floods, *open)
+	}
+	return floods
+}

@@ -1,0 +1,23 @@
+package alarms
+
+import "github.com/otkit/otkit/fault"
+
+// Errors that callers meet. Their codes are part of the service interface.
+var (
+	ErrAlarmNotFound       = fault.New(fault.NotFound, "ALARM_NOT_FOUND", "alarm not found")
+	ErrAlreadyAcknowledged = fault.New(fault.AlreadyExists, "ALREADY_ACKNOWLEDGED", "alarm is acknowledged already")
+	ErrNotReturned         = fault.New(fault.Conflict, "ALARM_NOT_RETURNED", "alarm cannot be reset while its condition lasts")
+	ErrInvalidAlarm        = fault.New(fault.Invalid, "INVALID_ALARM", "alarm is not valid")
+	ErrInvalidRequest      = fault.New(fault.Invalid, "INVALID_REQUEST", "request is not valid")
+	ErrInvalidTimeRange    = fault.New(fault.Invalid, "INVALID_TIME_RANGE", "time range is not valid")
+	ErrPageSizeExceeded    = fault.New(fault.Invalid, "PAGE_SIZE_EXCEEDED", "page size is above its maximum")
+	ErrBatchSizeExceeded   = fault.New(fault.Invalid, "BATCH_SIZE_EXCEEDED", "more than 10000 alarms in one batch")
+	ErrSlowSubscriber      = fault.New(fault.TooMany, "SLOW_SUBSCRIBER", "subscriber is too slow and was ended")
+	ErrClosed              = fault.New(fault.Unavailable, "ALARMS_STOPPED", "the alarm service has stopped")
+	ErrRuleNotFound        = fault.New(fault.NotFound, "ALARM_RULE_NOT_FOUND", "alarm rule not found")
+	ErrRuleExists          = fault.New(fault.AlreadyExists, "ALARM_RULE_ALREADY_EXISTS", "alarm rule exists already")
+	ErrInvalidRule         = fault.New(fault.Invalid, "INVALID_ALARM_RULE", "alarm rule is not valid")
+)
+
+// errCanceled is given when the caller's context ends before its call began to be carried out.
+var errCanceled = fault.New(fault.Canceled, "CANCELED", "the call was given up")

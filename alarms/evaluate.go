@@ -1,0 +1,305 @@
+package alarms
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/otkit/otkit/tags"
+)
+
+const ruleKey = "rule:"
+
+// watch is the newest sample of a tag that rules look at.
+type watch struct {
+	name    string
+	rules   []*evaluation
+	known   bool
+	value   tags.Value
+	unit    string
+	number  float64
+	numeric bool // there is a number, and its quality is not Bad
+	quality tags.Quality
+	reason  tags.Reason
+	at      time.Time // by the source
+	seq     uint64    // of the newest change
+}
+
+func (w *watch) take(s *tags.Sample) {
+	w.known = true
+	w.value, w.quality, w.reason, w.at = s.Value, s.Quality, s.Reason, s.SourceTime
+	w.number, w.numeric = s.Value.Float()
+	w.numeric = w.numeric && s.Quality != tags.Bad
+}
+
+func (w *watch) drop(e *evaluation) {
+	for i, x := range w.rules {
+		if x == e {
+			w.rules = append(w.rules[:i:i], w.rules[i+1:]...)
+			return
+		}
+	}
+}
+
+// evaluation is where a rule stands. It is guarded by the lock of Rules.
+type evaluation struct {
+	rule     Rule
+	message  message
+	labels   map[string]string
+	tag      *watch
+	setpoint *watch
+
+	phase     Phase
+	since     time.Time // when the phase began
+	over      bool      // not normal, by what was judged last
+	confirmed bool      // something was judged since the phase was restored
+
+	match     map[tags.Value]struct{} // States as values
+	matchType tags.DataType           // of match
+
+	points []point // for RateOfChange
+
+	deadline time.Time // when the delay of the phase ends; zero for none
+	recheck  time.Time // when the rate changes by itself; zero for never
+	due      time.Time // the earlier of the two
+	timer    int       // place in timers, -1 for none
+
+	pending  []transition
+	inFlight int // so many of pending are being stored
+	queued   bool
+	unsaved  bool
+}
+
+// transition is a raise or a clear that waits to be stored.
+type transition struct {
+	serial uint64
+	signal Signal
+}
+
+func newEvaluation(rule Rule) (*evaluation, error) {
+	if err := rule.Validate(); err != nil {
+		return nil, err
+	}
+	rule = rule.clone()
+	text := rule.Message
+	if text == "" {
+		text = rule.defaultMessage()
+	}
+	m, err := compileMessage(text)
+	if err != nil {
+		return nil, err
+	}
+	e := &evaluation{rule: rule, message: m, phase: PhaseNormal, timer: -1, labels: map[string]string{"ruleId": rule.ID}}
+	if rule.Group != "" {
+		e.labels["group"] = rule.Group
+	}
+	return e, nil
+}
+
+// restore takes over where a rule stood when the process ended. The alarm itself counts for more than
+// what was kept of the evaluation, which is stored after it.
+func (e *evaluation) restore(kept RuleState, raised bool, now time.Time) {
+	e.phase, e.since = PhaseNormal, now
+	switch {
+	case raised && kept.Phase == PhaseOff:
+		e.phase, e.since = PhaseOff, kept.Since
+	case raised:
+		e.phase = PhaseActive
+	case kept.Phase == PhaseOn:
+		e.phase, e.since = PhaseOn, kept.Since
+	}
+	e.over = e.phase == PhaseActive || e.phase == PhaseOn
+}
+
+// Observe judges changes; it is made for tags.Engine.Observe. It never waits for a store.
+func (r *Rules) Observe(changes []tags.Change) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	for i := range changes {
+		c := &changes[i]
+		w := r.watches[c.Tag.Name]
+		// An older value says nothing about now, and changes of one tag can be told out of order.
+		if w == nil || c.Late || c.Seq < w.seq {
+			continue
+		}
+		w.seq = c.Seq
+		w.take(&c.Sample)
+		w.unit = c.Tag.Unit
+		for _, e := range w.rules {
+			r.evaluate(e, now)
+		}
+	}
+}
+
+// evaluate judges what the watches of a rule hold and moves the rule on.
+func (r *Rules) evaluate(e *evaluation, now time.Time) {
+	if !e.deadline.IsZero() && !e.deadline.After(now) {
+		r.expire(e)
+	}
+	over, known := e.judge(now)
+	if known {
+		e.over = over
+		r.step(e, now)
+	}
+	if r.timers.set(e) {
+		r.signal()
+	}
+}
+
+// judge says whether things are not normal, and whether that can be said.
+func (e *evaluation) judge(now time.Time) (over, known bool) {
+	w, rule := e.tag, &e.rule
+	switch rule.Kind {
+	case BadQuality:
+		return w.quality == tags.Bad, w.reason != tags.ReasonWaiting
+	case Stale:
+		stale := w.quality != tags.Good && w.reason == tags.ReasonStale
+		return stale, stale || w.quality != tags.Bad
+	case Discrete:
+		return e.matches(), w.quality != tags.Bad && !w.value.IsZero()
+	case RateOfChange:
+		if !w.numeric {
+			e.points, e.recheck = nil, time.Time{}
+			return false, false
+		}
+		return e.beyond(e.rate(now)), true
+	}
+	if !w.numeric {
+		return false, false
+	}
+	switch rule.Kind {
+	case Low, LowLow:
+		return w.number < rule.Limit || e.over && w.number < rule.Limit+rule.Deadband, true
+	case Deviation:
+		sp := rule.Setpoint
+		if e.setpoint != nil {
+			if !e.setpoint.numeric {
+				return false, false
+			}
+			sp = e.setpoint.number
+		}
+		return e.beyond(math.Abs(w.number - sp)), true
+	}
+	return e.beyond(w.number), true
+}
+
+// beyond says whether a number is above the limit, or not far enough below it to be normal again.
+func (e *evaluation) beyond(n float64) bool {
+	return n > e.rule.Limit || e.over && n > e.rule.Limit-e.rule.Deadband
+}
+
+// matches says whether the value is one of the rule's states.
+func (e *evaluation) matches() bool {
+	t := e.tag.value.Type()
+	if e.matchType != t {
+		e.match, e.matchType = make(map[tags.Value]struct{}, len(e.rule.States)), t
+		for _, text := range e.rule.States {
+			if v, err := tags.ParseValue(t, text); err == nil {
+				e.match[v] = struct{}{}
+			}
+		}
+	}
+	_, ok := e.match[e.tag.value]
+	return ok
+}
+
+// step moves a rule on after something was judged.
+func (r *Rules) step(e *evaluation, now time.Time) {
+	first := !e.confirmed
+	e.confirmed = true
+	switch {
+	case e.phase == PhaseNormal && e.over:
+		if e.rule.OnDelay > 0 {
+			r.move(e, PhaseOn, now)
+			e.deadline = now.Add(e.rule.OnDelay)
+		} else {
+			r.raise(e, now)
+		}
+	case e.phase == PhaseOn && !e.over:
+		r.move(e, PhaseNormal, now)
+	case e.phase == PhaseActive && !e.over:
+		if e.rule.OffDelay > 0 {
+			r.move(e, PhaseOff, now)
+			e.deadline = now.Add(e.rule.OffDelay)
+		} else {
+			r.clear(e, now)
+		}
+	case e.phase == PhaseOff && e.over:
+		r.move(e, PhaseActive, now)
+	case first && (e.phase == PhaseOn || e.phase == PhaseOff):
+		r.resume(e, now)
+	}
+}
+
+// resume goes on with a delay that was restored, now that a value has confirmed it. It ends when it
+// would have ended; a clock that was set back does not make it longer than it is.
+func (r *Rules) resume(e *evaluation, now time.Time) {
+	delay := e.rule.OnDelay
+	if e.phase == PhaseOff {
+		delay = e.rule.OffDelay
+	}
+	left := min(max(delay-now.Sub(e.since), 0), delay)
+	e.deadline = now.Add(left)
+	if left == 0 {
+		r.expire(e)
+	}
+}
+
+// expire ends the delay of a rule at its deadline.
+func (r *Rules) expire(e *evaluation) {
+	at := e.deadline
+	switch e.phase {
+	case PhaseOn:
+		r.raise(e, at)
+	case PhaseOff:
+		r.clear(e, at)
+	}
+	e.deadline = time.Time{}
+}
+
+// move puts a rule into a phase.
+func (r *Rules) move(e *evaluation, p Phase, now time.Time) {
+	e.phase, e.since, e.deadline = p, now, time.Time{}
+	e.touch(r)
+}
+
+func (r *Rules) raise(e *evaluation, at time.Time) {
+	r.move(e, PhaseActive, at)
+	r.transit(e, at, &Alarm{
+		Key: e.rule.Key(), Source: e.rule.Tag, SourceType: "Sensor", Message: e.text(), Severity: e.rule.Severity,
+		Latching: e.rule.Latching, Labels: e.labels, At: at,
+	})
+}
+
+func (r *Rules) clear(e *evaluation, at time.Time) {
+	r.move(e, PhaseNormal, at)
+	r.transit(e, at, nil)
+}
+
+// text fills the message in.
+func (e *evaluation) text() string {
+	s := e.message.fill(func(name string) string {
+		switch name {
+		case "name":
+			return e.rule.Name
+		case "tag":
+			return e.rule.Tag
+		case "kind":
+			return string(e.rule.Kind)
+		case "value":
+			return e.tag.value.String()
+		case "unit":
+			return e.tag.unit
+		case "setpoint":
+			if e.setpoint != nil {
+				return e.setpoint.value.String()
+			}
+			return number(e.rule.Setpoint)
+		}
+		return number(e.rule.Limit)
+	})
+	return clip(s)
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -1,0 +1,233 @@
+package alarms
+
+import (
+	"context"
+	"iter"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// MaxPageSize is the largest page of a list.
+const MaxPageSize = 500
+
+// maxSpan is the longest range of Trend and Analytics.
+const maxSpan = 31 * 24 * time.Hour
+
+// ListQuery selects from the active occurrences or from history.
+type ListQuery struct {
+	Severities         SeveritySet // see ParseWireFilter
+	OnlyUnacknowledged bool        // for List
+	Withheld           Show        // for List: default ShowAll counts as ShowOpen; ShowWithheld gives those alone
+	Page               int         // from 1
+	PageSize           int         // 1..500
+}
+
+// List gives active occurrences, newest first, with the number of all that match. The errors are
+// ErrPageSizeExceeded and ErrInvalidRequest.
+func (s *Service) List(ctx context.Context, q ListQuery) (Page, error) {
+	query, err := q.paged()
+	if err != nil {
+		return Page{}, err
+	}
+	query.Active, query.Unacknowledged, query.Withheld = true, q.OnlyUnacknowledged, ShowOpen
+	if q.Withheld == ShowWithheld {
+		query.Withheld = ShowWithheld
+	}
+	return s.store.Occurrences(ctx, query)
+}
+
+// History gives every occurrence raised at start or later and before end, newest first, with the
+// number of all that match. The errors are ErrInvalidTimeRange, ErrPageSizeExceeded and
+// ErrInvalidRequest.
+func (s *Service) History(ctx context.Context, start, end time.Time, q ListQuery) (Page, error) {
+	if !start.Before(end) {
+		return Page{}, ErrInvalidTimeRange.Because("start must be before end")
+	}
+	query, err := q.paged()
+	if err != nil {
+		return Page{}, err
+	}
+	query.Start, query.End, query.Unacknowledged = start, end, q.OnlyUnacknowledged
+	return s.store.Occurrences(ctx, query)
+}
+
+func (q *ListQuery) paged() (Query, error) {
+	if err := checkPage(q.PageSize, "pageSize"); err != nil {
+		return Query{}, err
+	}
+	if q.Page < 1 {
+		return Query{}, ErrInvalidRequest.Because("page must be 1 or more")
+	}
+	offset := min(q.Page-1, math.MaxInt32/q.PageSize) * q.PageSize
+	return Query{Severities: q.Severities, Offset: offset, Limit: q.PageSize, Count: true}, nil
+}
+
+func checkPage(size int, name string) error {
+	if size < 1 {
+		return ErrInvalidRequest.Because("%s must be 1 or more", name)
+	}
+	if size > MaxPageSize {
+		return ErrPageSizeExceeded.Because("%s must be at most %d", name, MaxPageSize)
+	}
+	return nil
+}
+
+// Active gives every occurrence that is active, unacknowledged and not withheld, newest first.
+func (s *Service) Active(ctx context.Context) ([]Occurrence, error) {
+	p, err := s.store.Occurrences(ctx, Query{Active: true, Unacknowledged: true, Withheld: ShowOpen, Limit: math.MaxInt32})
+	return p.Occurrences, err
+}
+
+// RecentHistory gives the newest occurrences, at most limit of them, 1..500.
+func (s *Service) RecentHistory(ctx context.Context, limit int) ([]Occurrence, error) {
+	if err := checkPage(limit, "limit"); err != nil {
+		return nil, err
+	}
+	p, err := s.store.Occurrences(ctx, Query{Limit: limit})
+	return p.Occurrences, err
+}
+
+// Occurrence gives an occurrence or ErrAlarmNotFound.
+func (s *Service) Occurrence(ctx context.Context, id string) (Occurrence, error) {
+	return s.store.Occurrence(ctx, id)
+}
+
+// Condition gives a condition by code or key, or ErrAlarmNotFound.
+func (s *Service) Condition(ctx context.Context, ref Ref) (Condition, error) {
+	return s.store.Condition(ctx, ref)
+}
+
+// Withheld gives the conditions that are shelved, suppressed by design or out of service, by code.
+func (s *Service) Withheld(ctx context.Context) ([]Condition, error) {
+	return s.store.WithheldConditions(ctx)
+}
+
+// Trim forgets what ended before the given time; see Store.Trim.
+func (s *Service) Trim(ctx context.Context, before time.Time) error {
+	return s.store.Trim(ctx, before)
+}
+
+// TrendPoint counts the occurrences raised in one hour.
+type TrendPoint struct {
+	Hour                     time.Time // UTC, on the hour
+	Warning, Error, Critical int
+	Total                    int // Info included
+}
+
+// Trend counts the occurrences raised at start or later and before end by the hour of UTC, ascending,
+// empty hours included. The error for a range that is empty or longer than 31 days is an
+// ErrInvalidTimeRange.
+func (s *Service) Trend(ctx context.Context, start, end time.Time) ([]TrendPoint, error) {
+	if err := checkSpan(start, end); err != nil {
+		return nil, err
+	}
+	hours, err := s.store.Hours(ctx, start, end)
+	if err != nil {
+		return nil, err
+	}
+	var points []TrendPoint
+	for at := start.UTC().Truncate(time.Hour); at.Before(end); at = at.Add(time.Hour) {
+		p := TrendPoint{Hour: at}
+		if len(hours) > 0 && hours[0].Start.Equal(at) {
+			n := hours[0].Counts
+			p.Warning, p.Error, p.Critical = n[Warning], n[Error], n[Critical]
+			p.Total = n[Info] + n[Warning] + n[Error] + n[Critical]
+			hours = hours[1:]
+		}
+		points = append(points, p)
+	}
+	return points, nil
+}
+
+func checkSpan(start, end time.Time) error {
+	if !start.Before(end) {
+		return ErrInvalidTimeRange.Because("start must be before end")
+	}
+	if end.Sub(start) > maxSpan {
+		return ErrInvalidTimeRange.Because("it must not be longer than 31 days")
+	}
+	return nil
+}
+
+// ResolutionRequest says what somebody did about a condition. All but Notes are required.
+type ResolutionRequest struct {
+	ResolvedBy    string // at most 512 bytes
+	ActionTaken   string // at most 4096 bytes
+	WasSuccessful *bool
+	Notes         *string // at most 16384 bytes
+}
+
+// Resolve keeps what somebody did about a condition. Any code above 0 will do. It neither acknowledges
+// nor clears. The error is an ErrInvalidRequest.
+func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) (Resolution, error) {
+	var bad []fault.Field
+	if code < 1 {
+		bad = append(bad, fault.Field{Field: "code", Message: "must be above 0"})
+	}
+	for _, text := range []struct {
+		name, value string
+		most        int
+	}{{"resolvedBy", r.ResolvedBy, maxKey}, {"actionTaken", r.ActionTaken, maxComment}} {
+		msg := textFault(text.value, 1, text.most)
+		if msg == "" && strings.TrimSpace(text.value) == "" {
+			msg = "is required"
+		}
+		if msg != "" {
+			bad = append(bad, fault.Field{Field: text.name, Message: msg})
+		}
+	}
+	if r.WasSuccessful == nil {
+		bad = append(bad, fault.Field{Field: "wasSuccessful", Message: "is required"})
+	}
+	if r.Notes != nil {
+		if msg := textFault(*r.Notes, 0, 4*maxComment); msg != "" {
+			bad = append(bad, fault.Field{Field: "notes", Message: msg})
+		}
+	}
+	if len(bad) > 0 {
+		return Resolution{}, ErrInvalidRequest.Invalid(bad...)
+	}
+	if s.resolutions == nil {
+		return Resolution{}, ErrInvalidRequest.Because("resolutions are not kept here")
+	}
+	return s.resolutions.AddResolution(ctx, Resolution{
+		Code: code, ResolvedBy: r.ResolvedBy, ResolvedAt: s.clock(), ActionTaken: r.ActionTaken, WasSuccessful: *r.WasSuccessful, Notes: r.Notes,
+	})
+}
+
+// Resolutions gives the resolutions of a code, newest first. The error for a code below 1 is an
+// ErrInvalidRequest.
+func (s *Service) Resolutions(ctx context.Context, code int64) ([]Resolution, error) {
+	if code < 1 {
+		return nil, ErrInvalidRequest.Because("code must be above 0")
+	}
+	if s.resolutions == nil {
+		return nil, ErrInvalidRequest.Because("resolutions are not kept here")
+	}
+	return s.resolutions.Resolutions(ctx, code)
+}
+
+// EachActive yields every active occurrence, withheld ones included, newest first. An error ends it.
+func (s *Service) EachActive(ctx context.Context) iter.Seq2[Occurrence, error] {
+	return func(yield func(Occurrence, error) bool) {
+		for q := (Query{Active: true, Limit: MaxPageSize}); ; {
+			p, err := s.store.Occurrences(ctx, q)
+			if err != nil {
+				yield(Occurrence{}, err)
+				return
+			}
+			for _, o := range p.Occurrences {
+				if !yield(o, nil) {
+					return
+				}
+				q.Before = o.Seq
+			}
+			if len(p.Occurrences) < q.Limit {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package alarms
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// memoryKept is how many inactive occurrences, events and resolutions a Memory keeps.
+const memoryKept = 200_000
+
+// Memory is a [Store], [ResolutionStore], [RuleStore] and [RuleStateStore] that forgets everything
+// when the process ends, and the oldest inactive occurrences and events beyond 200,000 of each. Safe
+// for concurrent use; a change or update function must not call back into the same Memory.
+type Memory struct {
+	mu          sync.RWMutex
+	conditions  map[int64]*Condition // Last is nil here
+	newest      map[int64]*memorySlot
+	codes       map[string]int64
+	code        int64 // last given
+	occurrences map[string]*memorySlot
+	list        []*memorySlot // ascending by Seq
+	active      int
+	events      []Event
+	seq         int64 // last given
+	resolutions []Resolution
+	resolution  int64 // last given
+
+	rules  map[string]Rule
+	states map[string]RuleState
+}
+
+// memorySlot has the newest version of one occurrence. A version is never altered.
+type memorySlot struct{ o *Occurrence }
+
+var (
+	_ Store           = (*Memory)(nil)
+	_ ResolutionStore = (*Memory)(nil)
+	_ RuleStore       = (*Memory)(nil)
+	_ RuleStateStore  = (*Memory)(nil)
+)
+
+// NewMemory makes an empty store.
+func NewMemory() *Memory {
+	return &Memory{
+		conditions: make(map[int64]*Condition), newest: make(map[int64]*memorySlot), codes: make(map[string]int64),
+		occurrences: make(map[string]*memorySlot), rules: make(map[string]Rule), states: make(map[string]RuleState),
+	}
+}
+
+// Write implements [Store].
+func (m *Memory) Write(ctx context.Context, refs []Ref, change func(next int64, found []Found) (Changes, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	look := lookup{m: m, code: m.code, conditions: make(map[int64]*Condition, len(refs)), created: make(map[string]*Condition)}
+	found := make([]Found, len(refs))
+	for i, ref := range refs {
+		found[i] = look.find(ref)
+	}
+	changes, err := change(m.seq+1, found)
+	if err != nil {
+		return err
+	}
+	for _, c := range look.created {
+		m.put(c)
+	}
+	m.code = look.code
+	for _, c := range changes.Conditions {
+		m.put(c)
+	}
+	for _, o := range changes.Occurrences {
+		m.putOccurrence(*o)
+	}
+	m.events = append(m.events, changes.Events...)
+	if n := len(m.events); n > 0 {
+		m.seq = max(m.seq, m.events[n-1].Seq)
+	}
+	m.bound()
+	return nil
+}
+
+// lookup finds what the refs of one Write name and gives each thing out once.
+type lookup struct {
+	m           *Memory
+	code        int64
+	conditions  map[int64]*Condition
+	created     map[string]*Condition
+	occurrences map[string]*Occurrence // older ones that were named by ID
+}
+
+func (l *lookup) find(ref Ref) Found {
+	switch {
+	case ref.ID != "":
+		slot := l.m.occurrences[ref.ID]
+		if slot == nil {
+			return Found{}
+		}
+		c := l.condition(slot.o.Code)
+		if c.Last != nil && c.Last.ID == ref.ID {
+			return Found{c, c.Last}
+		}
+		if l.occurrences == nil {
+			l.occurrences = make(map[string]*Occurrence)
+		}
+		o := l.occurrences[ref.ID]
+		if o == nil {
+			own := *slot.o
+			o = &own
+			l.occurrences[ref.ID] = o
+		}
+		return Found{c, o}
+	case ref.Key != "":
+		if code, ok := l.m.codes[ref.Key]; ok {
+			return found(l.condition(code))
+		}
+		c := l.created[ref.Key]
+		if c == nil && ref.Create {
+			l.code++
+			c = &Condition{Code: l.code, Key: ref.Key}
+			l.created[ref.Key] = c
+		}
+		return found(c)
+	}
+	return found(l.condition(ref.Code))
+}
+
+func found(c *Condition) Found {
+	if c == nil {
+		return Found{}
+	}
+	return Found{c, c.Last}
+}
+
+func (l *lookup) condition(code int64) *Condition {
+	if c := l.conditions[code]; c != nil {
+		return c
+	}
+	c := l.m.load(code)
+	if c != nil {
+		l.conditions[code] = c
+	}
+	return c
+}
+
+// load gives a copy of a condition with its Last, or nil.
+func (m *Memory) load(code int64) *Condition {
+	kept := m.conditions[code]
+	if kept == nil {
+		return nil
+	}
+	c := *kept
+	if slot := m.newest[code]; slot != nil {
+		last := *slot.o
+		c.Last = &last
+	}
+	return &c
+}
+
+func (m *Memory) put(c *Condition) {
+	own := *c
+	own.Last = nil
+	m.conditions[c.Code] = &own
+	m.codes[c.Key] = c.Code
+}
+
+func (m *Memory) putOccurrence(o Occurrence) {
+	slot := m.occurrences[o.ID]
+	switch {
+	case slot == nil:
+		slot = &memorySlot{}
+		m.occurrences[o.ID] = slot
+		m.list = append(m.list, slot)
+	case slot.o.Active:
+		m.active--
+	}
+	slot.o = &o
+	if o.Active {
+		m.active++
+	}
+	if n := m.newest[o.Code]; n == nil || n.o.Seq <= o.Seq {
+		m.newest[o.Code] = slot
+	}
+	for i := len(m.list) - 1; i > 0 && m.list[i].o.Seq < m.list[i-1].o.Seq; i-- {
+		m.list[i], m.list[i-1] = m.list[i-1], m.list[i]
+	}
+}
+
+// bound forgets the oldest beyond memoryKept. It lets a quarter more gather, so that what it costs
+// is spread over many writes.
+func (m *Memory) bound() {
+	const most = memoryKept + memoryKept/4
+	if len(m.events) > most {
+		m.events = slices.Clone(m.events[len(m.events)-memoryKept:])
+	}
+	if over := len(m.list) - m.active - memoryKept; over > memoryKept/4 {
+		m.drop(func(o *Occurrence) bool {
+			if !o.Active && over > 0 {
+				over--
+				return true
+			}
+			return false
+		})
+	}
+	if len(m.resolutions) > most {
+		m.resolutions = slices.Clone(m.resolutions[len(m.resolutions)-memoryKept:])
+	}
+}
+
+// drop forgets occurrences, oldest first.
+func (m *Memory) drop(old func(*Occurrence) bool) {
+	m.list = slices.DeleteFunc(m.list, func(slot *memorySlot) bool {
+		if !old(slot.o) {
+			return false
+		}
+		delete(m.occurrences, slot.o.ID)
+		if m.newest[slot.o.Code] == slot {
+			delete(m.newest, slot.o.Code)
+		}
+		return true
+	})
+}
+
+// Trim implements [Store].
+func (m *Memory) Trim(ctx context.Context, before time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drop(func(o *Occurrence) bool {
+		return !o.Active && o.ClearedAt.Before(before) && m.newest[o.Code].o.ID != o.ID
+	})
+	m.events = slices.DeleteFunc(m.events, func(e Event) bool { return e.At.Before(before) })
+	return nil
+}
+
+// AddResolution implements [ResolutionStore].
+func (m *Memory) AddResolution(ctx context.Context, r Resolution) (Resolution, error) {
+	if err := ctx.Err(); err != nil {
+		return Resolution{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.resolution++
+	r.ID = m.resolution
+	m.resolutions = append(m.resolutions, withNotes(r))
+	m.bound()
+	return r, nil
+}
+
+// withNotes gives a copy that shares nothing with the caller's.
+func withNotes(r Resolution) Resolution {
+	if r.Notes != nil {
+		notes := *r.Notes
+		r.Notes = &notes
+	}
+	return r
+}
+
+// Resolutions implements [ResolutionStore].
+func (m *Memory) Resolutions(ctx context.Context, code int64) ([]Resolution, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	list := []Resolution{}
+	for _, r := range slices.Backward(m.resolutions) {
+		if r.Code == code {
+			list = append(list, withNotes(r))
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,290 @@
+package alarms
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// Alarm is what is raised.
+type Alarm struct {
+	// Key says which condition it is: the same for each time that the same thing goes wrong. Rules
+	// have "rule:<id>"; a program uses a prefix of its own. 1..512 bytes.
+	Key        string
+	Source     string // tag or equipment; 1..512 bytes
+	SourceType string // default Equipment; at most 128 bytes
+	Message    string // at most 4096 bytes
+	Severity   Severity
+	Latching   bool              // it stays active until Reset when the condition returns to normal
+	Labels     map[string]string // at most 100; not to be changed afterwards
+	At         time.Time         // when it went wrong; zero or a time to come stand for now
+}
+
+const (
+	maxKey     = 512
+	maxType    = 128
+	maxLabels  = 100
+	maxComment = 4096
+	maxBatch   = 10_000
+)
+
+// Signal is one word of a source about one condition: that it holds, or that it is normal again.
+type Signal struct {
+	Raise *Alarm    // nil for normal
+	Key   string    // of the condition that is normal
+	At    time.Time // when it became normal; zero or a time to come stand for now
+}
+
+// Result says what a Signal did.
+type Result struct {
+	// Occurrence is the condition's newest one; its ID is empty when it never had any.
+	Occurrence Occurrence
+	// Changed is Raised, Escalated, Recurred, Cleared or Returned; empty when nothing changed.
+	Changed EventKind
+}
+
+// Raise raises an alarm, see the package's documentation for one that is active. The error may be an
+// ErrInvalidAlarm.
+func (s *Service) Raise(ctx context.Context, a Alarm) (Occurrence, error) {
+	results, err := s.Apply(ctx, []Signal{{Raise: &a}})
+	if err != nil {
+		return Occurrence{}, err
+	}
+	return results[0].Occurrence, nil
+}
+
+// RaiseMany raises alarms in one transaction: all of them or, with an error, none.
+func (s *Service) RaiseMany(ctx context.Context, list []Alarm) ([]Result, error) {
+	signals := make([]Signal, len(list))
+	for i := range list {
+		signals[i].Raise = &list[i]
+	}
+	return s.Apply(ctx, signals)
+}
+
+// Apply carries signals out in order and in one transaction: all of them or, with an error, none. At
+// most 10,000 of them; the error is an ErrBatchSizeExceeded, or an ErrInvalidAlarm that names each
+// bad member of each alarm.
+func (s *Service) Apply(ctx context.Context, signals []Signal) ([]Result, error) {
+	if len(signals) > maxBatch {
+		return nil, ErrBatchSizeExceeded
+	}
+	if err := validateSignals(signals); err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(signals))
+	if len(signals) == 0 {
+		return results, nil
+	}
+	refs := make([]Ref, len(signals))
+	for i, sig := range signals {
+		refs[i] = ByKey(sig.Key)
+		if sig.Raise != nil {
+			refs[i] = Ref{Key: sig.Raise.Key, Create: true}
+		}
+	}
+	err := s.do(ctx, refs, func(d *draft, found []Found) error {
+		for i, sig := range signals {
+			results[i] = d.signal(sig, found[i].Condition)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+func (d *draft) signal(sig Signal, c *Condition) Result {
+	switch {
+	case sig.Raise != nil:
+		kind := d.raise(sig.Raise, c)
+		return Result{Occurrence: *c.Last, Changed: kind}
+	case c == nil:
+		return Result{Occurrence: Occurrence{Key: sig.Key}}
+	case c.Last == nil:
+		return Result{Occurrence: Occurrence{Key: sig.Key, Code: c.Code}}
+	}
+	kind := d.clear(c, d.at(sig.At), "", "")
+	return Result{Occurrence: *c.Last, Changed: kind}
+}
+
+// at gives the time of what a source reports: now, when it says none or one to come.
+func (d *draft) at(t time.Time) time.Time {
+	if t.IsZero() || t.After(d.now) {
+		return d.now
+	}
+	return stamp(t)
+}
+
+func (d *draft) raise(a *Alarm, c *Condition) EventKind {
+	o := c.Last
+	if o != nil && o.Active {
+		kind := EventKind("")
+		if !o.ReturnedAt.IsZero() {
+			o.ReturnedAt = time.Time{}
+			kind = Recurred
+			d.event(Event{At: d.at(a.At), Kind: kind}, c, o)
+		}
+		if a.Severity > o.Severity {
+			o.Severity, o.Message = a.Severity, a.Message
+			kind = Escalated
+			d.event(Event{At: d.at(a.At), Kind: kind}, c, o)
+		}
+		return kind
+	}
+	o = &Occurrence{
+		ID: d.newID(), Code: c.Code, Key: c.Key, Source: a.Source, SourceType: a.SourceType, Message: a.Message,
+		Severity: a.Severity, RaisedAt: d.at(a.At), Active: true, Latching: a.Latching, Withheld: c.Withheld, Labels: maps.Clone(a.Labels),
+	}
+	if o.SourceType == "" {
+		o.SourceType = "Equipment"
+	}
+	c.Last = o
+	d.condition(c)
+	d.event(Event{At: o.RaisedAt, Kind: Raised, New: c.Withheld == 0}, c, o)
+	return Raised
+}
+
+// clear ends the active occurrence of a condition, or notes that the condition of a latching one is
+// normal.
+func (d *draft) clear(c *Condition, at time.Time, by, comment string) EventKind {
+	o := c.Last
+	if !o.Active || !o.ReturnedAt.IsZero() {
+		return ""
+	}
+	at = notBefore(at, o.RaisedAt)
+	if o.Latching {
+		o.ReturnedAt = at
+		d.event(Event{At: at, Kind: Returned, By: by, Comment: comment}, c, o)
+		return Returned
+	}
+	o.Active, o.ClearedAt = false, at
+	d.event(Event{At: at, Kind: Cleared, By: by, Comment: comment}, c, o)
+	return Cleared
+}
+
+// notBefore gives t, or the earliest time when t is before it: a clock that was set back must not end
+// what it began later.
+func notBefore(t, earliest time.Time) time.Time {
+	if t.Before(earliest) {
+		return earliest
+	}
+	return t
+}
+
+// Clear says that a condition is normal again; by may be empty for the system. Clearing what is not
+// active changes nothing. A Ref by ID clears the occurrence only while it is the active one. The
+// error is an ErrAlarmNotFound for what never was.
+func (s *Service) Clear(ctx context.Context, ref Ref, by, comment string) (Occurrence, error) {
+	if err := checkRemarks(by, comment); err != nil {
+		return Occurrence{}, err
+	}
+	var out Occurrence
+	ref.Create = false
+	err := s.do(ctx, []Ref{ref}, func(d *draft, found []Found) error {
+		c, o := found[0].Condition, found[0].Occurrence
+		if o == nil {
+			return ErrAlarmNotFound
+		}
+		if o == c.Last {
+			d.clear(c, d.now, by, comment)
+		}
+		out = *o
+		return nil
+	})
+	return out, err
+}
+
+// Reset clears a latching occurrence whose condition is normal again. It gives an ErrAlarmNotFound
+// when nothing is active, and an ErrNotReturned while the condition lasts.
+func (s *Service) Reset(ctx context.Context, ref Ref, by, comment string) (Occurrence, error) {
+	if err := requireBy(by, comment); err != nil {
+		return Occurrence{}, err
+	}
+	var out Occurrence
+	ref.Create = false
+	err := s.do(ctx, []Ref{ref}, func(d *draft, found []Found) error {
+		c, o := found[0].Condition, found[0].Occurrence
+		switch {
+		case o == nil || !o.Active:
+			return ErrAlarmNotFound
+		case o.ReturnedAt.IsZero():
+			return ErrNotReturned
+		}
+		o.Active, o.ClearedAt = false, notBefore(d.now, o.ReturnedAt)
+		d.event(Event{Kind: Reset, By: by, Comment: comment}, c, o)
+		out = *o
+		return nil
+	})
+	return out, err
+}
+
+func validateSignals(signals []Signal) error {
+	var bad []fault.Field
+	for i, sig := range signals {
+		prefix := ""
+		if len(signals) > 1 {
+			prefix = fmt.Sprintf("[%d].", i)
+		}
+		if sig.Raise == nil {
+			if msg := textFault(sig.Key, 1, maxKey); msg != "" {
+				bad = append(bad, fault.Field{Field: prefix + "key", Message: msg})
+			}
+			continue
+		}
+		bad = sig.Raise.faults(prefix, bad)
+	}
+	if len(bad) > 0 {
+		return ErrInvalidAlarm.Invalid(bad...)
+	}
+	return nil
+}
+
+// faults appends what is wrong with an alarm.
+func (a *Alarm) faults(prefix string, bad []fault.Field) []fault.Field {
+	for _, s := range []struct {
+		name, text  string
+		least, most int
+	}{{"key", a.Key, 1, maxKey}, {"source", a.Source, 1, maxKey}, {"sourceType", a.SourceType, 0, maxType}, {"message", a.Message, 0, maxMessage}} {
+		if msg := textFault(s.text, s.least, s.most); msg != "" {
+			bad = append(bad, fault.Field{Field: prefix + s.name, Message: msg})
+		}
+	}
+	if !a.Severity.Valid() {
+		bad = append(bad, fault.Field{Field: prefix + "severity", Message: "must be Info, Warning, Error or Critical"})
+	}
+	if len(a.Labels) > maxLabels {
+		bad = append(bad, fault.Field{Field: prefix + "labels", Message: fmt.Sprintf("must not be more than %d", maxLabels)})
+	}
+	for k, v := range a.Labels {
+		if textFault(k, 0, maxMessage) != "" || textFault(v, 0, maxMessage) != "" {
+			bad = append(bad, fault.Field{Field: prefix + "labels", Message: fmt.Sprintf("must be valid UTF-8 of at most %d bytes", maxMessage)})
+			break
+		}
+	}
+	return bad
+}
+
+// checkRemarks checks who did something and why.
+func checkRemarks(by, comment string) error {
+	if msg := textFault(by, 0, maxKey); msg != "" {
+		return ErrInvalidRequest.Invalid(fault.Field{Field: "by", Message: msg})
+	}
+	if msg := textFault(comment, 0, maxComment); msg != "" {
+		return ErrInvalidRequest.Invalid(fault.Field{Field: "comment", Message: msg})
+	}
+	return nil
+}
+
+// requireBy is checkRemarks for acts of operators, who must be named.
+func requireBy(by, comment string) error {
+	if strings.TrimSpace(by) == "" {
+		return ErrInvalidRequest.Invalid(fault.Field{Field: "by", Message: "is required"})
+	}
+	return checkRemarks(by, comment)
+}

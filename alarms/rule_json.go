@@ -1,0 +1,65 @@
+package alarms
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// ruleJSON is the JSON form of a Rule. Times are in milliseconds.
+type ruleJSON struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Tag         string   `json:"tagName"`
+	Kind        RuleKind `json:"kind"`
+	Limit       float64  `json:"limit"`
+	Setpoint    float64  `json:"setpoint,omitempty"`
+	SetpointTag string   `json:"setpointTag,omitempty"`
+	States      []string `json:"states,omitempty"`
+	WindowMs    int64    `json:"windowMs,omitempty"`
+	Deadband    float64  `json:"deadband,omitempty"`
+	OnDelayMs   int64    `json:"onDelayMs,omitempty"`
+	OffDelayMs  int64    `json:"offDelayMs,omitempty"`
+	Latching    bool     `json:"latching,omitempty"`
+	Severity    Severity `json:"severity"`
+	Message     string   `json:"message,omitempty"`
+	Group       string   `json:"group,omitempty"`
+	Enabled     *bool    `json:"enabled"`
+}
+
+// MarshalJSON gives the JSON form. Times are whole milliseconds: windowMs, onDelayMs and offDelayMs.
+func (r Rule) MarshalJSON() ([]byte, error) {
+	return json.Marshal(ruleJSON{
+		ID: r.ID, Name: r.Name, Tag: r.Tag, Kind: r.Kind, Limit: r.Limit, Setpoint: r.Setpoint, SetpointTag: r.SetpointTag,
+		States: r.States, WindowMs: r.Window.Milliseconds(), Deadband: r.Deadband, OnDelayMs: r.OnDelay.Milliseconds(),
+		OffDelayMs: r.OffDelay.Milliseconds(), Latching: r.Latching, Severity: r.Severity, Message: r.Message,
+		Group: r.Group, Enabled: &r.Enabled,
+	})
+}
+
+// UnmarshalJSON reads the JSON form. A rule is enabled when "enabled" is absent. It does not validate.
+func (r *Rule) UnmarshalJSON(data []byte) error {
+	var j ruleJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return ErrInvalidRule.Because("it is not the JSON of a rule").Wrap(err)
+	}
+	got := Rule{
+		ID: j.ID, Name: j.Name, Tag: j.Tag, Kind: j.Kind, Limit: j.Limit, Setpoint: j.Setpoint, SetpointTag: j.SetpointTag,
+		States: j.States, Deadband: j.Deadband, Latching: j.Latching, Severity: j.Severity, Message: j.Message,
+		Group: j.Group, Enabled: j.Enabled == nil || *j.Enabled,
+	}
+	for _, d := range []struct {
+		name string
+		ms   int64
+		into *time.Duration
+	}{{"windowMs", j.WindowMs, &got.Window}, {"onDelayMs", j.OnDelayMs, &got.OnDelay}, {"offDelayMs", j.OffDelayMs, &got.OffDelay}} {
+		if d.ms < 0 || d.ms > math.MaxInt64/int64(time.Millisecond) {
+			return ErrInvalidRule.Invalid(fault.Field{Field: d.name, Message: "must be 0 to 24 hours"})
+		}
+		*d.into = time.Duration(d.ms) * time.Millisecond
+	}
+	*r = got
+	return nil
+}

@@ -1,0 +1,133 @@
+package alarms_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/tags"
+)
+
+func TestRuleValidation(t *testing.T) {
+	for _, kind := range alarms.RuleKinds() {
+		r := rule(kind, func(r *alarms.Rule) {
+			switch kind {
+			case alarms.Deviation:
+				r.Limit = 1
+			case alarms.RateOfChange:
+				r.Limit, r.Window = 1, time.Minute
+			case alarms.Discrete:
+				r.States = []string{"true"}
+			}
+		})
+		require.NoError(t, r.Validate(), kind)
+	}
+	for _, c := range []struct {
+		field  string
+		kind   alarms.RuleKind
+		change func(*alarms.Rule)
+	}{
+		{"id", alarms.High, func(r *alarms.Rule) { r.ID = "" }},
+		{"id", alarms.High, func(r *alarms.Rule) { r.ID = "a/b" }},
+		{"id", alarms.High, func(r *alarms.Rule) { r.ID = ".." }},
+		{"id", alarms.High, func(r *alarms.Rule) { r.ID = strings.Repeat("a", 129) }},
+		{"name", alarms.High, func(r *alarms.Rule) { r.Name = strings.Repeat("a", 257) }},
+		{"tag", alarms.High, func(r *alarms.Rule) { r.Tag = "" }},
+		{"tag", alarms.High, func(r *alarms.Rule) { r.Tag = "\xff" }},
+		{"kind", alarms.High, func(r *alarms.Rule) { r.Kind = "high" }},
+		{"limit", alarms.High, func(r *alarms.Rule) { r.Limit = math.NaN() }},
+		{"limit", alarms.High, func(r *alarms.Rule) { r.Limit = math.Inf(1) }},
+		{"limit", alarms.Deviation, func(r *alarms.Rule) { r.Limit = 0 }},
+		{"setpoint", alarms.Deviation, func(r *alarms.Rule) { r.Limit, r.Setpoint = 1, math.NaN() }},
+		{"setpoint", alarms.High, func(r *alarms.Rule) { r.Setpoint = 1 }},
+		{"deadband", alarms.High, func(r *alarms.Rule) { r.Deadband = -1 }},
+		{"deadband", alarms.High, func(r *alarms.Rule) { r.Deadband = math.NaN() }},
+		{"deadband", alarms.Deviation, func(r *alarms.Rule) { r.Limit, r.Deadband = 1, 2 }},
+		{"deadband", alarms.Stale, func(r *alarms.Rule) { r.Deadband = 1 }},
+		{"window", alarms.RateOfChange, func(r *alarms.Rule) { r.Limit = 1 }},
+		{"window", alarms.RateOfChange, func(r *alarms.Rule) { r.Limit, r.Window = 1, 25*time.Hour }},
+		{"window", alarms.High, func(r *alarms.Rule) { r.Window = time.Minute }},
+		{"states", alarms.Discrete, nil},
+		{"states", alarms.High, func(r *alarms.Rule) { r.States = []string{"x"} }},
+		{"states[1]", alarms.Discrete, func(r *alarms.Rule) { r.States = []string{"x", "\xff"} }},
+		{"onDelay", alarms.High, func(r *alarms.Rule) { r.OnDelay = -1 }},
+		{"onDelay", alarms.High, func(r *alarms.Rule) { r.OnDelay = time.Microsecond }},
+		{"offDelay", alarms.High, func(r *alarms.Rule) { r.OffDelay = 25 * time.Hour }},
+		{"severity", alarms.High, func(r *alarms.Rule) { r.Severity = 4 }},
+		{"message", alarms.High, func(r *alarms.Rule) { r.Message = "{password}" }},
+		{"message", alarms.High, func(r *alarms.Rule) { r.Message = "{tag" }},
+		{"message", alarms.High, func(r *alarms.Rule) { r.Message = "tag}" }},
+		{"group", alarms.High, func(r *alarms.Rule) { r.Group = strings.Repeat("a", 257) }},
+	} {
+		r := rule(c.kind, c.change)
+		err := r.Validate()
+		require.ErrorIs(t, err, alarms.ErrInvalidRule, "%s: %+v", c.field, r)
+		f, _ := fault.From(err)
+		require.Len(t, f.Fields, 1, "%s: %v", c.field, err)
+		require.Equal(t, c.field, f.Fields[0].Field)
+	}
+}
+
+func TestRuleJSON(t *testing.T) {
+	r := rule(alarms.RateOfChange, func(r *alarms.Rule) {
+		r.Name, r.Limit, r.Window, r.OnDelay, r.Latching, r.Group = "too quick", 0.5, time.Minute, 1500*time.Millisecond, true, "1"
+	})
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"id":"r","name":"too quick","tagName":"t","kind":"RateOfChange","limit":0.5,"windowMs":60000,"onDelayMs":1500,
+		"latching":true,"severity":"Error","group":"1","enabled":true}`, string(text))
+	var got alarms.Rule
+	require.NoError(t, json.Unmarshal(text, &got))
+	require.Equal(t, r, got)
+	require.NoError(t, json.Unmarshal([]byte(`{"id":"x","tagName":"t","kind":"High","limit":1,"severity":"Info","other":[]}`), &got))
+	require.True(t, got.Enabled, "a rule is enabled unless it says that it is not")
+	require.Zero(t, got.Window)
+	for _, bad := range []string{`[]`, `{"limit":"1"}`, `{"severity":"Fatal"}`, `{"severity":2}`, `{"onDelayMs":-1}`, `{"windowMs":9223372036854775807}`, `{"onDelayMs":1.5}`} {
+		require.ErrorIs(t, json.Unmarshal([]byte(bad), &got), alarms.ErrInvalidRule, bad)
+	}
+}
+
+// FuzzRule has any JSON read as a rule: one that is valid survives being written and read again, and
+// can be evaluated over any number.
+func FuzzRule(f *testing.F) {
+	for _, s := range []string{
+		`{"id":"r","tagName":"t","kind":"High","limit":80,"deadband":2,"severity":"Critical","message":"{tag} {{x}} {value}"}`,
+		`{"id":"r","tagName":"t","kind":"Deviation","limit":1e308,"setpoint":-1e308,"severity":"Info"}`,
+		`{"id":"r","tagName":"t","kind":"RateOfChange","limit":1,"windowMs":1000,"severity":"Warning","latching":true}`,
+		`{"id":"r","tagName":"t","kind":"State","states":["1","true"],"severity":"Error","onDelayMs":5}`,
+		`{"id":"r","tagName":"t","kind":"Stale","severity":"Error","enabled":false}`, `{}`, `null`, `{"message":"}{"}`,
+	} {
+		f.Add([]byte(s), 1.0, -1e308)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, a, b float64) {
+		var r alarms.Rule
+		if json.Unmarshal(text, &r) != nil || r.Validate() != nil {
+			return
+		}
+		again, err := json.Marshal(r)
+		require.NoError(t, err)
+		var back alarms.Rule
+		require.NoError(t, json.Unmarshal(again, &back))
+		if len(r.States) == 0 {
+			r.States, back.States = nil, nil
+		}
+		require.Equal(t, r, back)
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlant(t, r)
+			for _, v := range []float64{a, b, a} {
+				p.sample(r.Tag, tags.FloatValue(v), tags.Good, tags.ReasonNone)
+				time.Sleep(time.Second)
+			}
+			synctest.Wait()
+			require.NoError(t, p.rules.Stats().Err)
+			p.stop()
+		})
+	})
+}

@@ -1,0 +1,367 @@
+package alarms
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/otkit/otkit/tags"
+)
+
+// Target is where rules raise and clear their alarms; a Service is one.
+type Target interface {
+	// Apply carries signals out, all or none.
+	Apply(ctx context.Context, signals []Signal) ([]Result, error)
+	// EachActive yields every active occurrence.
+	EachActive(ctx context.Context) iter.Seq2[Occurrence, error]
+}
+
+// RulesOptions configure Rules. The zero RulesOptions work.
+type RulesOptions struct {
+	Logger *slog.Logger     // default: discards
+	Now    func() time.Time // default: time.Now
+	NewID  func() string    // ids of rules that are added without one; default: UUIDv7
+
+	// States keeps delays over a restart. Default: the store, when it is a RuleStateStore as well.
+	States RuleStateStore
+	// Current gives the newest sample of a tag, so that a rule judges it at once and not only when it
+	// changes; see tags.Engine.Read. Default: none.
+	Current func(tag string) (tags.Sample, bool)
+
+	FlushEvery time.Duration // longest time that the state of a delay waits to be stored; default 250 ms
+	RetryAfter time.Duration // wait after alarms could not be stored; default 1 s
+}
+
+// Rules evaluates rules over the changes of tags and raises and clears their alarms. Safe for
+// concurrent use. Close must be called.
+//
+// A change is judged at once, in the goroutine that tells it, by the rules of its tag alone. What
+// follows from it waits for a goroutine of Rules that stores it in batches. While alarms cannot be
+// stored, at most eight transitions of a rule wait; what comes beyond is folded, a raise with its
+// clear, counted in RulesStats.Folded and logged. The last transition of a rule is never lost.
+//
+// A number is compared while its quality is Good or Uncertain. While it is Bad, all stays as it is
+// and delays run on. Only what a tag reports is judged: a tag whose own deadband keeps a change back
+// can pass a limit by as much unseen.
+type Rules struct {
+	store   RuleStore
+	states  RuleStateStore
+	target  Target
+	log     *slog.Logger
+	now     func() time.Time
+	newID   func() string
+	current func(string) (tags.Sample, bool)
+	every   time.Duration
+	retry   time.Duration
+
+	wake   chan struct{}
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	editing sync.Mutex // held while a rule is changed in the store and here
+
+	mu      sync.Mutex
+	rules   map[string]*evaluation
+	watches map[string]*watch
+	timers  timers
+	serial  uint64
+	waiting []*evaluation // those with pending transitions
+	dirty   []*evaluation // those whose state has to be stored
+	stats   RulesStats
+}
+
+// RulesStats tells how evaluation goes.
+type RulesStats struct {
+	Rules       int    // enabled
+	Active      int    // whose alarm is raised
+	Delayed     int    // in an on-delay or off-delay
+	Transitions uint64 // raises and clears that were stored
+	Waiting     int    // raises and clears that wait to be stored
+	Folded      uint64 // raises and clears that were left out, because too many waited
+	Err         error  // of the last attempt to store, nil when it succeeded
+}
+
+// NewRules loads the rules and starts to evaluate them. What is active in the target is compared with
+// the rules: the alarm of a rule that is no more is cleared.
+func NewRules(ctx context.Context, store RuleStore, target Target, o RulesOptions) (*Rules, error) {
+	if store == nil || target == nil {
+		return nil, errors.New("alarms: Rules need a RuleStore and a Target")
+	}
+	if o.FlushEvery < 0 || o.RetryAfter < 0 {
+		return nil, errors.New("alarms: RulesOptions.FlushEvery and RetryAfter must not be negative")
+	}
+	r := &Rules{
+		store: store, states: o.States, target: target, log: o.Logger, now: o.Now, newID: o.NewID, current: o.Current,
+		every: cmp.Or(o.FlushEvery, 250*time.Millisecond), retry: cmp.Or(o.RetryAfter, time.Second),
+		wake: make(chan struct{}, 1), done: make(chan struct{}),
+		rules: make(map[string]*evaluation), watches: make(map[string]*watch),
+	}
+	if r.states == nil {
+		r.states, _ = store.(RuleStateStore)
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	if r.newID == nil {
+		r.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if err := r.load(ctx); err != nil {
+		return nil, err
+	}
+	own, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	go r.run(own)
+	return r, nil
+}
+
+// load takes over what the stores and the target hold.
+func (r *Rules) load(ctx context.Context) error {
+	list, err := r.store.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	kept := make(map[string]RuleState)
+	if r.states != nil {
+		states, err := r.states.RuleStates(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range states {
+			kept[s.RuleID] = s
+		}
+	}
+	raised := make(map[string]bool)
+	for o, err := range r.target.EachActive(ctx) {
+		if err != nil {
+			return err
+		}
+		if id, ok := strings.CutPrefix(o.Key, ruleKey); ok && o.ReturnedAt.IsZero() {
+			raised[id] = true
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	for _, rule := range list {
+		e, err := newEvaluation(rule)
+		if err != nil {
+			r.log.Error("alarm rule is passed over", "ruleId", rule.ID, "error", err)
+			continue
+		}
+		if rule.Enabled {
+			e.restore(kept[rule.ID], raised[rule.ID], now)
+			delete(raised, rule.ID)
+		}
+		r.rules[rule.ID] = e
+		r.join(e, now)
+	}
+	for id := range raised { // of rules that were removed or disabled before the process ended
+		r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, now, nil)
+	}
+	return nil
+}
+
+// Close ends evaluation and stores what waits, within ctx. Changes that are told afterwards are
+// ignored.
+func (r *Rules) Close(ctx context.Context) error {
+	r.cancel()
+	<-r.done
+	r.mu.Lock()
+	r.watches = nil
+	r.mu.Unlock()
+	return r.flush(ctx)
+}
+
+// Stats tells how evaluation goes.
+func (r *Rules) Stats() RulesStats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.stats
+	for _, e := range r.rules {
+		if !e.rule.Enabled {
+			continue
+		}
+		s.Rules++
+		switch e.phase {
+		case PhaseActive:
+			s.Active++
+		case PhaseOn, PhaseOff:
+			s.Delayed++
+		}
+	}
+	for _, e := range r.waiting {
+		s.Waiting += len(e.pending)
+	}
+	return s
+}
+
+// List gives all rules by ID.
+func (r *Rules) List(ctx context.Context) ([]Rule, error) { return r.store.Rules(ctx) }
+
+// Get gives a rule or ErrRuleNotFound.
+func (r *Rules) Get(ctx context.Context, id string) (Rule, error) { return r.store.Rule(ctx, id) }
+
+// Phase says where the evaluation of a rule stands; PhaseNormal for one that is unknown or disabled.
+func (r *Rules) Phase(id string) Phase {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.rules[id]; e != nil {
+		return e.phase
+	}
+	return PhaseNormal
+}
+
+// Add stores a new rule, with a new ID when it has none, and starts to evaluate it. The error may be
+// an ErrInvalidRule or an ErrRuleExists.
+func (r *Rules) Add(ctx context.Context, rule Rule) (Rule, error) {
+	if rule.ID == "" {
+		rule.ID = r.newID()
+	}
+	e, err := newEvaluation(rule)
+	if err != nil {
+		return Rule{}, err
+	}
+	r.editing.Lock()
+	defer r.editing.Unlock()
+	if err := r.store.AddRule(ctx, rule); err != nil {
+		return Rule{}, err
+	}
+	r.put(e)
+	return rule.clone(), nil
+}
+
+// Update changes a rule in one step; ID cannot be changed. Where the evaluation stands is kept, unless
+// what the rule looks at changes: then its alarm is cleared and evaluation starts anew. A rule that is
+// disabled has its alarm cleared. The error may be an ErrRuleNotFound, an ErrInvalidRule or update's.
+func (r *Rules) Update(ctx context.Context, id string, update func(*Rule) error) (Rule, error) {
+	r.editing.Lock()
+	defer r.editing.Unlock()
+	var e *evaluation
+	err := r.store.UpdateRule(ctx, id, func(rule *Rule) error {
+		if err := update(rule); err != nil {
+			return err
+		}
+		rule.ID = id
+		var err error
+		e, err = newEvaluation(*rule)
+		return err
+	})
+	if err != nil {
+		return Rule{}, err
+	}
+	r.put(e)
+	return e.rule.clone(), nil
+}
+
+// Remove removes a rule and clears its alarm; a latching one stays until it is reset. The error may be
+// an ErrRuleNotFound.
+func (r *Rules) Remove(ctx context.Context, id string) error {
+	r.editing.Lock()
+	defer r.editing.Unlock()
+	if err := r.store.RemoveRule(ctx, id); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.rules[id]; e != nil {
+		r.retire(e, r.now())
+		r.leave(e)
+		delete(r.rules, id)
+	}
+	return nil
+}
+
+// put replaces a rule in memory.
+func (r *Rules) put(e *evaluation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	old := r.rules[e.rule.ID]
+	r.rules[e.rule.ID] = e
+	switch {
+	case old == nil:
+	case old.rule.Enabled && e.rule.Enabled && old.rule.sees(&e.rule):
+		// A delay that runs is measured anew from when it began.
+		e.phase, e.since, e.over, e.points = old.phase, old.since, old.over, old.points
+	default:
+		r.retire(old, now)
+		e.touch(r)
+	}
+	r.join(e, now)
+	if old != nil {
+		r.leave(old) // only now, so that what is known of the tag stays
+	}
+}
+
+// sees says whether two rules look at the same thing.
+func (r *Rule) sees(other *Rule) bool {
+	return r.Tag == other.Tag && r.Kind == other.Kind && r.Setpoint == other.Setpoint && r.SetpointTag == other.SetpointTag &&
+		r.Window == other.Window && fmt.Sprint(r.States) == fmt.Sprint(other.States)
+}
+
+// retire clears a rule's alarm.
+func (r *Rules) retire(e *evaluation, now time.Time) {
+	if e.phase == PhaseActive || e.phase == PhaseOff {
+		r.transit(e, now, nil)
+	}
+	e.phase = PhaseNormal
+}
+
+// join has a rule evaluated when its tags change, and at once as far as their samples are known.
+func (r *Rules) join(e *evaluation, now time.Time) {
+	if !e.rule.Enabled || r.watches == nil {
+		return
+	}
+	e.tag = r.watch(e.rule.Tag, e)
+	if e.rule.Kind == Deviation && e.rule.SetpointTag != "" {
+		e.setpoint = r.watch(e.rule.SetpointTag, e)
+	}
+	if e.tag.known {
+		r.evaluate(e, now)
+	}
+}
+
+func (r *Rules) watch(tag string, e *evaluation) *watch {
+	w := r.watches[tag]
+	if w == nil {
+		w = &watch{name: tag}
+		r.watches[tag] = w
+		if r.current != nil {
+			if s, ok := r.current(tag); ok {
+				w.take(&s)
+			}
+		}
+	}
+	for _, x := range w.rules {
+		if x == e {
+			return w // the setpoint is the tag itself
+		}
+	}
+	w.rules = append(w.rules, e)
+	return w
+}
+
+// leave takes a rule out of the index and stops its timer.
+func (r *Rules) leave(e *evaluation) {
+	r.timers.remove(e)
+	for _, w := range []*watch{e.tag, e.setpoint} {
+		if w == nil {
+			continue
+		}
+		w.drop(e)
+		if len(w.rules) == 0 {
+			delete(r.watches, w.name)
+		}
+	}
+}

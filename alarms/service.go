@@ -1,0 +1,122 @@
+package alarms
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Options configure a Service. The zero Options work.
+type Options struct {
+	Logger *slog.Logger     // default: discards
+	Now    func() time.Time // default: time.Now
+	NewID  func() string    // ids of occurrences and events; default: UUIDv7
+
+	// Resolutions keeps resolutions. Default: the store, when it is a ResolutionStore as well;
+	// otherwise resolutions are refused with ErrInvalidRequest.
+	Resolutions ResolutionStore
+
+	MaxShelve  time.Duration // longest time for which an alarm may be shelved; default 24 h
+	MaxWaiting int           // calls that wait to be written; beyond it callers wait their turn; default 1024
+	MaxGroup   int           // calls that share a transaction; default 256
+
+	Limits Limits // for Analytics
+}
+
+// Service raises, clears and acknowledges alarms and tells subscribers. Safe for concurrent use.
+// Close must be called.
+type Service struct {
+	store       Store
+	resolutions ResolutionStore
+	log         *slog.Logger
+	now         func() time.Time
+	newID       func() string
+	maxShelve   time.Duration
+	maxGroup    int
+	limits      Limits
+
+	queue  chan *call
+	closed chan struct{} // no call is taken any more
+	shelf  chan struct{} // holds one token when a time limit may have been set
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	callMu sync.RWMutex // held for reading while a call enters the queue
+	ended  bool
+
+	hub hub
+}
+
+// New starts a service. Alarms whose shelving ended while nothing ran are put back before it returns.
+func New(ctx context.Context, store Store, o Options) (*Service, error) {
+	if store == nil {
+		return nil, errors.New("alarms: a Service needs a Store")
+	}
+	for _, rule := range []struct {
+		name string
+		bad  bool
+	}{{"MaxShelve", o.MaxShelve < 0}, {"MaxWaiting", o.MaxWaiting < 0}, {"MaxGroup", o.MaxGroup < 0}} {
+		if rule.bad {
+			return nil, fmt.Errorf("alarms: Options.%s must not be negative", rule.name)
+		}
+	}
+	limits, err := o.Limits.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{
+		store: store, resolutions: o.Resolutions, log: o.Logger, now: o.Now, newID: o.NewID,
+		maxShelve: cmp.Or(o.MaxShelve, 24*time.Hour), maxGroup: cmp.Or(o.MaxGroup, 256), limits: limits,
+		queue: make(chan *call, cmp.Or(o.MaxWaiting, 1024)), closed: make(chan struct{}), shelf: make(chan struct{}, 1),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.newID == nil {
+		s.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if s.resolutions == nil {
+		s.resolutions, _ = store.(ResolutionStore)
+	}
+	s.hub.changed = make(chan struct{})
+	own, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.wg.Go(s.write)
+	next, err := s.unshelveDue(ctx)
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	s.wg.Go(func() { s.watchShelf(own, next) })
+	return s, nil
+}
+
+// Close refuses further calls, waits for those that were taken and ends all subscriptions. It does not
+// close the store.
+func (s *Service) Close() error {
+	s.callMu.Lock()
+	if !s.ended {
+		s.ended = true
+		close(s.closed)
+		close(s.queue)
+	}
+	s.callMu.Unlock()
+	s.cancel()
+	s.wg.Wait()
+	s.hub.end()
+	return nil
+}
+
+// clock gives the time as it is stored.
+func (s *Service) clock() time.Time { return stamp(s.now()) }
+
+// stamp gives a time as it is stored: UTC, whole microseconds.
+func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

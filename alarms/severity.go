@@ -1,0 +1,103 @@
+package alarms
+
+import "fmt"
+
+// Severity says how bad an alarm is. The zero Severity is Info.
+type Severity uint8
+
+// The severities, from least to most.
+const (
+	Info Severity = iota
+	Warning
+	Error
+	Critical
+)
+
+var severityNames = [...]string{"Info", "Warning", "Error", "Critical"}
+
+// Severities lists the severities from least to most.
+func Severities() []Severity { return []Severity{Info, Warning, Error, Critical} }
+
+// Valid says whether s is one of the severities.
+func (s Severity) Valid() bool { return int(s) < len(severityNames) }
+
+// String gives the name.
+func (s Severity) String() string {
+	if s.Valid() {
+		return severityNames[s]
+	}
+	return fmt.Sprintf("Severity(%d)", uint8(s))
+}
+
+// Wire gives the word of the surfaces that know three severities only. An Error is shown as Critical
+// there: never as less than was meant.
+func (s Severity) Wire() string {
+	if s == Error {
+		return Critical.String()
+	}
+	return s.String()
+}
+
+// ParseSeverity reads one of the four names. The error is an ErrInvalidRequest.
+func ParseSeverity(name string) (Severity, error) {
+	for i, n := range severityNames {
+		if n == name {
+			return Severity(i), nil
+		}
+	}
+	return Info, ErrInvalidRequest.Because("severity must be Info, Warning, Error or Critical")
+}
+
+// MarshalText gives the name.
+func (s Severity) MarshalText() ([]byte, error) {
+	if !s.Valid() {
+		return nil, ErrInvalidRequest.Because("severity %d is not one", uint8(s))
+	}
+	return []byte(s.String()), nil
+}
+
+// UnmarshalText reads a name.
+func (s *Severity) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseSeverity(string(text))
+	return err
+}
+
+// SeveritySet is a set of severities. The zero SeveritySet stands for all of them.
+type SeveritySet uint8
+
+// SetOf makes a set.
+func SetOf(list ...Severity) SeveritySet {
+	var set SeveritySet
+	for _, s := range list {
+		set |= 1 << s
+	}
+	return set
+}
+
+// AtLeast gives the set of s and what is worse.
+func AtLeast(s Severity) SeveritySet {
+	var set SeveritySet
+	for ; s.Valid(); s++ {
+		set |= 1 << s
+	}
+	return set
+}
+
+// Has says whether s is in the set.
+func (set SeveritySet) Has(s Severity) bool { return set == 0 || set&(1<<s) != 0 }
+
+// ParseWireFilter reads the filter of the surfaces that know three severities: Critical takes Error in
+// as well, an empty word is no filter. The error for another word is an ErrInvalidRequest.
+func ParseWireFilter(word string) (SeveritySet, error) {
+	switch word {
+	case "":
+		return 0, nil
+	case "Info":
+		return SetOf(Info), nil
+	case "Warning":
+		return SetOf(Warning), nil
+	case "Critical":
+		return SetOf(Error, Critical), nil
+	}
+	return 0, ErrInvalidRequest.Because("severityFilter must be Critical, Warning or Info")
+}

@@ -1,0 +1,151 @@
+package alarms
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Ref names a condition or an occurrence by exactly one of its members.
+type Ref struct {
+	Key    string // of a condition
+	Code   int64  // of a condition
+	ID     string // of an occurrence
+	Create bool   // an unknown Key becomes a condition with a new code
+}
+
+// ByKey names a condition by its key.
+func ByKey(key string) Ref { return Ref{Key: key} }
+
+// ByCode names a condition by its code.
+func ByCode(code int64) Ref { return Ref{Code: code} }
+
+// ByID names an occurrence.
+func ByID(id string) Ref { return Ref{ID: id} }
+
+// Found is what a Ref names.
+type Found struct {
+	Condition  *Condition  // nil when there is none
+	Occurrence *Occurrence // the one that the Ref names by ID; otherwise Condition.Last, which may be nil
+}
+
+// Changes are what one write puts into a store.
+type Changes struct {
+	Conditions  []*Condition  // to be replaced by code (Withheld, ShelvedUntil, ShelvedBy and the id of Last)
+	Occurrences []*Occurrence // to be added or replaced by ID
+	Events      []Event       // to be added
+}
+
+// Query selects occurrences. The zero Query selects all.
+type Query struct {
+	Active         bool // active ones only
+	Unacknowledged bool // unacknowledged ones only
+	Withheld       Show // default: withheld ones too
+	Severities     SeveritySet
+	Code           int64     // of this condition only; 0 for any
+	Start, End     time.Time // raised at Start or later and before End; zero for no bound
+	Before         int64     // with a Seq below this; 0 for any. For reading on where the last page ended.
+	Offset, Limit  int       // so many are skipped and given; Limit 0 gives none
+	Count          bool      // the number of all that are selected is wanted, Before, Offset and Limit apart
+}
+
+// Show says whether withheld occurrences are selected.
+type Show uint8
+
+// The ways to select withheld occurrences.
+const (
+	ShowAll Show = iota
+	ShowOpen
+	ShowWithheld
+)
+
+// Page is a part of what a Query selects.
+type Page struct {
+	Occurrences []Occurrence // newest first: descending by Seq
+	Total       int          // of all that are selected, where Query.Count is set
+}
+
+// Hour counts the occurrences raised in one hour of UTC.
+type Hour struct {
+	Start  time.Time // on the hour
+	Counts [4]int    // by Severity
+}
+
+// Life is what analytics need of an occurrence.
+type Life struct {
+	Seq                 int64
+	Code                int64
+	RaisedAt, ClearedAt time.Time // ClearedAt is zero while active
+}
+
+// Store keeps conditions, occurrences and the journal. Safe for concurrent use. Times are kept to the
+// microsecond. Package alarmstest has a conformance suite.
+type Store interface {
+	// Write changes the store in one transaction that is apart from all others. It looks up each Ref,
+	// calls change with what was found (found[i] for refs[i]) and with the first free sequence number,
+	// stores what change gives and returns when it is durable. change may be called more than once,
+	// with fresh values; its error ends the call, is returned, and nothing is stored, new codes
+	// included. The values that change is given are its own to alter. Refs that name the same
+	// condition get the same *Condition, those that name the same occurrence the same *Occurrence,
+	// which is Condition.Last where it is the newest. A Key with Create that is unknown gives a
+	// Condition with a new code and no Last; it is stored even if change does not mention it.
+	//
+	// The events of a call are numbered by change: next, next+1, ... without a gap. An event never
+	// becomes visible after one with a higher number has.
+	Write(ctx context.Context, refs []Ref, change func(next int64, found []Found) (Changes, error)) error
+
+	// Occurrence gives an occurrence or ErrAlarmNotFound.
+	Occurrence(ctx context.Context, id string) (Occurrence, error)
+	// Occurrences gives what a query selects.
+	Occurrences(ctx context.Context, q Query) (Page, error)
+	// Condition gives a condition with its Last, by code or key, or ErrAlarmNotFound.
+	Condition(ctx context.Context, ref Ref) (Condition, error)
+	// WithheldConditions gives the conditions whose Withheld is not 0, each with its Last, by code.
+	WithheldConditions(ctx context.Context) ([]Condition, error)
+
+	// Events gives at most limit events with a number above after, in ascending order.
+	Events(ctx context.Context, after int64, limit int) ([]Event, error)
+
+	// Hours counts occurrences with start <= RaisedAt < end by the hour of UTC and severity, ascending.
+	// Hours without an occurrence are left out.
+	Hours(ctx context.Context, start, end time.Time) ([]Hour, error)
+	// Lives yields the occurrences with start <= RaisedAt < end, ascending by Seq. An error ends it.
+	Lives(ctx context.Context, start, end time.Time) iter.Seq2[Life, error]
+
+	// Trim removes occurrences that were cleared before the given time, except for the newest one of
+	// each condition, and events from before it. Conditions with their codes stay.
+	Trim(ctx context.Context, before time.Time) error
+}
+
+// ResolutionStore keeps resolutions. Safe for concurrent use.
+type ResolutionStore interface {
+	// AddResolution stores a resolution and gives it with its ID, which is above that of every
+	// earlier one.
+	AddResolution(ctx context.Context, r Resolution) (Resolution, error)
+	// Resolutions gives the resolutions of a code, newest first.
+	Resolutions(ctx context.Context, code int64) ([]Resolution, error)
+}
+
+// RuleStore keeps rules. Safe for concurrent use.
+type RuleStore interface {
+	// Rules gives all rules by ID.
+	Rules(ctx context.Context) ([]Rule, error)
+	// Rule gives a rule or ErrRuleNotFound.
+	Rule(ctx context.Context, id string) (Rule, error)
+	// AddRule stores a new rule or gives ErrRuleExists.
+	AddRule(ctx context.Context, r Rule) error
+	// UpdateRule changes a rule in one step or gives ErrRuleNotFound. update may be called more than
+	// once; its error ends the call and is returned. ID cannot be changed.
+	UpdateRule(ctx context.Context, id string, update func(*Rule) error) error
+	// RemoveRule removes a rule and its state, or gives ErrRuleNotFound.
+	RemoveRule(ctx context.Context, id string) error
+}
+
+// RuleStateStore keeps where the evaluation of each rule stands. Safe for concurrent use.
+type RuleStateStore interface {
+	// RuleStates gives all states by RuleID.
+	RuleStates(ctx context.Context) ([]RuleState, error)
+	// PutRuleStates stores states by RuleID in one transaction, replacing what is there. The state of
+	// a rule that does not exist is passed over.
+	PutRuleStates(ctx context.Context, states []RuleState) error
+}

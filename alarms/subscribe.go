@@ -1,0 +1,207 @@
+package alarms
+
+import (
+	"context"
+	"sync"
+)
+
+// SubscribeOptions say what a subscription delivers. The zero SubscribeOptions deliver new occurrences
+// of every severity.
+type SubscribeOptions struct {
+	Severities SeveritySet
+	All        bool // every event, not only those that are New
+	// Buffer is how many events may wait to be read; a subscriber that lets more gather is ended.
+	// 1..100,000; default 20,000, which is two of the largest batches.
+	Buffer int
+}
+
+// Subscription delivers events in the order of the journal, each once. One goroutine may call Next at
+// a time; Close may be called from any.
+type Subscription struct {
+	hub  *hub
+	opts SubscribeOptions
+	wake chan struct{} // holds one token when something may wait
+
+	mu      sync.Mutex
+	waiting []*Event
+	err     error // why it ended
+}
+
+// hub tells events to subscriptions.
+type hub struct {
+	mu      sync.Mutex
+	subs    map[*Subscription]struct{}
+	ended   bool
+	seq     int64         // of the last event told
+	changed chan struct{} // closed and replaced when seq changes
+}
+
+// Subscribe starts a subscription: every event that is stored from now on and that it asks for is
+// delivered. Close must be called.
+func (s *Service) Subscribe(o SubscribeOptions) (*Subscription, error) {
+	if o.Buffer < 0 || o.Buffer > 100_000 {
+		return nil, ErrInvalidRequest.Because("the buffer of a subscription must be 1 to 100000")
+	}
+	if o.Buffer == 0 {
+		o.Buffer = 2 * maxBatch
+	}
+	sub := &Subscription{hub: &s.hub, opts: o, wake: make(chan struct{}, 1)}
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	if s.hub.ended {
+		return nil, ErrClosed
+	}
+	if s.hub.subs == nil {
+		s.hub.subs = make(map[*Subscription]struct{})
+	}
+	s.hub.subs[sub] = struct{}{}
+	return sub, nil
+}
+
+// Next waits for events and gives at most limit of them (all that wait for limit <= 0). It ends with
+// the context's error, with ErrSlowSubscriber when too many events waited, or with ErrClosed after
+// Close. Events of a slow subscriber that were waiting are lost to it; the journal has them.
+func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if events, err := s.take(limit); err != nil || len(events) > 0 {
+			return events, err
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (s *Subscription) take(limit int) ([]Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		s.signal() // for the next call as well
+		return nil, s.err
+	}
+	n := len(s.waiting)
+	if limit > 0 && n > limit {
+		n = limit
+	}
+	events := make([]Event, n)
+	for i, e := range s.waiting[:n] {
+		events[i] = *e
+	}
+	clear(s.waiting[:n])
+	if n == len(s.waiting) {
+		s.waiting = s.waiting[:0]
+	} else {
+		s.waiting = s.waiting[n:]
+	}
+	return events, nil
+}
+
+func (s *Subscription) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends the subscription; a waiting Next returns ErrClosed. Closing twice is harmless.
+func (s *Subscription) Close() {
+	s.hub.mu.Lock()
+	delete(s.hub.subs, s)
+	s.hub.mu.Unlock()
+	s.end(ErrClosed)
+}
+
+func (s *Subscription) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err, s.waiting = err, nil
+	}
+	s.signal()
+}
+
+// tell queues events. It is false when the subscriber is too slow and was ended.
+func (s *Subscription) tell(events []Event) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.waiting)
+	for i := range events {
+		e := &events[i]
+		if !s.opts.All && !e.New || !s.opts.Severities.Has(e.Occurrence.Severity) {
+			continue
+		}
+		if len(s.waiting) >= s.opts.Buffer {
+			s.err, s.waiting = ErrSlowSubscriber, nil
+			s.signal()
+			return false
+		}
+		s.waiting = append(s.waiting, e)
+	}
+	if len(s.waiting) > before {
+		s.signal()
+	}
+	return true
+}
+
+// publish tells events to all subscriptions. It is called by one goroutine, in the order of the
+// journal.
+func (h *hub) publish(events []Event) {
+	if len(events) == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for sub := range h.subs {
+		if !sub.tell(events) {
+			delete(h.subs, sub)
+		}
+	}
+	h.seq = events[len(events)-1].Seq
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+func (h *hub) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+	for sub := range h.subs {
+		sub.end(ErrClosed)
+	}
+	h.subs = nil
+}
+
+// Events gives at most limit events of the journal with a sequence number above after, ascending: what
+// a reader that keeps its place over a restart follows. limit is 1..10,000.
+func (s *Service) Events(ctx context.Context, after int64, limit int) ([]Event, error) {
+	if limit < 1 || limit > maxBatch {
+		return nil, ErrInvalidRequest.Because("limit must be 1 to %d", maxBatch)
+	}
+	return s.store.Events(ctx, after, limit)
+}
+
+// Wait returns when this service has stored an event with a number above after, or with the context's
+// error, or with ErrClosed. Events that another process stores do not end it: who shares a database
+// gives the context a deadline and looks again.
+func (s *Service) Wait(ctx context.Context, after int64) error {
+	for {
+		s.hub.mu.Lock()
+		seq, changed := s.hub.seq, s.hub.changed
+		s.hub.mu.Unlock()
+		if seq > after {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-s.closed:
+			return ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

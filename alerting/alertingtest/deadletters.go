@@ -1,0 +1,186 @@
+package alertingtest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alerting"
+)
+
+func testTrimDeliveries(t *testing.T, o Outbox) {
+	plan(t, o, delivery(1, "sms"), delivery(2, "email"), delivery(3, "fax"))
+	settle(t, o, "sms", alerting.Sent)
+	settle(t, o, "email", alerting.Dead)
+	require.NoError(t, o.TrimDeliveries(t.Context(), base))
+	_, dead, err := o.DeadLetters(t.Context(), "", 0, 1)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, dead, "settled at that time, not before")
+	require.NoError(t, o.TrimDeliveries(t.Context(), base.Add(time.Microsecond)))
+	_, dead, err = o.DeadLetters(t.Context(), "", 0, 1)
+	require.NoError(t, err)
+	require.Zero(t, dead)
+	first, err := o.FirstDeliveries(t.Context(), []string{delivery(1, "").Occurrence})
+	require.NoError(t, err)
+	require.Empty(t, first)
+	require.Len(t, claim(t, o, "fax", "a", base), 1, "what is to be sent stays")
+}
+
+func testDeadLetters(t *testing.T, o Outbox) {
+	for n := range 5 {
+		plan(t, o, delivery(n+1, []string{"sms", "email"}[n%2]))
+	}
+	plan(t, o, delivery(9, "fax"))
+	settle(t, o, "sms", alerting.Dead)
+	settle(t, o, "email", alerting.Dead)
+	settle(t, o, "fax", alerting.Sent)
+	for _, c := range []struct {
+		channel       string
+		offset, limit int
+		want          []string
+		total         int64
+	}{
+		{"", 0, 10, []string{id(5), id(4), id(3), id(2), id(1)}, 5},
+		{"", 1, 2, []string{id(4), id(3)}, 5},
+		{"", 9, 2, []string{}, 5},
+		{"sms", 0, 2, []string{id(5), id(3)}, 3},
+		{"fax", 0, 2, []string{}, 0},
+	} {
+		list, total, err := o.DeadLetters(t.Context(), c.channel, c.offset, c.limit)
+		require.NoError(t, err)
+		require.Equal(t, c.total, total)
+		require.Equal(t, c.want, ids(list), "%d after %d of %q", c.limit, c.offset, c.channel)
+	}
+	list, _, err := o.DeadLetters(t.Context(), "email", 0, 1)
+	require.NoError(t, err)
+	want := delivery(4, "email")
+	want.State, want.Attempts, want.SettledAt = alerting.Dead, 1, base
+	sameDelivery(t, want, list[0])
+}
+
+func testRevive(t *testing.T, o Outbox) {
+	plan(t, o, delivery(1, "sms"), delivery(2, "sms"), delivery(3, "email"), delivery(4, "fax"))
+	settle(t, o, "sms", alerting.Dead)
+	settle(t, o, "email", alerting.Dead)
+	now, expires := base.Add(time.Hour), base.Add(48*time.Hour)
+	revive := func(id, channel string) int {
+		n, err := o.ReviveDeadLetters(t.Context(), id, channel, now, expires)
+		require.NoError(t, err)
+		return n
+	}
+	require.Equal(t, 1, revive(id(2), ""))
+	require.Zero(t, revive(id(2), ""), "it is dead no more")
+	require.Zero(t, revive(id(4), ""), "it never was")
+	require.Empty(t, claim(t, o, "sms", "a", now.Add(-time.Microsecond)))
+	got := claim(t, o, "sms", "a", now)
+	require.Equal(t, []string{id(2)}, ids(got))
+	require.Equal(t, 1, got[0].Attempts)
+	require.Empty(t, got[0].LastError)
+	sameTime(t, expires, got[0].ExpiresAt, "ExpiresAt")
+	sameTime(t, time.Time{}, got[0].SettledAt, "SettledAt")
+	require.Equal(t, 1, revive("", "sms"))
+	require.Equal(t, 1, revive("", ""))
+	require.Len(t, claim(t, o, "email", "a", now), 1)
+}
+
+func testOutboxCancelled(t *testing.T, o Outbox) {
+	require.Error(t, o.Plan(cancelled(t), 0, 1, []alerting.Delivery{delivery(1, "sms")}))
+	_, err := o.Claim(cancelled(t), claimOf("sms", "a", base))
+	require.Error(t, err)
+	require.Empty(t, claim(t, o, "sms", "a", base))
+}
+
+func testLargePlan(t *testing.T, o Outbox) {
+	const n = 1500
+	var (
+		add         []alerting.Delivery
+		occurrences []string
+		done        []alerting.Settlement
+	)
+	for i := range n {
+		add = append(add, delivery(i, "sms"))
+		occurrences = append(occurrences, add[i].Occurrence)
+	}
+	plan(t, o, add...)
+	c := claimOf("sms", "a", base)
+	c.Limit = n + 1
+	list, err := o.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Len(t, list, n)
+	for _, d := range list {
+		done = append(done, settlement(d, alerting.Sent))
+	}
+	require.NoError(t, o.Settle(t.Context(), "a", done, nil))
+	first, err := o.FirstDeliveries(t.Context(), occurrences)
+	require.NoError(t, err)
+	require.Len(t, first, n)
+	for _, d := range first {
+		require.Equal(t, alerting.Sent, d.State)
+	}
+}
+
+func testConcurrentPlans(t *testing.T, o Outbox) {
+	const events = 20
+	together(func(caller int) {
+		for n := range events {
+			d := delivery(n, "sms")
+			d.ID = freshID()
+			err := o.Plan(t.Context(), int64(n), int64(n+1), []alerting.Delivery{d})
+			if err != nil && !errors.Is(err, alerting.ErrCursorMoved) {
+				t.Errorf("caller %d: %v", caller, err)
+			}
+		}
+	})
+	at, err := o.Cursor(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, events, at)
+	require.Len(t, claim(t, o, "sms", "a", base), events)
+}
+
+func testConcurrentClaims(t *testing.T, o Outbox) {
+	const n = 200
+	var add []alerting.Delivery
+	for i := range n {
+		add = append(add, delivery(i, "sms"))
+	}
+	plan(t, o, add...)
+	var (
+		mu    sync.Mutex
+		times = make(map[string]int)
+	)
+	together(func(caller int) {
+		owner := fmt.Sprintf("owner %d", caller)
+		c := claimOf("sms", owner, base)
+		c.Limit = 7
+		for {
+			list, err := o.Claim(t.Context(), c)
+			if err != nil {
+				t.Errorf("%s: %v", owner, err)
+				return
+			}
+			var done []alerting.Settlement
+			mu.Lock()
+			for _, d := range list {
+				times[d.ID]++
+				done = append(done, settlement(d, alerting.Sent))
+			}
+			finished := len(times) == n
+			mu.Unlock()
+			if err := o.Settle(t.Context(), owner, done, nil); err != nil {
+				t.Errorf("%s: %v", owner, err)
+				return
+			}
+			if finished || len(list) == 0 {
+				return
+			}
+		}
+	})
+	require.Len(t, times, n)
+	for d, count := range times {
+		require.Equal(t, 1, count, d)
+	}
+}

@@ -1,0 +1,5 @@
+// Package email is the channel that sends e-mail by a mail server (SMTP).
+//
+// Each recipient gets a message of his own, so that one who is refused keeps it from nobody else, and a
+// repeat goes to those only who have not got it.
+package email

@@ -1,0 +1,74 @@
+package fcm
+
+import (
+	"context"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/channel/internal/post"
+)
+
+// tokens gets access tokens and keeps the newest until a minute before it ends.
+type tokens struct {
+	key      *rsa.PrivateKey
+	cred     credentials
+	audience string
+	post     *post.Client
+	now      func() time.Time
+
+	mu    sync.Mutex
+	token string
+	until time.Time
+}
+
+func (t *tokens) get(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	if t.token != "" && now.Before(t.until) {
+		return t.token, nil
+	}
+	signed, err := assertion(t.key, t.cred, t.audience, now)
+	if err != nil {
+		return "", alerting.Permanent(errors.New("the access token cannot be asked for: signing failed"))
+	}
+	a, err := t.post.Form(ctx, t.audience, nil, url.Values{
+		"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {signed},
+	})
+	if err != nil {
+		return "", unsent(err)
+	}
+	var body struct {
+		AccessToken string `json:"access_token"`
+		ExpiresIn   int64  `json:"expires_in"`
+	}
+	if json.Unmarshal(a.Body, &body) != nil || body.AccessToken == "" {
+		return "", alerting.Retryable(errors.New("the answer to the request for an access token has none"), 0)
+	}
+	t.token = body.AccessToken
+	t.until = now.Add(time.Duration(min(max(body.ExpiresIn, 0), 24*3600))*time.Second - time.Minute)
+	return t.token, nil
+}
+
+// unsent says of an error in getting a token that the message has surely not been sent.
+func unsent(err error) error {
+	var e *alerting.SendError
+	if errors.As(err, &e) && e.Outcome == alerting.OutcomeAmbiguous {
+		return alerting.Retryable(e.Err, e.After)
+	}
+	return err
+}
+
+// forget drops a token that was refused.
+func (t *tokens) forget(token string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.token == token {
+		t.token = ""
+	}
+}

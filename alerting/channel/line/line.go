@@ -1,0 +1,65 @@
+package line
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/channel/internal/post"
+)
+
+// maxText keeps to LINE's limit of 5000 UTF-16 units, whatever the characters.
+const maxText = 2500
+
+// maxTo is how many LINE takes in one request.
+const maxTo = 500
+
+// Options of a [Channel].
+type Options struct {
+	Token   string   // channel access token; never logged
+	To      []string // ids of users; at most 500
+	BaseURL string   // default https://api.line.me
+	Client  *http.Client
+}
+
+// Channel sends messages. Safe for concurrent use.
+type Channel struct {
+	o    Options
+	url  string
+	post *post.Client
+}
+
+// New makes the channel.
+func New(o Options) (*Channel, error) {
+	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://api.line.me"))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("line: Options.BaseURL %w", err)
+	case o.Token == "":
+		return nil, errors.New("line: Options.Token is required")
+	case len(o.To) == 0 || len(o.To) > maxTo:
+		return nil, fmt.Errorf("line: Options.To must have 1 to %d ids", maxTo)
+	}
+	return &Channel{o: o, url: base + "/v2/bot/message/multicast", post: post.New(o.Client, o.Token)}, nil
+}
+
+// Name implements alerting.Channel.
+func (c *Channel) Name() string { return alerting.ChannelLine }
+
+// TakesKey implements alerting.Idempotent: LINE takes a message with a retry key once within a day.
+func (c *Channel) TakesKey() bool { return true }
+
+// Send implements alerting.Channel.
+func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
+	text := map[string]string{"type": "text", "text": post.Cut(n.Title+"\n\n"+n.Body, maxText)}
+	a, err := c.post.JSON(ctx, c.url, map[string]string{
+		"Authorization": "Bearer " + c.o.Token, "X-Line-Retry-Key": n.ID,
+	}, map[string]any{"to": c.o.To, "messages": []any{text}})
+	if a.Status == http.StatusConflict {
+		return nil // taken before
+	}
+	return err
+}

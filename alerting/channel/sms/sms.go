@@ -1,0 +1,80 @@
+package sms
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/channel/internal/fanout"
+	"github.com/otkit/otkit/alerting/channel/internal/post"
+)
+
+// maxText keeps a message to three parts on the air, even where it needs UCS-2.
+const maxText = 200
+
+// Options of a [Channel].
+type Options struct {
+	AccountSID string
+	AuthToken  string // never logged
+	// From is a number in E.164 form, such as +4915112345678, or a messaging service (MG...).
+	From    string
+	To      []string // numbers in E.164 form
+	BaseURL string   // default https://api.twilio.com
+	Client  *http.Client
+}
+
+// Channel sends text messages: the title of an alarm, cut to 200 characters. Safe for concurrent use.
+type Channel struct {
+	o    Options
+	url  string
+	post *post.Client
+	sent fanout.Sender
+}
+
+// New makes the channel.
+func New(o Options) (*Channel, error) {
+	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://api.twilio.com"))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("sms: Options.BaseURL %w", err)
+	case o.AccountSID == "":
+		return nil, errors.New("sms: Options.AccountSID is required")
+	case o.AuthToken == "":
+		return nil, errors.New("sms: Options.AuthToken is required")
+	case o.From == "":
+		return nil, errors.New("sms: Options.From is required")
+	case len(o.To) == 0:
+		return nil, errors.New("sms: Options.To is required")
+	}
+	return &Channel{
+		o: o, url: base + "/2010-04-01/Accounts/" + url.PathEscape(o.AccountSID) + "/Messages.json",
+		post: post.New(o.Client, o.AuthToken, basic(o)),
+	}, nil
+}
+
+// Name implements alerting.Channel.
+func (c *Channel) Name() string { return alerting.ChannelSMS }
+
+// Send implements alerting.Channel.
+func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
+	headers := map[string]string{"Authorization": "Basic " + basic(c.o)}
+	return c.sent.Each(n.ID, c.o.To, func(to string) error {
+		form := url.Values{"To": {to}, "Body": {post.Cut(n.Title, maxText)}}
+		if len(c.o.From) > 2 && c.o.From[:2] == "MG" {
+			form.Set("MessagingServiceSid", c.o.From)
+		} else {
+			form.Set("From", c.o.From)
+		}
+		_, err := c.post.Form(ctx, c.url, headers, form)
+		return err
+	})
+}
+
+func basic(o Options) string {
+	return base64.StdEncoding.EncodeToString([]byte(o.AccountSID + ":" + o.AuthToken))
+}

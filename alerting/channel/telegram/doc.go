@@ -1,0 +1,2 @@
+// Package telegram is the channel that sends messages by a bot of Telegram.
+package telegram

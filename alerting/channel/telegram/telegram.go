@@ -1,0 +1,94 @@
+package telegram
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/channel/internal/fanout"
+	"github.com/otkit/otkit/alerting/channel/internal/post"
+)
+
+// maxText keeps to Telegram's limit of 4096 UTF-16 units, whatever the characters.
+const maxText = 2000
+
+// Options of a [Channel].
+type Options struct {
+	Token   string   // of the bot; never logged, though Telegram wants it in the URL
+	Chats   []string // ids of chats, or names of channels such as @plant
+	BaseURL string   // default https://api.telegram.org
+	Client  *http.Client
+}
+
+// Channel sends messages. Safe for concurrent use.
+type Channel struct {
+	o    Options
+	url  string
+	post *post.Client
+	sent fanout.Sender
+}
+
+// New makes the channel.
+func New(o Options) (*Channel, error) {
+	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://api.telegram.org"))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("telegram: Options.BaseURL %w", err)
+	case o.Token == "":
+		return nil, errors.New("telegram: Options.Token is required")
+	case len(o.Chats) == 0:
+		return nil, errors.New("telegram: Options.Chats is required")
+	}
+	return &Channel{o: o, url: base + "/bot" + o.Token + "/sendMessage", post: post.New(o.Client, o.Token)}, nil
+}
+
+// Name implements alerting.Channel.
+func (c *Channel) Name() string { return alerting.ChannelTelegram }
+
+// Send implements alerting.Channel.
+func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
+	text := post.Cut(n.Title+"\n\n"+n.Body, maxText)
+	return c.sent.Each(n.ID, c.o.Chats, func(chat string) error {
+		a, err := c.post.JSON(ctx, c.url, nil, map[string]any{
+			"chat_id": chat, "text": text, "link_preview_options": map[string]bool{"is_disabled": true},
+		})
+		if a.Status == 0 {
+			return err
+		}
+		return c.read(a, err)
+	})
+}
+
+// read makes an error of Telegram's own words, which come with every status.
+func (c *Channel) read(a post.Answer, err error) error {
+	var body struct {
+		OK          bool   `json:"ok"`
+		Description string `json:"description"`
+		Parameters  struct {
+			RetryAfter int `json:"retry_after"`
+		} `json:"parameters"`
+	}
+	if json.Unmarshal(a.Body, &body) != nil {
+		if err == nil {
+			return alerting.Ambiguous(errors.New("peer answered something that is not of Telegram"))
+		}
+		return err
+	}
+	if err == nil {
+		if body.OK {
+			return nil
+		}
+		return alerting.Permanent(errors.New(c.post.Redact("peer refused the message: " + post.Cut(body.Description, 200))))
+	}
+	err = c.post.Check(a, body.Description)
+	var e *alerting.SendError
+	if body.Parameters.RetryAfter > 0 && errors.As(err, &e) && e.Outcome == alerting.OutcomeRetryable {
+		return alerting.Retryable(e.Err, max(e.After, time.Duration(min(body.Parameters.RetryAfter, 86400))*time.Second))
+	}
+	return err
+}

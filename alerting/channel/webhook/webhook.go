@@ -1,0 +1,102 @@
+package webhook
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/channel/internal/post"
+)
+
+// The headers of a request.
+const (
+	HeaderKey       = "Idempotency-Key"
+	HeaderTimestamp = "X-Otkit-Timestamp"
+	HeaderSignature = "X-Otkit-Signature"
+)
+
+// Options of a [Channel].
+type Options struct {
+	URL     string            // where alarms are posted; may hold a token, so it is never logged
+	Secret  string            // signs requests; none when empty
+	Headers map[string]string // further headers, such as Authorization; their values are never logged
+	Client  *http.Client      // default: one of its own
+	Now     func() time.Time  // default time.Now
+}
+
+// Channel posts alarms. Safe for concurrent use.
+type Channel struct {
+	o    Options
+	post *post.Client
+}
+
+// New makes the channel.
+func New(o Options) (*Channel, error) {
+	var err error
+	if o.URL, err = post.HookURL(o.URL); err != nil {
+		return nil, fmt.Errorf("webhook: Options.URL %w", err)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	secrets := append(post.HookSecrets(o.URL), o.Secret)
+	for name, value := range o.Headers {
+		if name == "" || strings.ContainsAny(name+value, "\r\n") {
+			return nil, errors.New("webhook: Options.Headers must be names and values of one line")
+		}
+		secrets = append(secrets, value)
+	}
+	return &Channel{o: o, post: post.New(o.Client, secrets...)}, nil
+}
+
+// Name implements alerting.Channel.
+func (c *Channel) Name() string { return alerting.ChannelWebhook }
+
+// TakesKey implements alerting.Idempotent.
+func (c *Channel) TakesKey() bool { return true }
+
+// Send implements alerting.Channel.
+func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
+	body, err := json.Marshal(n)
+	if err != nil {
+		return alerting.Permanent(errors.New("the message cannot be written as JSON"))
+	}
+	headers := map[string]string{}
+	for name, value := range c.o.Headers {
+		headers[name] = value
+	}
+	headers[HeaderKey] = n.ID
+	if c.o.Secret != "" {
+		at := strconv.FormatInt(c.o.Now().Unix(), 10)
+		headers[HeaderTimestamp], headers[HeaderSignature] = at, sign(c.o.Secret, at, body)
+	}
+	_, err = c.post.Bytes(ctx, c.o.URL, "application/json", headers, body)
+	return err
+}
+
+func sign(secret, at string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(at + "."))
+	mac.Write(body)
+	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+// Verify says whether a request was signed with the secret at most tolerance before or after now. It
+// is for those who receive what a [Channel] sends.
+func Verify(secret string, h http.Header, body []byte, now time.Time, tolerance time.Duration) bool {
+	at := h.Get(HeaderTimestamp)
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > tolerance {
+		return false
+	}
+	return hmac.Equal([]byte(sign(secret, at, body)), []byte(h.Get(HeaderSignature)))
+}

@@ -1,0 +1,106 @@
+package alerting
+
+import (
+	"context"
+	"time"
+)
+
+// DeliveryState is where a delivery stands.
+type DeliveryState string
+
+// The states of a delivery. Pending and Sending are passing, the others are final; a dead one can be
+// made pending again.
+const (
+	Pending DeliveryState = "pending"
+	Sending DeliveryState = "sending" // claimed by a dispatcher until LeaseUntil
+	Sent    DeliveryState = "sent"
+	Folded  DeliveryState = "folded"  // told by the digest DigestID
+	Dropped DeliveryState = "dropped" // of a resolved alarm whose first message was never told
+	Dead    DeliveryState = "dead"    // refused for good, or not sent until ExpiresAt
+)
+
+// Final says whether a delivery in this state is not to be sent.
+func (s DeliveryState) Final() bool { return s != Pending && s != Sending }
+
+// Delivery is one message to one channel and what became of it. Times are kept to the microsecond.
+type Delivery struct {
+	ID          string // UUIDv7
+	Seq         int64  // of the event in the journal; the order of sending
+	EventID     string // unique together with Channel
+	Occurrence  string // id of the alarm's occurrence; empty for a digest
+	Channel     string
+	Resolved    bool // tells that the occurrence has cleared
+	State       DeliveryState
+	Attempts    int  // claims so far, those that were given back not counted
+	Uncertain   bool // an earlier attempt may have arrived
+	NextAttempt time.Time
+	Owner       string    // who has claimed it; empty unless Sending
+	LeaseUntil  time.Time // zero unless Sending
+	LastError   string
+	DigestID    string // of the digest that it is folded into
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	SettledAt   time.Time // zero until the state is final
+
+	Notification Notification
+}
+
+// Settlement is what a dispatcher writes down about a delivery that it has claimed. The delivery gets
+// these values and loses its owner.
+type Settlement struct {
+	ID          string
+	State       DeliveryState // not Sending
+	Attempts    int
+	Uncertain   bool
+	NextAttempt time.Time
+	LastError   string
+	DigestID    string
+	SettledAt   time.Time
+}
+
+// Claim says what a dispatcher wants to send.
+type Claim struct {
+	Channel    string
+	Owner      string
+	Now        time.Time
+	LeaseUntil time.Time // after this the deliveries are anybody's again
+	Limit      int
+}
+
+// Outbox keeps deliveries until they are sent, and how far the journal of alarms was read. Safe for
+// concurrent use, by several processes too. Package alertingtest has a conformance suite.
+type Outbox interface {
+	// Cursor gives the Seq up to which events were planned; 0 at first.
+	Cursor(ctx context.Context) (int64, error)
+	// Plan adds pending deliveries and moves the cursor, all or nothing and durably. When the cursor
+	// is not at from it gives ErrCursorMoved and changes nothing. A delivery whose EventID and Channel
+	// are there already is left out.
+	Plan(ctx context.Context, from, to int64, add []Delivery) error
+	// Claim gives the deliveries of a channel that are due, the lowest Seq first and then by ID, and
+	// makes them Sending with the claim's owner and lease and one more attempt. Due are pending ones
+	// whose NextAttempt is not after Now; and Sending ones whose lease has ended by Now or whose owner
+	// is the claim's, which become Uncertain. A delivery waits while one of the same occurrence and
+	// channel with a lower Seq is pending or sending. No delivery goes to two claims. It is called
+	// often, so finding nothing must be cheap.
+	Claim(ctx context.Context, c Claim) ([]Delivery, error)
+	// Settle writes down what became of claimed deliveries and adds pending ones, all or nothing and
+	// durably. A delivery that the owner does not hold any more is left alone. An added one whose
+	// EventID and Channel are there already is left out.
+	Settle(ctx context.Context, owner string, done []Settlement, add []Delivery) error
+	// FirstDeliveries gives the deliveries of the occurrences that are not Resolved, in any order.
+	// Only Occurrence, Channel and State need be set.
+	FirstDeliveries(ctx context.Context, occurrences []string) ([]Delivery, error)
+	// TrimDeliveries removes deliveries in a final state that were settled before the given time.
+	TrimDeliveries(ctx context.Context, before time.Time) error
+}
+
+// DeadLetters lets people see and repeat what could not be sent. Safe for concurrent use.
+type DeadLetters interface {
+	// DeadLetters gives dead deliveries and their number, of one channel or of all when channel is
+	// empty: the highest Seq first and then by ID, descending, limit of them after the first offset.
+	DeadLetters(ctx context.Context, channel string, offset, limit int) ([]Delivery, int64, error)
+	// ReviveDeadLetters makes dead deliveries pending again, without attempts or error, due at now and
+	// expiring at expires, and gives their number: the one with the given id, or, when id is empty,
+	// those of the channel, or of every channel when that is empty too.
+	ReviveDeadLetters(ctx context.Context, id, channel string, now, expires time.Time) (int, error)
+}

@@ -1,0 +1,24 @@
+package alerting
+
+import (
+	"time"
+
+	"github.com/otkit/otkit/alarms"
+)
+
+// Notification is one message for one channel. It is complete: a channel needs nothing else.
+type Notification struct {
+	ID         string            `json:"id"`      // of the delivery, a GUID; the same each time it is sent, so good as an idempotency key
+	EventID    string            `json:"eventId"` // of the event in the journal
+	Channel    string            `json:"channel"`
+	Severity   alarms.Severity   `json:"severity"`
+	Source     string            `json:"source,omitempty"`
+	SourceType string            `json:"sourceType,omitempty"`
+	Message    string            `json:"message"` // the alarm's own text
+	Title      string            `json:"title"`   // made by the subject template; one line
+	Body       string            `json:"body"`    // made by the body template
+	Labels     map[string]string `json:"labels,omitempty"`
+	At         time.Time         `json:"at"`               // when the alarm was raised, or when it cleared if Resolved
+	Resolved   bool              `json:"resolved"`         // the alarm has cleared
+	Digest     int               `json:"digest,omitempty"` // number of messages that this one stands for; 0 for an ordinary one
+}

@@ -1,0 +1,36 @@
+package alerting
+
+import (
+	"context"
+	"time"
+)
+
+// Silence keeps alarms of some sources from being told to anybody for a time. Times are kept to the
+// microsecond.
+type Silence struct {
+	ID         string // GUID
+	SourceType string // of the alarm, such as Equipment or Sensor, in any case; "*" for every type
+	Pattern    string // of the alarm's source; see [Pattern]
+	Reason     string
+	CreatedBy  string
+	CreatedAt  time.Time
+	StartsAt   time.Time
+	EndsAt     time.Time
+}
+
+// ActiveAt says whether the silence holds at a time: from its start on and until just before its end.
+func (s Silence) ActiveAt(t time.Time) bool {
+	return !t.Before(s.StartsAt) && t.Before(s.EndsAt)
+}
+
+// SilenceStore keeps silences. Safe for concurrent use. Package alertingtest has a conformance suite.
+type SilenceStore interface {
+	// AddSilence stores a new silence, durably.
+	AddSilence(ctx context.Context, s Silence) error
+	// RemoveSilence removes a silence or gives ErrSilenceNotFound. Of several calls for one id a
+	// single one succeeds.
+	RemoveSilence(ctx context.Context, id string) error
+	// Silences lists every silence that ends after the given time, the newest first by CreatedAt and
+	// then by ID. The zero time lists all.
+	Silences(ctx context.Context, endsAfter time.Time) ([]Silence, error)
+}
