@@ -33,6 +33,7 @@ func fill(t testing.TB, db *storage.DB) {
 		{ID: "w2", Tag: "b", Value: tags.FloatValue(0.1), By: "anna", State: tags.WriteDone, QueuedAt: when, CompletedAt: when},
 		{ID: "w3", Tag: "c", Value: tags.StringValue(""), State: tags.WriteQueued},
 	}))
+	fillAlarms(t, db)
 	p := newPlant(20)
 	require.NoError(t, db.History().Append(ctx, p.batch(5000)))
 	require.NoError(t, db.History().Compact(ctx))
@@ -54,6 +55,7 @@ func dump(t testing.TB, db *storage.DB) string {
 		require.NoError(t, err)
 		fmt.Fprintf(&b, "%+v\n", w)
 	}
+	dumpAlarms(t, db, &b)
 	for i := range 20 {
 		fmt.Fprintln(&b, samplesOf(t, db.History(), fmt.Sprintf("line.tag%d", i)))
 	}
@@ -105,6 +107,7 @@ func TestBackupFitsEveryDatabase(t *testing.T) {
 			require.Equal(t, map[string]string{"config/model.json": "{}"}, files)
 			require.Equal(t, want, dump(t, target))
 
+			goOn(t, target)
 			require.NoError(t, target.History().Append(t.Context(), newPlant(25).batch(25)), "new tags get new numbers")
 			require.NoError(t, target.History().Compact(t.Context()))
 			require.Len(t, samplesOf(t, target.History(), "line.tag24"), 1)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alerting"
 )
 
 // Options are the settings that do not depend on the kind of database. The zero Options works.
@@ -19,6 +21,10 @@ type Options struct {
 	// OnQuery is told of every transaction: what it was for, such as accounts.add, how long its
 	// caller waited and how it ended. It is called from many goroutines and must return at once.
 	OnQuery func(op string, d time.Duration, err error)
+
+	// NoMigrate leaves the tables as they are, for a command beside a running engine: the database must
+	// have exactly this program's version, or it is ErrNewer, ErrOlder or ErrNoTables.
+	NoMigrate bool
 
 	MaxGroup   int // writes in one transaction, 1..10000, default 256
 	MaxWaiting int // writes that wait for one, 1..100000, default 1024; beyond it callers wait their turn
@@ -75,7 +81,7 @@ type DB struct {
 	closed  error
 }
 
-// New brings the tables to the newest version and starts the database. It owns the pools from now
+// New brings the tables to the newest version, unless NoMigrate is set, and starts the database. It owns the pools from now
 // on, also when it fails. State and history may be one database.
 func New(ctx context.Context, d Dialect, state, history Pools, opts Options) (*DB, error) {
 	opts, err := opts.withDefaults()
@@ -85,7 +91,11 @@ func New(ctx context.Context, d Dialect, state, history Pools, opts Options) (*D
 	db := &DB{opts: opts, dialect: d, state: newSet("state", d, state, opts), past: newSet("history", d, history, opts)}
 	for _, s := range []*set{db.state, db.past} {
 		steps, err := migrations(migrationFiles, s.name)
-		if err == nil {
+		switch {
+		case err != nil:
+		case opts.NoMigrate:
+			err = s.mustHave(ctx, len(steps))
+		default:
 			err = s.migrate(ctx, steps)
 		}
 		if err != nil {
@@ -140,6 +150,24 @@ func (db *DB) Sessions() accounts.SessionStore { return sessionStore{db} }
 
 // Writes gives the log of tag writes.
 func (db *DB) Writes() *WriteLog { return &WriteLog{db: db} }
+
+// Alarms gives the store of alarms. It keeps resolutions too.
+func (db *DB) Alarms() *AlarmStore { return &AlarmStore{db: db} }
+
+// Resolutions gives the store of what was done about alarms.
+func (db *DB) Resolutions() alarms.ResolutionStore { return db.Alarms() }
+
+// AlarmRules gives the store of alarm rules and of where their evaluation stands.
+func (db *DB) AlarmRules() *AlarmRules { return &AlarmRules{db: db} }
+
+// Silences gives the store of silences.
+func (db *DB) Silences() alerting.SilenceStore { return silenceStore{db} }
+
+// AlertHistory gives the store of the records of alerts.
+func (db *DB) AlertHistory() alerting.HistoryStore { return alertHistory{db} }
+
+// Outbox gives the store of messages that are to be sent.
+func (db *DB) Outbox() *Outbox { return &Outbox{db: db} }
 
 // History gives the store of samples.
 func (db *DB) History() *History { return db.history }

@@ -25,7 +25,8 @@ type Dialect interface {
 	// Name is sqlite or postgres.
 	Name() string
 	// Types gives the column types for the placeholders of the migrations: bytes, float, text
-	// (compared byte by byte) and serial (a primary key that the database counts up).
+	// (compared byte by byte), serial (a primary key that the database counts up) and key (a primary
+	// key of numbers that the store gives).
 	Types() map[string]string
 	// Classify says what an error of the driver means.
 	Classify(err error) Failure

@@ -8,8 +8,8 @@
 // To add a store for a further domain:
 //
 //   - put its tables into the next file of migrations/state; the SQL is for both databases, with
-//     {{text}}, {{bytes}}, {{float}} and {{serial}} for the column types that differ, BIGINT for whole
-//     numbers and for times (see Stamp), BOOLEAN for truth;
+//     {{text}}, {{bytes}}, {{float}}, {{serial}} and {{key}} for the column types that differ, BIGINT
+//     for whole numbers and for times (see Stamp), BOOLEAN for truth;
 //   - name each table in tables.go, which backup and restore go by;
 //   - write the store over DB.Update and DB.View, with ? for each argument, and give DB an accessor.
 //     A transaction is serializable on both databases, so that reading and then writing is safe;

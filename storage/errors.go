@@ -15,6 +15,8 @@ var (
 	ErrClosed     = fault.New(fault.Unavailable, "STORAGE_CLOSED", "storage is closed")
 	ErrUnique     = fault.New(fault.AlreadyExists, "STORAGE_UNIQUE", "a row with this key exists")
 	ErrNewer      = fault.New(fault.Conflict, "STORAGE_NEWER", "the database was written by a newer version of the program")
+	ErrOlder      = fault.New(fault.Conflict, "STORAGE_OLDER", "the database was written by an older version of the program")
+	ErrNoTables   = fault.New(fault.Conflict, "STORAGE_NO_TABLES", "the database has no tables yet")
 	ErrCorrupt    = fault.New(fault.Internal, "STORAGE_CORRUPT", "stored data is damaged")
 	ErrFailed     = fault.New(fault.Internal, "STORAGE_FAILED", "storage failed")
 	ErrNotEmpty   = fault.New(fault.Conflict, "STORAGE_NOT_EMPTY", "the database is not empty")

@@ -187,22 +187,64 @@ func TestMigrationKeepsWhatAnEarlierVersionStored(t *testing.T) {
 	})
 }
 
+func TestAlarmsComeToADatabaseOfVersion2(t *testing.T) {
+	onBoth(t, func(t *testing.T, open opener) {
+		db := open(t, storage.Options{})
+		require.NoError(t, db.Remake(t.Context(), 2))
+		want := oneWrite(1)
+		require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{want}))
+		require.Error(t, raiseBatch(t.Context(), db.Alarms(), 1, 1), "version 2 has no alarms")
+		require.NoError(t, db.Close())
+
+		db = open(t, storage.Options{})
+		got, err := db.Writes().Get(t.Context(), want.ID)
+		require.NoError(t, err)
+		require.Equal(t, want.Value, got.Value)
+		usable(t, db)
+	})
+}
+
+// usable sees that alarms and alerts can be kept.
+func usable(t *testing.T, db *storage.DB) {
+	t.Helper()
+	require.NoError(t, raiseBatch(t.Context(), db.Alarms(), 1, 1))
+	events, err := db.Alarms().Events(t.Context(), 0, 10)
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	require.EqualValues(t, 1, events[0].Seq)
+	require.NoError(t, db.AlertHistory().ApplyRecords(t.Context(), benchRecords(0, 1), nil))
+	planDeliveries(t, db.Outbox(), 0, 1, when)
+}
+
 func TestABackupOfAnEarlierVersionIsBroughtUp(t *testing.T) {
 	onBoth(t, func(t *testing.T, open opener) {
-		archive := archiveOfVersion1(t)
+		archive := archiveOf(t, 1, "accounts", "sessions")
 		db := open(t, storage.Options{})
 		require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), db, storage.RestoreOptions{}))
 		_, err := db.Accounts().Account(t.Context(), "anna")
 		require.NoError(t, err)
 		require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{oneWrite(1)}))
+		usable(t, db)
 	})
 }
 
-// archiveOfVersion1 makes an archive as the program with the first tables would have.
-func archiveOfVersion1(t *testing.T) []byte {
+func TestABackupWithoutAlarmsIsBroughtUp(t *testing.T) {
+	onBoth(t, func(t *testing.T, open opener) {
+		archive := archiveOf(t, 2, "accounts", "sessions", "tag_writes")
+		db := open(t, storage.Options{})
+		require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), db, storage.RestoreOptions{}))
+		_, err := db.Writes().Get(t.Context(), oneWrite(1).ID)
+		require.NoError(t, err)
+		usable(t, db)
+	})
+}
+
+// archiveOf makes an archive as the program of an earlier version, with these state tables, would have.
+func archiveOf(t *testing.T, version int, tables ...string) []byte {
 	t.Helper()
 	db := onSQLite(t)(t, storage.Options{})
 	require.NoError(t, db.Accounts().AddAccount(t.Context(), accounts.Account{Name: "anna"}))
+	require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{oneWrite(1)}))
 	archive := backupOf(t, db, storage.BackupOptions{})
 
 	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
@@ -211,13 +253,20 @@ func archiveOfVersion1(t *testing.T) []byte {
 	require.NoError(t, err)
 	var manifest map[string]any
 	require.NoError(t, json.NewDecoder(f).Decode(&manifest))
-	manifest["schema"].(map[string]any)["state"] = 1
+	manifest["schema"].(map[string]any)["state"] = version
+	without := []string{"manifest.json"}
 	manifest["members"] = slices.DeleteFunc(manifest["members"].([]any), func(m any) bool {
-		return m.(map[string]any)["name"] == "state/tag_writes.jsonl"
+		name := m.(map[string]any)["name"].(string)
+		table, ok := strings.CutPrefix(strings.TrimSuffix(name, ".jsonl"), "state/")
+		younger := ok && !slices.Contains(tables, table)
+		if younger {
+			without = append(without, name)
+		}
+		return younger
 	})
 	text, err := json.Marshal(manifest)
 	require.NoError(t, err)
-	return repack(t, archive, []string{"manifest.json", "state/tag_writes.jsonl"}, map[string]string{"manifest.json": string(text)})
+	return repack(t, archive, without, map[string]string{"manifest.json": string(text)})
 }
 
 func TestADatabaseOfALaterVersionIsRefused(t *testing.T) {

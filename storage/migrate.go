@@ -66,6 +66,31 @@ func (s *set) migrate(ctx context.Context, steps []migration) error {
 	})
 }
 
+// mustHave checks that a set's tables have a version.
+func (s *set) mustHave(ctx context.Context, want int) error {
+	version := 0
+	read := func(query string, args ...any) error {
+		return s.view(ctx, "version", func(ctx context.Context, tx *Tx) error {
+			return tx.Each(ctx, query, args, func(row Scanner) error { return row.Scan(&version) })
+		})
+	}
+	if err := read("SELECT version FROM schema_version WHERE name = ?", s.name); err != nil {
+		if read("SELECT 0") == nil { // it answers, so it is the table that is missing
+			return ErrNoTables.Wrap(err)
+		}
+		return err
+	}
+	switch {
+	case version == 0:
+		return ErrNoTables
+	case version > want:
+		return ErrNewer.Because("its %s tables have version %d, this program knows up to %d", s.name, version, want)
+	case version < want:
+		return ErrOlder.Because("its %s tables have version %d, this program needs %d; starting the engine brings them up", s.name, version, want)
+	}
+	return nil
+}
+
 func (t *Tx) migrate(ctx context.Context, steps []migration) error {
 	version, err := t.version(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // RestoreOptions are the settings of a restore. The zero RestoreOptions works.
 type RestoreOptions struct {
-	// File is given each further file of the archive, after the tables. The name has slashes and
+	// File is given each further file of the archive, before the state: again when a restore is repeated. The name has slashes and
 	// stays below wherever it is put. Nil leaves the files out.
 	File func(name string, r io.Reader) error
 
@@ -26,7 +26,8 @@ type RestoreOptions struct {
 
 // Restore fills an empty database from a backup, of whichever kind of database it was made. It reads
 // the whole archive and checks it before it changes anything. An archive of an earlier version is
-// brought to the newest one; one of a later version is ErrNewer. The database must not be in use.
+// brought to the newest one; one of a later version is ErrNewer. The database must not be in use. A
+// restore that failed, also because the program ended, can be repeated.
 //
 // The errors are ErrBadArchive, ErrNewer, ErrNotEmpty and those of the database.
 func Restore(ctx context.Context, r io.Reader, db *DB, opts RestoreOptions) error {
@@ -38,24 +39,58 @@ func Restore(ctx context.Context, r io.Reader, db *DB, opts RestoreOptions) erro
 	if err := a.check(ctx, db); err != nil {
 		return err
 	}
-	for _, s := range []*set{db.state, db.past} {
-		err := s.stage(ctx, "restore.check", func(ctx context.Context, tx *Tx) error { return mustBeEmpty(ctx, tx) })
-		if err != nil {
+	if err := db.state.stage(ctx, "restore.check", mustBeEmpty); err != nil {
+		return err
+	}
+	if err := db.past.stage(ctx, "restore.check", clearHalf); err != nil {
+		return err
+	}
+	err = db.past.stage(ctx, "restore", func(ctx context.Context, tx *Tx) error {
+		if err := a.load(ctx, tx); err != nil {
 			return err
 		}
-	}
-	load := func(ctx context.Context, tx *Tx) error { return a.load(ctx, tx) }
-	if err := db.past.stage(ctx, "restore", load); err != nil {
+		return tx.markHalf(ctx)
+	})
+	if err != nil {
 		return fmt.Errorf("restore of history: %w", err)
 	}
 	db.history.names.forget()
-	if err := db.state.stage(ctx, "restore", load); err != nil {
-		err = fmt.Errorf("restore of state: %w", err)
-		defer db.history.names.forget()
-		undo := db.past.stage(context.WithoutCancel(ctx), "restore.undo", func(ctx context.Context, tx *Tx) error { return tx.remake(ctx, nil) })
-		return errors.Join(err, undo)
+	// State comes last: until it is there, the database counts as empty and a restore can be repeated.
+	if err = a.files(opts.File); err == nil {
+		if err = db.state.stage(ctx, "restore", a.load); err != nil {
+			err = fmt.Errorf("restore of state: %w", err)
+		}
 	}
-	return a.files(opts.File)
+	if err != nil {
+		defer db.history.names.forget()
+		return errors.Join(err, db.past.stage(context.WithoutCancel(ctx), "restore.undo", clearHalf))
+	}
+	return db.past.stage(context.WithoutCancel(ctx), "restore.done", func(ctx context.Context, tx *Tx) error {
+		_, err := tx.Exec(ctx, "DELETE FROM schema_version WHERE name = ?", halfRestored)
+		return err
+	})
+}
+
+// halfRestored is the row beside the versions of the tables that says that the history is of a restore
+// whose state is not there yet.
+const halfRestored = "restore"
+
+func (t *Tx) markHalf(ctx context.Context) error {
+	_, err := t.Exec(ctx, "INSERT INTO schema_version (name, version) VALUES (?, 1)", halfRestored)
+	return err
+}
+
+// clearHalf takes away what a restore that did not come to its end has left, and checks that the
+// tables are empty.
+func clearHalf(ctx context.Context, tx *Tx) error {
+	marks, err := tx.Exec(ctx, "DELETE FROM schema_version WHERE name = ?", halfRestored)
+	if err == nil && marks > 0 {
+		err = tx.remake(ctx, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return mustBeEmpty(ctx, tx)
 }
 
 // stage runs one transaction that nobody else may run.

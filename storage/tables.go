@@ -22,5 +22,17 @@ func tables(set string) []table {
 		{name: "accounts", key: "name_key"},
 		{name: "sessions", key: "id"},
 		{name: "tag_writes", key: "id"},
+		{name: "alarm_counter", key: "id", seeded: true},
+		{name: "alarm_conditions", key: "code"},
+		{name: "alarm_occurrences", key: "seq"},
+		{name: "alarm_events", key: "seq"},
+		{name: "alarm_resolutions", key: "id", serial: "id"},
+		{name: "alarm_rules", key: "id"},
+		{name: "alarm_rule_states", key: "rule_id"},
+		{name: "alert_silences", key: "id"},
+		{name: "alert_sources", key: "id"},
+		{name: "alert_records", key: "id"},
+		{name: "alert_cursor", key: "id", seeded: true},
+		{name: "alert_deliveries", key: "id"},
 	}
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"database/sql"
+	"iter"
 	"strings"
 )
 
@@ -107,6 +108,59 @@ func (t *Tx) Insert(ctx context.Context, into string, rows [][]any, tail string)
 		rows = rows[n:]
 	}
 	return nil
+}
+
+// lock keeps every other transaction that takes the same lock waiting until this one has ended. It
+// must come first in a transaction: what the transaction sees begins after it, so that it does not
+// fail for what the one before has changed.
+func (t *Tx) lock(ctx context.Context, table string) error {
+	if t.set.traits.Group {
+		return nil // one writer at a time anyway
+	}
+	_, err := t.Exec(ctx, "LOCK TABLE "+table+" IN EXCLUSIVE MODE")
+	return err
+}
+
+// listSizes are the lengths that the lists of queries are filled up to, so that few statements differ.
+var listSizes = [...]int{1, 8, 64, 512}
+
+// lists gives keys in parts, each with the marks for it: "(?,?,?)". The last key may be repeated.
+func lists(keys []any) iter.Seq2[string, []any] {
+	return func(yield func(string, []any) bool) {
+		for len(keys) > 0 {
+			size := listSizes[len(listSizes)-1]
+			for _, s := range listSizes {
+				if len(keys) <= s {
+					size = s
+					break
+				}
+			}
+			part := make([]any, size)
+			for i := copy(part, keys); i < size; i++ {
+				part[i] = part[i-1]
+			}
+			keys = keys[min(size, len(keys)):]
+			if !yield("(?"+strings.Repeat(",?", size-1)+")", part) {
+				return
+			}
+		}
+	}
+}
+
+// eachIn is Each for a query with a list of keys, between head and tail.
+func (t *Tx) eachIn(ctx context.Context, head string, keys []any, tail string, read func(Scanner) error) error {
+	for marks, part := range lists(keys) {
+		if err := t.Each(ctx, head+marks+tail, part, read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change changes many rows, each by a row of texts and nulls, which set and where name v.column1,
+// v.column2 and so on. set is "UPDATE table SET ...", where "WHERE ...".
+func (t *Tx) change(ctx context.Context, set string, rows [][]any, where string) error {
+	return t.Insert(ctx, set+" FROM (VALUES", rows, ") AS v "+where)
 }
 
 // prepared gives a prepared statement, or nil where the driver keeps them itself.

@@ -1,0 +1,106 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/otkit/otkit/alarms"
+)
+
+// snapshot is the JSON form of an occurrence in the journal. Times are microseconds since 1970.
+type snapshot struct {
+	Seq            int64             `json:"seq,omitempty"`
+	ID             string            `json:"id,omitempty"`
+	Code           int64             `json:"code"`
+	Key            string            `json:"key"`
+	Source         string            `json:"source,omitempty"`
+	SourceType     string            `json:"sourceType,omitempty"`
+	Message        string            `json:"message,omitempty"`
+	Severity       uint8             `json:"severity,omitempty"`
+	Raised         *int64            `json:"raised,omitempty"`
+	Returned       *int64            `json:"returned,omitempty"`
+	Cleared        *int64            `json:"cleared,omitempty"`
+	Acknowledged   *int64            `json:"acknowledged,omitempty"`
+	AcknowledgedBy string            `json:"acknowledgedBy,omitempty"`
+	Comment        string            `json:"comment,omitempty"`
+	Active         bool              `json:"active,omitempty"`
+	Latching       bool              `json:"latching,omitempty"`
+	Withheld       uint8             `json:"withheld,omitempty"`
+	Labels         map[string]string `json:"labels,omitempty"`
+}
+
+func micros(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	us := t.UnixMicro()
+	return &us
+}
+
+func ofMicros(us *int64) time.Time {
+	if us == nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(*us).UTC()
+}
+
+func writeSnapshot(o *alarms.Occurrence) ([]byte, error) {
+	return json.Marshal(snapshot{
+		Seq: o.Seq, ID: o.ID, Code: o.Code, Key: o.Key, Source: o.Source, SourceType: o.SourceType, Message: o.Message,
+		Severity: uint8(o.Severity), Raised: micros(o.RaisedAt), Returned: micros(o.ReturnedAt), Cleared: micros(o.ClearedAt),
+		Acknowledged: micros(o.AcknowledgedAt), AcknowledgedBy: o.AcknowledgedBy, Comment: o.Comment, Active: o.Active,
+		Latching: o.Latching, Withheld: uint8(o.Withheld), Labels: o.Labels,
+	})
+}
+
+func readSnapshot(text []byte) (alarms.Occurrence, error) {
+	var s snapshot
+	if err := json.Unmarshal(text, &s); err != nil {
+		return alarms.Occurrence{}, err
+	}
+	return alarms.Occurrence{
+		Seq: s.Seq, ID: s.ID, Code: s.Code, Key: s.Key, Source: s.Source, SourceType: s.SourceType, Message: s.Message,
+		Severity: alarms.Severity(s.Severity), RaisedAt: ofMicros(s.Raised), ReturnedAt: ofMicros(s.Returned),
+		ClearedAt: ofMicros(s.Cleared), AcknowledgedAt: ofMicros(s.Acknowledged), AcknowledgedBy: s.AcknowledgedBy,
+		Comment: s.Comment, Active: s.Active, Latching: s.Latching, Withheld: alarms.Withheld(s.Withheld), Labels: s.Labels,
+	}, nil
+}
+
+func addEvents(ctx context.Context, tx *Tx, list []alarms.Event) error {
+	rows := make([][]any, len(list))
+	for i := range list {
+		e := &list[i]
+		text, err := writeSnapshot(&e.Occurrence)
+		if err != nil {
+			return err
+		}
+		rows[i] = []any{e.Seq, e.ID, Stamp(e.At), string(e.Kind), plain(e.By), plain(e.Comment), Stamp(e.Until), e.New, string(text)}
+	}
+	return tx.Insert(ctx, "INSERT INTO alarm_events (seq, id, at_us, kind, done_by, comment, until_us, is_new, occurrence) VALUES", rows, "")
+}
+
+// Events implements alarms.Store.
+func (s *AlarmStore) Events(ctx context.Context, after int64, limit int) ([]alarms.Event, error) {
+	var all []alarms.Event
+	err := s.db.View(ctx, "alarms.events", func(ctx context.Context, tx *Tx) error {
+		all = nil
+		return tx.Each(ctx, `SELECT seq, id, at_us, kind, done_by, comment, until_us, is_new, occurrence FROM alarm_events
+			WHERE seq > ? ORDER BY seq LIMIT ?`, []any{after, max(limit, 0)}, func(row Scanner) error {
+			var (
+				e    alarms.Event
+				text []byte
+			)
+			err := row.Scan(&e.Seq, &e.ID, (*Stamp)(&e.At), &e.Kind, &e.By, &e.Comment, (*Stamp)(&e.Until), &e.New, &text)
+			if err != nil {
+				return err
+			}
+			if e.Occurrence, err = readSnapshot(text); err != nil {
+				return ErrCorrupt.On("event", e.ID).Wrap(err)
+			}
+			all = append(all, e)
+			return nil
+		})
+	})
+	return all, err
+}

@@ -1,0 +1,231 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/otkit/otkit/alarms"
+)
+
+// Write implements alarms.Store.
+func (s *AlarmStore) Write(ctx context.Context, refs []alarms.Ref, change func(next int64, found []alarms.Found) (alarms.Changes, error)) error {
+	return s.db.Update(ctx, "alarms.write", func(ctx context.Context, tx *Tx) error {
+		if err := tx.lock(ctx, "alarm_counter"); err != nil {
+			return err
+		}
+		var seq, code int64
+		if err := tx.Row(ctx, "SELECT seq, code FROM alarm_counter WHERE id = 1", nil, &seq, &code); err != nil {
+			return err
+		}
+		look := newAlarmLookup(code)
+		found, err := look.find(ctx, tx, refs)
+		if err != nil {
+			return err
+		}
+		changes, err := change(seq+1, found)
+		if err != nil {
+			return err
+		}
+		last := seq
+		if n := len(changes.Events); n > 0 {
+			last = changes.Events[n-1].Seq
+		}
+		if last != seq || look.code != code {
+			if _, err := tx.Exec(ctx, "UPDATE alarm_counter SET seq = ?, code = ? WHERE id = 1", last, look.code); err != nil {
+				return err
+			}
+		}
+		if err := putConditions(ctx, tx, append(look.created, changes.Conditions...)); err != nil {
+			return err
+		}
+		if err := putOccurrences(ctx, tx, changes.Occurrences); err != nil {
+			return err
+		}
+		return addEvents(ctx, tx, changes.Events)
+	})
+}
+
+// once gives the items without those whose key came before.
+func once[T any, K comparable](list []T, key func(T) K) []T {
+	if len(list) < 2 {
+		return list
+	}
+	seen := make(map[K]struct{}, len(list))
+	out := make([]T, 0, len(list))
+	for _, item := range list {
+		k := key(item)
+		if _, again := seen[k]; !again {
+			seen[k] = struct{}{}
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+func putConditions(ctx context.Context, tx *Tx, list []*alarms.Condition) error {
+	list = once(list, func(c *alarms.Condition) int64 { return c.Code })
+	rows := make([][]any, len(list))
+	for i, c := range list {
+		var last sql.NullInt64
+		if c.Last != nil {
+			last = sql.NullInt64{Int64: c.Last.Seq, Valid: true}
+		}
+		rows[i] = []any{c.Code, plain(c.Key), int64(c.Withheld), Stamp(c.ShelvedUntil), plain(c.ShelvedBy), last}
+	}
+	return tx.Insert(ctx, "INSERT INTO alarm_conditions (code, alarm_key, withheld, shelved_until_us, shelved_by, last_seq) VALUES",
+		rows, `ON CONFLICT (code) DO UPDATE SET withheld = excluded.withheld, shelved_until_us = excluded.shelved_until_us,
+		shelved_by = excluded.shelved_by, last_seq = excluded.last_seq`)
+}
+
+func putOccurrences(ctx context.Context, tx *Tx, list []*alarms.Occurrence) error {
+	list = once(list, func(o *alarms.Occurrence) int64 { return o.Seq })
+	rows := make([][]any, len(list))
+	for i, o := range list {
+		labels, err := writePairs(o.Labels)
+		if err != nil {
+			return err
+		}
+		rows[i] = []any{o.Seq, o.ID, o.Code, plain(o.Source), plain(o.SourceType), plain(o.Message), int64(o.Severity),
+			Stamp(o.RaisedAt), Stamp(o.ReturnedAt), Stamp(o.ClearedAt), Stamp(o.AcknowledgedAt), plain(o.AcknowledgedBy),
+			plain(o.Comment), o.Active, o.Latching, int64(o.Withheld), labels}
+	}
+	return tx.Insert(ctx, `INSERT INTO alarm_occurrences (seq, id, code, source, source_type, message, severity, raised_us,
+		returned_us, cleared_us, acknowledged_us, acknowledged_by, comment, active, latching, withheld, labels) VALUES`, rows,
+		`ON CONFLICT (seq) DO UPDATE SET source = excluded.source, source_type = excluded.source_type,
+		message = excluded.message, severity = excluded.severity, raised_us = excluded.raised_us,
+		returned_us = excluded.returned_us, cleared_us = excluded.cleared_us, acknowledged_us = excluded.acknowledged_us,
+		acknowledged_by = excluded.acknowledged_by, comment = excluded.comment, active = excluded.active,
+		latching = excluded.latching, withheld = excluded.withheld, labels = excluded.labels`)
+}
+
+const selectCondition = "SELECT code, alarm_key, withheld, shelved_until_us, shelved_by, last_seq FROM alarm_conditions "
+
+// alarmLookup finds what the refs of one call name and gives each thing out once.
+type alarmLookup struct {
+	code    int64 // last given
+	created []*alarms.Condition
+	byCode  map[int64]*alarms.Condition
+	byKey   map[string]*alarms.Condition
+	byID    map[string]*alarms.Occurrence
+	bySeq   map[int64]*alarms.Occurrence
+	last    map[int64]int64 // code -> Seq of the newest occurrence
+}
+
+func newAlarmLookup(code int64) *alarmLookup {
+	return &alarmLookup{code: code, byCode: make(map[int64]*alarms.Condition), byKey: make(map[string]*alarms.Condition),
+		byID: make(map[string]*alarms.Occurrence), bySeq: make(map[int64]*alarms.Occurrence), last: make(map[int64]int64)}
+}
+
+func (l *alarmLookup) find(ctx context.Context, tx *Tx, refs []alarms.Ref) ([]alarms.Found, error) {
+	if err := l.load(ctx, tx, refs); err != nil {
+		return nil, err
+	}
+	found := make([]alarms.Found, len(refs))
+	for i, ref := range refs {
+		var c *alarms.Condition
+		switch {
+		case ref.ID != "":
+			if o := l.byID[plain(ref.ID)]; o != nil {
+				found[i] = alarms.Found{Condition: l.byCode[o.Code], Occurrence: o}
+			}
+			continue
+		case ref.Key != "":
+			key := plain(ref.Key)
+			if c = l.byKey[key]; c == nil && ref.Create {
+				l.code++
+				c = &alarms.Condition{Code: l.code, Key: key}
+				l.byKey[key] = c
+				l.created = append(l.created, c)
+			}
+		default:
+			c = l.byCode[ref.Code]
+		}
+		if c != nil {
+			found[i] = alarms.Found{Condition: c, Occurrence: c.Last}
+		}
+	}
+	return found, nil
+}
+
+// load reads what the refs name.
+func (l *alarmLookup) load(ctx context.Context, tx *Tx, refs []alarms.Ref) error {
+	var ids, keys, codes []any
+	for _, ref := range refs {
+		switch {
+		case ref.ID != "":
+			ids = append(ids, plain(ref.ID))
+		case ref.Key != "":
+			keys = append(keys, plain(ref.Key))
+		case ref.Code > 0:
+			codes = append(codes, ref.Code)
+		}
+	}
+	err := tx.eachIn(ctx, selectOccurrence+"WHERE o.id IN ", ids, "", func(row Scanner) error {
+		o, err := scanOccurrence(row)
+		if err != nil {
+			return err
+		}
+		if l.byID[o.ID] == nil { // a list may name it twice
+			l.byID[o.ID], l.bySeq[o.Seq] = o, o
+			codes = append(codes, o.Code)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	read := func(row Scanner) error {
+		_, err := l.scan(row)
+		return err
+	}
+	if err := tx.eachIn(ctx, selectCondition+"WHERE alarm_key IN ", keys, "", read); err != nil {
+		return err
+	}
+	if err := tx.eachIn(ctx, selectCondition+"WHERE code IN ", codes, "", read); err != nil {
+		return err
+	}
+	return l.lasts(ctx, tx)
+}
+
+// scan reads a condition, unless it is there already.
+func (l *alarmLookup) scan(row Scanner) (*alarms.Condition, error) {
+	var (
+		c    alarms.Condition
+		last sql.NullInt64
+	)
+	if err := row.Scan(&c.Code, &c.Key, &c.Withheld, (*Stamp)(&c.ShelvedUntil), &c.ShelvedBy, &last); err != nil {
+		return &c, err
+	}
+	if known := l.byCode[c.Code]; known != nil {
+		return known, nil
+	}
+	l.byCode[c.Code], l.byKey[c.Key] = &c, &c
+	if last.Valid {
+		l.last[c.Code] = last.Int64
+	}
+	return &c, nil
+}
+
+// lasts gives the conditions their newest occurrence.
+func (l *alarmLookup) lasts(ctx context.Context, tx *Tx) error {
+	var missing []any
+	for _, seq := range l.last {
+		if l.bySeq[seq] == nil {
+			missing = append(missing, seq)
+		}
+	}
+	err := tx.eachIn(ctx, selectOccurrence+"WHERE o.seq IN ", missing, "", func(row Scanner) error {
+		o, err := scanOccurrence(row)
+		if err == nil {
+			l.bySeq[o.Seq] = o
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for code, seq := range l.last {
+		l.byCode[code].Last = l.bySeq[seq]
+	}
+	return nil
+}
