@@ -136,9 +136,15 @@ func (s *Service) Refresh(ctx context.Context, refreshToken string) (Login, erro
 	if !ok || !validSessionID(id) || len(refreshToken) > 256 {
 		return Login{}, ErrRefreshToken
 	}
-	// Looking first spares the store a write for every made-up token.
-	switch _, err := s.sessions.Session(ctx, id); {
-	case errors.Is(err, ErrSessionNotFound):
+	// Looking first spares the store a write for every made-up token. What can fail comes before the
+	// token is traded: a caller that gets an error still has one that is good.
+	var a Account
+	session, err := s.sessions.Session(ctx, id)
+	if err == nil {
+		a, err = s.store.Account(ctx, session.Account)
+	}
+	switch {
+	case errors.Is(err, ErrSessionNotFound), errors.Is(err, ErrAccountNotFound):
 		return Login{}, ErrRefreshToken
 	case err != nil:
 		return Login{}, err
@@ -175,12 +181,8 @@ func (s *Service) Refresh(ctx context.Context, refreshToken string) (Login, erro
 		s.opts.Logger.WarnContext(ctx, "used refresh token came again, session ended", "account", after.Account, "session", id)
 		return Login{}, ErrRefreshToken
 	}
-	a, err := s.store.Account(ctx, after.Account)
-	if errors.Is(err, ErrAccountNotFound) {
-		return Login{}, ErrRefreshToken
-	}
 	a.PasswordHash = ""
-	return Login{Session: after, Account: a, RefreshToken: token}, err
+	return Login{Session: after, Account: a, RefreshToken: token}, nil
 }
 
 // Logout ends a session; its access and refresh tokens are refused from now on. Ending one that

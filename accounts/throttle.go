@@ -36,7 +36,7 @@ type failures struct {
 	count int
 	last  time.Time
 	until time.Time // no attempt before this
-	busy  bool      // an attempt of a slowed pair is being checked
+	open  int       // attempts that are being checked
 }
 
 type throttle struct {
@@ -51,22 +51,30 @@ func newThrottle(o Throttle, now func() time.Time) *throttle {
 	return &throttle{Throttle: o, now: now, pairs: make(map[pair]*failures)}
 }
 
-// begin admits an attempt or refuses it. A pair that is being slowed has one attempt at a time, so
-// that guesses sent side by side gain nothing. Each begin that admits is followed by one end.
+// begin admits an attempt or refuses it. Attempts that are being checked count as failures until
+// they are decided, so that guesses sent side by side gain nothing: a pair has as many at a time as it
+// has free failures left, and one when it is being slowed. Each begin that admits is followed by one end.
 func (t *throttle) begin(p pair) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.pairs[p]
+	if f == nil {
+		t.makeRoom()
+		f = &failures{last: t.now()}
+		t.pairs[p] = f
+	}
 	now := t.now()
+	failed := f.count
+	if now.Sub(f.last) > t.Forget {
+		failed = 0
+	}
 	switch {
-	case f == nil:
-		return nil
 	case now.Before(f.until):
 		return tooMany(f.until.Sub(now))
-	case f.busy:
+	case f.open >= max(1, t.Free-failed):
 		return tooMany(t.Delay)
 	}
-	f.busy = f.count >= t.Free
+	f.open++
 	return nil
 }
 
@@ -82,21 +90,28 @@ func (t *throttle) end(p pair, o outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.pairs[p]
-	switch {
-	case o == right:
-		delete(t.pairs, p)
-		return
-	case f == nil && o == undecided:
-		return
-	case f == nil:
+	if f == nil { // forgotten to make room for others, or by a login that succeeded meanwhile
+		if o != wrong {
+			return
+		}
 		t.makeRoom()
 		f = &failures{}
 		t.pairs[p] = f
 	}
-	f.busy = false
-	if o == undecided {
+	f.open = max(0, f.open-1)
+	switch o {
+	case right:
+		f.count, f.until = 0, time.Time{}
+	case wrong:
+		t.failed(f)
 		return
 	}
+	if f.open == 0 && f.count == 0 {
+		delete(t.pairs, p)
+	}
+}
+
+func (t *throttle) failed(f *failures) {
 	now := t.now()
 	if now.Sub(f.last) > t.Forget {
 		f.count = 0
@@ -122,11 +137,11 @@ func (t *throttle) makeRoom() {
 	var fewest *failures
 	looked := 0
 	for p, f := range t.pairs {
-		if t.now().Sub(f.last) > t.Forget {
+		if f.open == 0 && t.now().Sub(f.last) > t.Forget {
 			least, fewest = p, f
 			break
 		}
-		if fewest == nil || f.count < fewest.count {
+		if fewest == nil || f.count+f.open < fewest.count+fewest.open {
 			least, fewest = p, f
 		}
 		if looked++; looked == 16 {

@@ -133,6 +133,63 @@ func TestGuessesSideBySideGainNothing(t *testing.T) {
 	})
 }
 
+// What is free is free for all attempts at once, also for those that come before any has failed.
+func TestFirstGuessesSideBySideGainNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &gated{Memory: accounts.NewMemory()}
+		s, err := accounts.New(store, store, accounts.Options{Hash: cheap})
+		require.NoError(t, err)
+		require.NoError(t, s.Add(t.Context(), "anna", password, accounts.Operator))
+		gate := make(chan struct{})
+		store.gate.Store(&gate)
+		var looked, refused atomic.Int32
+		var wg sync.WaitGroup
+		for range 60 {
+			wg.Go(func() {
+				_, err := s.Login(context.WithoutCancel(t.Context()), "anna", "wrong", remote)
+				if errors.Is(err, accounts.ErrCredentials) {
+					looked.Add(1)
+				} else if errors.Is(err, accounts.ErrTooManyLogins) {
+					refused.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		close(gate)
+		wg.Wait()
+		require.EqualValues(t, 5, looked.Load())
+		require.EqualValues(t, 55, refused.Load())
+		login(t, s)
+	})
+}
+
+// brokenAccounts is a store that cannot give accounts for a while.
+type brokenAccounts struct {
+	*accounts.Memory
+	broken atomic.Bool
+}
+
+func (b *brokenAccounts) Account(ctx context.Context, name string) (accounts.Account, error) {
+	if b.broken.Load() {
+		return accounts.Account{}, errors.New("disk on fire")
+	}
+	return b.Memory.Account(ctx, name)
+}
+
+func TestARefreshThatFailsLeavesTheTokenGood(t *testing.T) {
+	store := &brokenAccounts{Memory: accounts.NewMemory()}
+	s, err := accounts.New(store, store, accounts.Options{Hash: cheap})
+	require.NoError(t, err)
+	require.NoError(t, s.Add(t.Context(), "anna", password, accounts.Operator))
+	l := login(t, s)
+	store.broken.Store(true)
+	_, err = s.Refresh(t.Context(), l.RefreshToken)
+	require.ErrorContains(t, err, "disk on fire")
+	store.broken.Store(false)
+	_, err = s.Refresh(t.Context(), l.RefreshToken)
+	require.NoError(t, err)
+}
+
 func TestAnAttemptThatWasGivenUpDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withAnna(t, accounts.NewMemory(), accounts.Options{})

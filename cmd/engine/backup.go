@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/settings"
@@ -45,7 +46,7 @@ func (c *command) backup(ctx context.Context, args []string) error {
 	if err := existing(s); err != nil {
 		return err
 	}
-	db, err := c.openStorage(ctx, s, nil)
+	db, err := openBeside(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,22 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), path)
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes the names in a folder durable. Windows does so by itself and cannot be asked to.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // restore fills an empty data directory, or an empty PostgreSQL, from a backup.

@@ -185,9 +185,12 @@ func run(t testing.TB, env []string, input string, args ...string) result {
 	return result{cmd.ProcessState.ExitCode(), out.String(), errOut.String()}
 }
 
-// refused asserts that a command failed with one clear line.
+var infoLines = regexp.MustCompile(`(?m)^time=\S+ level=INFO .*\n`)
+
+// refused asserts that a command failed with one clear line, beside what it told of its start.
 func (r result) refused(t testing.TB, words ...string) {
 	t.Helper()
+	r.err = infoLines.ReplaceAllString(r.err, "")
 	require.Equal(t, 1, r.code, "%s%s", r.out, r.err)
 	require.Equal(t, 1, strings.Count(r.err, "\n"), "one line is wanted: %s", r.err)
 	require.True(t, strings.HasPrefix(r.err, "engine: "), r.err)

@@ -71,21 +71,24 @@ func (c *command) serveOn(ctx context.Context, s settings.Engine, e *environment
 	if err != nil {
 		return err
 	}
-	if withDemo {
-		d, err := demoDriver(ctx, db, e.log)
-		if err != nil {
-			return fmt.Errorf("demo: %w", err)
-		}
-		drivers = append(drivers, d)
-	}
 	o, err := c.options(s, e, db)
 	if err != nil {
 		return err
 	}
 	o.Drivers = drivers
+	if withDemo {
+		if err := addDemo(ctx, db, e.log, &o); err != nil {
+			return fmt.Errorf("demo: %w", err)
+		}
+	}
 	engine, err := server.New(ctx, o)
 	if err != nil {
 		return err
+	}
+	if withDemo {
+		if err := demo.AddRules(ctx, engine.AlarmRules()); err != nil {
+			return errors.Join(fmt.Errorf("demo: %w", err), engine.Stop(context.WithoutCancel(ctx)))
+		}
 	}
 	c.welcome(engine, s, withDemo)
 	return engine.Run(ctx, s.Server.ShutdownTimeout)
@@ -102,13 +105,15 @@ func (c *command) welcome(engine *server.Server, s settings.Engine, withDemo boo
 	if host, port, found := strings.Cut(addr, "]:"); found && (host == "[::" || host == "[::1") {
 		addr = "localhost:" + port
 	}
-	fmt.Fprintf(c.out, "API and its documentation: %s://%s/docs\n", scheme, addr)
+	var text strings.Builder // written at once, so that who waits for the first line has them all
+	fmt.Fprintf(&text, "API and its documentation: %s://%s/docs\n", scheme, addr)
 	if password := engine.FirstPassword(); password != "" {
-		fmt.Fprintf(c.out, "First account: %s, password %s (shown once; change it with: engine users passwd %[1]s)\n", s.Auth.AdminUsername, password)
+		fmt.Fprintf(&text, "First account: %s, password %s (shown once; change it with: engine users passwd %[1]s)\n", s.Auth.AdminUsername, password)
 	}
 	if withDemo {
-		fmt.Fprintf(c.out, "Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more\n")
+		text.WriteString("Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more\n")
 	}
+	fmt.Fprint(c.out, text.String())
 }
 
 func newLogger(s settings.Engine, out interface{ Write([]byte) (int, error) }) *slog.Logger {
@@ -135,27 +140,13 @@ func buildDrivers(s settings.Engine, log *slog.Logger) ([]server.Driver, error) 
 	return list, nil
 }
 
-func demoDriver(ctx context.Context, db *storage.DB, log *slog.Logger) (server.Driver, error) {
-	d, known, err := demo.NewDriver(nil)
-	if err != nil {
-		return server.Driver{}, err
-	}
-	began := time.Now()
-	n, err := demo.FillHistory(ctx, d, known, db.History(), began)
-	if err != nil {
-		return server.Driver{}, err
-	}
-	if n > 0 {
-		log.Info("demo plant has a past", "samples", n, "took", time.Since(began).Round(time.Millisecond))
-	}
-	return server.Driver{ID: demo.DriverID, Driver: d, Options: tags.DriverOptions{Type: simdriver.TypeName, Interval: 500 * time.Millisecond, Tags: known}}, nil
-}
-
 // options turns settings into the options of the server.
 func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (server.Options, error) {
 	o := server.Options{
 		DataDir: s.Storage.DataDir, ModelPath: modelPath(s), Version: version, Logger: e.log, Metrics: e.metrics,
-		Stores: server.Stores{Accounts: db.Accounts(), Sessions: db.Sessions(), Writes: db.Writes(), History: db.History(), Ping: db.Ping},
+		Stores: server.Stores{Accounts: db.Accounts(), Sessions: db.Sessions(), Writes: db.Writes(), History: db.History(), Ping: db.Ping,
+			Alarms: db.Alarms(), Resolutions: db.Resolutions(), AlarmRules: db.AlarmRules(), RuleStates: db.AlarmRules(),
+			Silences: db.Silences(), AlertHistory: db.AlertHistory(), Outbox: db.Outbox(), DeadLetters: db.Outbox()},
 		Listen: s.Server.Listen, MaxConns: s.Server.MaxConnections, MaxBodyBytes: s.Server.MaxBodyBytes,
 		HeaderTimeout: s.Server.ReadHeaderTimeout, IdleTimeout: s.Server.IdleTimeout,
 		CORSOrigins: s.Server.CORS.AllowedOrigins, AccessLog: s.Log.Requests,
@@ -170,6 +161,18 @@ func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (se
 		WriteLogMaxAge: s.Tags.WriteLogMaxAge,
 		Tracing: tracing.Options{Endpoint: s.Tracing.Endpoint, Protocol: tracing.Protocol(s.Tracing.Protocol),
 			SampleRatio: s.Tracing.SampleRatio, Version: version, Logger: e.log},
+	}
+	channels, err := buildChannels(s.Alerting)
+	if err != nil {
+		return o, err
+	}
+	table, err := routes(s.Alerting.Routes)
+	if err != nil {
+		return o, err
+	}
+	o.Alerting = server.AlertingOptions{Channels: channels, Routes: table, WebhookToken: s.Alerting.WebhookToken}
+	if s.Storage.Driver == "sqlite" {
+		o.Alerting.Owner = "engine" // the data directory has one engine, which so goes on at once after a crash
 	}
 	if oidc := s.Auth.OIDC; oidc.Issuer != "" {
 		o.Auth.OIDC = &auth.OIDC{Issuer: oidc.Issuer, Audience: oidc.Audience, RolesClaim: oidc.RolesClaim}

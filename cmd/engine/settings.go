@@ -69,6 +69,12 @@ func (c *command) config(args []string) error {
 	if _, err := buildDrivers(s, newLogger(s, c.errOut)); err != nil {
 		return err
 	}
+	if _, err := buildChannels(s.Alerting); err != nil {
+		return err
+	}
+	if _, err := routes(s.Alerting.Routes); err != nil {
+		return err
+	}
 	_, err = fmt.Fprintln(c.out, "settings are valid")
 	return err
 }

@@ -17,13 +17,22 @@ import (
 	"github.com/otkit/otkit/transport/metrics"
 )
 
-// openStorage opens the database that the settings name. A command beside a running engine passes no
-// logger and no metrics: it leaves the upkeep of the history to the engine.
+// openStorage opens the database that the settings name and brings its tables to the newest version. A
+// command that is no engine passes no logger and no metrics: it leaves the upkeep of the history alone.
 func (c *command) openStorage(ctx context.Context, s settings.Engine, e *environment) (*storage.DB, error) {
-	o := storage.Options{CompactAfter: -1}
-	if e != nil {
-		o = storage.Options{Logger: e.log, OnQuery: e.metrics.ObserveStore}
+	if e == nil {
+		return open(ctx, s, storage.Options{CompactAfter: -1})
 	}
+	return open(ctx, s, storage.Options{Logger: e.log, OnQuery: e.metrics.ObserveStore})
+}
+
+// openBeside opens the database of an engine that may be running, perhaps of another version: its
+// tables are left as they are.
+func openBeside(ctx context.Context, s settings.Engine) (*storage.DB, error) {
+	return open(ctx, s, storage.Options{CompactAfter: -1, NoMigrate: true})
+}
+
+func open(ctx context.Context, s settings.Engine, o storage.Options) (*storage.DB, error) {
 	if s.Storage.Driver == "postgres" {
 		db, err := postgres.Open(ctx, postgres.Options{Options: o, DSN: s.Storage.DSN})
 		if err != nil {

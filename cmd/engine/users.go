@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/storage"
 )
 
 const usersUsage = `users add [-data DIR] [-config FILE] -role Admin|Operator|Viewer NAME   (password on standard input)
@@ -35,12 +36,17 @@ func (c *command) users(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if args[0] != "add" { // the first account may come before the first start
-		if err := existing(s); err != nil {
-			return err
-		}
+	var db *storage.DB
+	missing := existing(s)
+	if missing == nil {
+		db, err = openBeside(ctx, s)
 	}
-	db, err := c.openStorage(ctx, s, nil)
+	if missing != nil || errors.Is(err, storage.ErrNoTables) {
+		if args[0] != "add" { // the first account may come before the first start
+			return errors.Join(missing, err)
+		}
+		db, err = c.openStorage(ctx, s, nil)
+	}
 	if err != nil {
 		return err
 	}

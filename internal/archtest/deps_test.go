@@ -27,8 +27,9 @@ var (
 )
 
 var rules = []rule{
-	{[]string{"fault", "tags", "accounts", "tags/simdriver", "tags/driverconfig"}, join(wire, sql, conf),
+	{[]string{"fault", "tags", "accounts", "alarms", "alerting", "tags/simdriver", "tags/driverconfig"}, join(wire, sql, conf),
 		"a domain package is small for those who import it alone"},
+	{[]string{"alerting/channel/"}, join(wire[1:], sql, conf), "a channel knows its peer and the domain"},
 	{[]string{"tags/modbus"}, join(wire[1:], sql, conf), "a driver knows its protocol and the domain"},
 	{[]string{"tags/tagconfig"}, join(wire[1:], sql, conf), "a domain package knows neither wire nor disks"},
 	{[]string{"storage"}, join(wire, []string{"modernc.org/", "github.com/jackc/"}, conf),

@@ -7,13 +7,14 @@ import (
 
 // Engine holds the settings of the engine.
 type Engine struct {
-	Server  Server   `koanf:"server" doc:"The port and its limits."`
-	Storage Storage  `koanf:"storage" doc:"Where the engine keeps its data."`
-	Auth    Auth     `koanf:"auth" doc:"Accounts and tokens."`
-	Log     Log      `koanf:"log" doc:"What the engine writes to standard error."`
-	Tracing Tracing  `koanf:"tracing" doc:"OpenTelemetry traces."`
-	Tags    Tags     `koanf:"tags" doc:"Tag configuration, history and the log of writes."`
-	Drivers []Driver `koanf:"drivers" doc:"The devices that the engine reads, a list. A file's list replaces the one before it; variables change items, or add the next one."`
+	Server   Server   `koanf:"server" doc:"The port and its limits."`
+	Storage  Storage  `koanf:"storage" doc:"Where the engine keeps its data."`
+	Auth     Auth     `koanf:"auth" doc:"Accounts and tokens."`
+	Log      Log      `koanf:"log" doc:"What the engine writes to standard error."`
+	Tracing  Tracing  `koanf:"tracing" doc:"OpenTelemetry traces."`
+	Tags     Tags     `koanf:"tags" doc:"Tag configuration, history and the log of writes."`
+	Alerting Alerting `koanf:"alerting" doc:"Who is told of alarms, and alerts from other systems. A channel is set up by its first setting."`
+	Drivers  []Driver `koanf:"drivers" doc:"The devices that the engine reads, a list. A file's list replaces the one before it; variables change items, or add the next one."`
 }
 
 // Server is the engine's port.
@@ -125,6 +126,16 @@ func EngineDefaults() Engine {
 		Tags: Tags{
 			History:        History{Enabled: true, MaxAge: 31 * 24 * time.Hour, MaxBytes: 1 << 30, FlushEvery: time.Second},
 			WriteLogMaxAge: 31 * 24 * time.Hour,
+		},
+		Alerting: Alerting{
+			Routes: Routes{
+				Critical: []string{"email", "teamchat", "sms", "tts", "dashboard", "fcm", "apns"},
+				Error:    []string{"teamchat", "telegram", "line", "dashboard", "fcm", "apns"},
+				Warning:  []string{"dashboard"},
+				Info:     []string{"dashboard"},
+			},
+			Email:    Email{Security: "starttls"},
+			TeamChat: TeamChat{Format: "slack"},
 		},
 	}
 }

@@ -65,10 +65,11 @@ func (e DataType) Valid() bool {
 
 // Defines values for DriverStatusState.
 const (
-	Backoff    DriverStatusState = "Backoff"
-	Connecting DriverStatusState = "Connecting"
-	Online     DriverStatusState = "Online"
-	Stopped    DriverStatusState = "Stopped"
+	Backoff       DriverStatusState = "Backoff"
+	Connecting    DriverStatusState = "Connecting"
+	NotResponding DriverStatusState = "NotResponding"
+	Online        DriverStatusState = "Online"
+	Stopped       DriverStatusState = "Stopped"
 )
 
 // Valid indicates whether the value is a known member of the DriverStatusState enum.
@@ -77,6 +78,8 @@ func (e DriverStatusState) Valid() bool {
 	case Backoff:
 		return true
 	case Connecting:
+		return true
+	case NotResponding:
 		return true
 	case Online:
 		return true
@@ -110,11 +113,12 @@ func (e Quality) Valid() bool {
 
 // Defines values for WriteState.
 const (
-	Confirmed WriteState = "Confirmed"
-	Failed    WriteState = "Failed"
-	Queued    WriteState = "Queued"
-	Unknown   WriteState = "Unknown"
-	Written   WriteState = "Written"
+	Confirmed   WriteState = "Confirmed"
+	Failed      WriteState = "Failed"
+	Queued      WriteState = "Queued"
+	Unconfirmed WriteState = "Unconfirmed"
+	Unknown     WriteState = "Unknown"
+	Written     WriteState = "Written"
 )
 
 // Valid indicates whether the value is a known member of the WriteState enum.
@@ -125,6 +129,8 @@ func (e WriteState) Valid() bool {
 	case Failed:
 		return true
 	case Queued:
+		return true
+	case Unconfirmed:
 		return true
 	case Unknown:
 		return true

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"net/http"
 	"sync"
@@ -13,6 +14,9 @@ import (
 type GuardOptions struct {
 	// ProtectOpenSurfaces asks for a token on operations marked OpenSurface too.
 	ProtectOpenSurfaces bool
+	// StaticTokens are bearer tokens by the ID of the operation that takes them, for callers that
+	// cannot log in. An empty one is none.
+	StaticTokens map[string]string
 	// WriteError answers an HTTP request that was refused. Required.
 	WriteError func(http.ResponseWriter, *http.Request, error)
 }
@@ -64,6 +68,9 @@ func (g *Guard) admit(ctx context.Context, op Operation, credentials func() (str
 	}
 	if token == "" || !wellFormed {
 		return ctx, ErrUnauthenticated
+	}
+	if static := g.opts.StaticTokens[op.ID]; static != "" && subtle.ConstantTimeCompare([]byte(static), []byte(token)) == 1 {
+		return ctx, nil
 	}
 	p, err := g.authority.Verify(ctx, token)
 	switch {

@@ -7,7 +7,9 @@ import "net/http"
 func EngineOperations() []Operation {
 	all := append(serverOperations(), authOperations()...)
 	all = append(all, tagOperations()...)
-	return append(all, tagConfigOperations()...)
+	all = append(all, tagConfigOperations()...)
+	all = append(all, alarmOperations()...)
+	return append(all, alertingOperations()...)
 }
 
 func serverOperations() []Operation {
@@ -65,5 +67,75 @@ func tagConfigOperations() []Operation {
 		{ID: "exportTagConfig", Method: http.MethodGet, Path: base + "/export", Access: Viewer, OpenSurface: true},
 		{ID: "bulkTagConfig", Method: http.MethodPost, Path: base + "/bulk", Access: Admin, OpenSurface: true},
 		{ID: "importTagConfig", Method: http.MethodPost, Path: base + "/import", Access: Admin, OpenSurface: true},
+	}
+}
+
+func alarmOperations() []Operation {
+	const (
+		a     = "/api/v1/alarms"
+		b     = "/api/v1.0/alarms"
+		rules = "/api/v1/alarm-rules"
+		api   = "/platform.v1.PlatformApi/"
+	)
+	return []Operation{
+		{ID: "listAlarms", Method: http.MethodGet, Path: a, GRPC: []string{api + "GetAlarms", api + "SubscribeAlarms"}, Access: Viewer},
+		{ID: "getAlarmHistory", Method: http.MethodGet, Path: a + "/history", GRPC: []string{api + "GetAlarmHistory"}, Access: Viewer},
+		{ID: "acknowledgeAlarm", Method: http.MethodPost, Path: a + "/{alarm_id}/acknowledge", GRPC: []string{api + "AcknowledgeAlarm"}, Access: Operator},
+		{ID: "getAlarmTrendV1", Method: http.MethodGet, Path: a + "/trend", Access: Viewer},
+		{ID: "addAlarmResolutionV1", Method: http.MethodPost, Path: a + "/{code}/resolution", Access: Operator},
+		{ID: "listAlarmResolutionsV1", Method: http.MethodGet, Path: a + "/{code}/resolutions", Access: Viewer},
+		{ID: "getActiveAlarms", Method: http.MethodGet, Path: b + "/active", Access: Viewer},
+		{ID: "getRecentAlarms", Method: http.MethodGet, Path: b + "/history", Access: Viewer},
+		{ID: "acknowledgeAlarmCode", Method: http.MethodPost, Path: b + "/{code}/acknowledge", Access: Operator},
+		{ID: "getAlarmTrend", Method: http.MethodGet, Path: b + "/trend", Access: Viewer},
+		{ID: "addAlarmResolution", Method: http.MethodPost, Path: b + "/{code}/resolution", Access: Operator},
+		{ID: "listAlarmResolutions", Method: http.MethodGet, Path: b + "/{code}/resolutions", Access: Viewer},
+		{ID: "listWithheldAlarms", Method: http.MethodGet, Path: a + "/withheld", Access: Viewer},
+		{ID: "shelveAlarm", Method: http.MethodPost, Path: a + "/{code}/shelve", Access: Operator},
+		{ID: "unshelveAlarm", Method: http.MethodPost, Path: a + "/{code}/unshelve", Access: Operator},
+		{ID: "suppressAlarm", Method: http.MethodPost, Path: a + "/{code}/suppress", Access: Admin},
+		{ID: "unsuppressAlarm", Method: http.MethodPost, Path: a + "/{code}/unsuppress", Access: Admin},
+		{ID: "takeAlarmOutOfService", Method: http.MethodPost, Path: a + "/{code}/out-of-service", Access: Admin},
+		{ID: "putAlarmInService", Method: http.MethodPost, Path: a + "/{code}/in-service", Access: Admin},
+		{ID: "resetAlarm", Method: http.MethodPost, Path: a + "/{code}/reset", Access: Operator},
+		{ID: "getAlarmAnalytics", Method: http.MethodGet, Path: a + "/analytics", Access: Viewer},
+		{ID: "listAlarmRules", Method: http.MethodGet, Path: rules, Access: Viewer},
+		{ID: "addAlarmRule", Method: http.MethodPost, Path: rules, Access: Admin},
+		{ID: "getAlarmRule", Method: http.MethodGet, Path: rules + "/{id}", Access: Viewer},
+		{ID: "replaceAlarmRule", Method: http.MethodPut, Path: rules + "/{id}", Access: Admin},
+		{ID: "removeAlarmRule", Method: http.MethodDelete, Path: rules + "/{id}", Access: Admin},
+		{ID: "alarmHub", Method: http.MethodGet, Path: "/hubs/alarms", Access: Viewer, QueryToken: true},
+		{ID: "alarmHubSend", Method: http.MethodPost, Path: "/hubs/alarms", Access: Viewer, QueryToken: true},
+		{ID: "alarmHubStop", Method: http.MethodDelete, Path: "/hubs/alarms", Access: Viewer, QueryToken: true},
+		{ID: "alarmHubNegotiate", Method: http.MethodPost, Path: "/hubs/alarms/negotiate", Access: Viewer, QueryToken: true},
+		{ID: "demoHub", Method: http.MethodGet, Path: "/hubs/demo", Access: Viewer, QueryToken: true},
+		{ID: "demoHubSend", Method: http.MethodPost, Path: "/hubs/demo", Access: Viewer, QueryToken: true},
+		{ID: "demoHubStop", Method: http.MethodDelete, Path: "/hubs/demo", Access: Viewer, QueryToken: true},
+		{ID: "demoHubNegotiate", Method: http.MethodPost, Path: "/hubs/demo/negotiate", Access: Viewer, QueryToken: true},
+	}
+}
+
+func alertingOperations() []Operation {
+	const (
+		silence = "/api/v1.0/alert-silence"
+		history = "/api/v1.0/alert-history"
+		source  = "/api/v1.0/alertsource"
+		channel = "/api/v1/alerting"
+	)
+	return []Operation{
+		{ID: "listSilences", Method: http.MethodGet, Path: silence, Access: Viewer, OpenSurface: true},
+		{ID: "listActiveSilences", Method: http.MethodGet, Path: silence + "/active", Access: Viewer, OpenSurface: true},
+		{ID: "addSilence", Method: http.MethodPost, Path: silence, Access: Operator, OpenSurface: true},
+		{ID: "removeSilence", Method: http.MethodDelete, Path: silence + "/{id}", Access: Operator, OpenSurface: true},
+		{ID: "listAlertHistory", Method: http.MethodGet, Path: history, Access: Viewer, OpenSurface: true},
+		{ID: "getAlertRecord", Method: http.MethodGet, Path: history + "/{id}", Access: Viewer, OpenSurface: true},
+		{ID: "getSeverityStats", Method: http.MethodGet, Path: history + "/stats/severity", Access: Viewer, OpenSurface: true},
+		{ID: "getSourceStats", Method: http.MethodGet, Path: history + "/stats/source", Access: Viewer, OpenSurface: true},
+		{ID: "postAlertWebhook", Method: http.MethodPost, Path: source + "/webhook", Access: Operator, OpenSurface: true},
+		{ID: "getWebhookHealth", Method: http.MethodGet, Path: source + "/health", Access: Open},
+		{ID: "listDeadLetters", Method: http.MethodGet, Path: channel + "/deadletters", Access: Viewer},
+		{ID: "retryDeadLetter", Method: http.MethodPost, Path: channel + "/deadletters/{id}/retry", Access: Admin},
+		{ID: "listChannels", Method: http.MethodGet, Path: channel + "/channels", Access: Viewer},
+		{ID: "testChannel", Method: http.MethodPost, Path: channel + "/channels/{name}/test", Access: Admin},
 	}
 }

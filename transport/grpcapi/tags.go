@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/fault"
 	pb "github.com/otkit/otkit/proto/platform/v1"
 	"github.com/otkit/otkit/tags"
@@ -18,6 +19,7 @@ type Platform struct {
 	pb.UnimplementedPlatformApiServer
 
 	Engine *tags.Engine
+	Alarms *alarms.Service
 	Caller func(ctx context.Context) string // who calls, for the log of writes
 	// Live gives a stream's context that also ends when the server stops.
 	Live func(ctx context.Context) (context.Context, context.CancelFunc)

@@ -10,7 +10,7 @@ import (
 )
 
 // driverStates are the states that a series is shown for, so that a state that is left goes to 0.
-var driverStates = [...]tags.DriverState{tags.DriverConnecting, tags.DriverOnline, tags.DriverBackoff, tags.DriverStopped}
+var driverStates = [...]tags.DriverState{tags.DriverConnecting, tags.DriverOnline, tags.DriverNotResponding, tags.DriverBackoff, tags.DriverStopped}
 
 // AddDrivers shows the drivers that statuses gives. It is called once for each scrape and must be
 // quick and safe for concurrent use. The driver ids must differ.

@@ -131,6 +131,7 @@ func TestDrivers(t *testing.T) {
 	for series, want := range map[string]string{
 		`otkit_driver_state{driver="plc1",state="Online",type="Modbus"}`:                    "1",
 		`otkit_driver_state{driver="plc1",state="Backoff",type="Modbus"}`:                   "0",
+		`otkit_driver_state{driver="plc1",state="NotResponding",type="Modbus"}`:             "0",
 		`otkit_driver_state{driver="bad?id",state="Backoff",type="Simulation"}`:             "1",
 		`otkit_driver_tags{driver="plc1",type="Modbus"}`:                                    "7",
 		`otkit_driver_reads_total{driver="plc1",type="Modbus"}`:                             "100",

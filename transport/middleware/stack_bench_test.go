@@ -69,7 +69,7 @@ func port(b *testing.B) *oneport.Port {
 	go func() { done <- p.Serve(context.Background()) }()
 	b.Cleanup(func() {
 		_ = p.Close()
-		<-done
+		require.NoError(b, <-done)
 	})
 	return p
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/openapi/alarmsapi"
+	"github.com/otkit/otkit/openapi/alertingapi"
 	"github.com/otkit/otkit/openapi/authapi"
 	"github.com/otkit/otkit/openapi/tagconfigapi"
 	"github.com/otkit/otkit/openapi/tagsapi"
@@ -20,6 +22,8 @@ type Surfaces struct {
 	Auth      *Auth
 	Tags      *Tags
 	TagConfig *TagConfig
+	Alarms    *Alarms
+	Alerting  *Alerting
 	// Body is put around every handler, behind the guard: who may not call has no body read. It may
 	// be nil.
 	Body func(http.Handler) http.Handler
@@ -50,6 +54,23 @@ func Mount(r chi.Router, s Surfaces) {
 			Middlewares: []tagconfigapi.MiddlewareFunc{s.Body}})
 		r.Method(http.MethodGet, "/api/v1.0/config/tags/export", s.Body(http.HandlerFunc(s.TagConfig.Export)))
 		r.Method(http.MethodPost, "/api/v1.0/config/tags/import", s.Body(http.HandlerFunc(s.TagConfig.Import)))
+	}
+	mountAlarms(r, s)
+}
+
+func mountAlarms(r chi.Router, s Surfaces) {
+	if s.Alarms != nil {
+		h := alarmsapi.NewStrictHandlerWithOptions(s.Alarms, nil,
+			alarmsapi.StrictHTTPServerOptions{RequestErrorHandlerFunc: decodeError, ResponseErrorHandlerFunc: answerError})
+		alarmsapi.HandlerWithOptions(h, alarmsapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError,
+			Middlewares: []alarmsapi.MiddlewareFunc{s.Body}})
+	}
+	if s.Alerting != nil {
+		h := alertingapi.NewStrictHandlerWithOptions(s.Alerting, nil,
+			alertingapi.StrictHTTPServerOptions{RequestErrorHandlerFunc: decodeError, ResponseErrorHandlerFunc: answerError})
+		alertingapi.HandlerWithOptions(h, alertingapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError,
+			Middlewares: []alertingapi.MiddlewareFunc{s.Body}})
+		r.Method(http.MethodPost, WebhookPath, s.Body(http.HandlerFunc(s.Alerting.Receive)))
 	}
 }
 

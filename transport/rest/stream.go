@@ -103,6 +103,9 @@ func (s *tagStream) VisitStreamTagsResponse(w http.ResponseWriter) error {
 	defer s.sub.Close()
 	ctx, cancel := s.live(s.ctx)
 	defer cancel()
+	if err := context.Cause(ctx); err != nil { // refused, and there is no answer yet
+		return err
+	}
 	// The server's time limits are for answers, and a stream has no end. A writer that cannot lift
 	// them has none.
 	if err := middleware.Stream(w); err != nil && !errors.Is(err, http.ErrNotSupported) {

@@ -63,7 +63,11 @@ func (s *Server) checkConfig(context.Context) health.Result {
 	case refused > 0:
 		return health.Result{Status: health.Degraded, Description: fmt.Sprintf("%d configured tags were refused", refused)}
 	}
-	return health.Result{Status: health.Healthy, Description: fmt.Sprintf("%d tags configured", len(s.plant.config.List()))}
+	r := health.Result{Status: health.Healthy, Description: fmt.Sprintf("%d tags configured", len(s.plant.config.List()))}
+	if unknown := s.plant.config.Unknown(); len(unknown) > 0 {
+		r.Data = map[string]any{"unknownMembers": unknown}
+	}
+	return r
 }
 
 func (s *Server) checkHistory(context.Context) health.Result {

@@ -28,15 +28,16 @@ func (s *Server) newGRPC() (*grpc.Server, error) {
 	options := []grpc.ServerOption{
 		tracing.ServerOption(s.tracer),
 		grpc.Creds(oneport.Credentials()),
+		grpc.MaxConcurrentStreams(maxStreamsPerConn),
 		grpc.MaxRecvMsgSize(int(maxBody)),
 		grpc.ChainUnaryInterceptor(s.metrics.Unary, middleware.UnaryErrors(trace), s.guard.Unary()),
-		grpc.ChainStreamInterceptor(s.metrics.Stream, middleware.StreamErrors(trace), s.endStream, s.guard.Stream()),
+		grpc.ChainStreamInterceptor(s.metrics.Stream, middleware.StreamErrors(trace), s.endStream, s.guard.Stream(), s.limitStream),
 		// A peer that is gone without a word is noticed, and clients may ask often enough to notice us.
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	}
 	g := grpc.NewServer(options...)
-	platformv1.RegisterPlatformApiServer(g, &grpcapi.Platform{Engine: s.plant.engine, Caller: callerName, Live: s.untilStop})
+	platformv1.RegisterPlatformApiServer(g, &grpcapi.Platform{Engine: s.plant.engine, Alarms: s.room.service, Caller: callerName, Live: s.untilStop})
 	state := grpchealth.NewServer()
 	healthpb.RegisterHealthServer(g, state)
 	reflection.Register(g)

@@ -2,10 +2,14 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/middleware"
 	"github.com/otkit/otkit/transport/problem"
@@ -28,7 +32,11 @@ func (s *Server) handler() (http.Handler, error) {
 	if s.opts.AccessLog {
 		r.Use(middleware.AccessLog(s.log))
 	}
-	r.Use(s.metrics.HTTP, middleware.Recover, middleware.SecurityHeaders, cors, middleware.EscapedPath)
+	foreign, err := s.refuseForeign()
+	if err != nil {
+		return nil, err
+	}
+	r.Use(s.metrics.HTTP, middleware.Recover, middleware.SecurityHeaders, cors, foreign, noteRemote, middleware.EscapedPath)
 	middleware.Fallbacks(r)
 	r.Use(rest.DropEmptyQuery)
 	jsonBody := middleware.JSONBody(map[string][]string{
@@ -40,13 +48,43 @@ func (s *Server) handler() (http.Handler, error) {
 		Auth:      &rest.Auth{Authority: s.authority},
 		Tags:      &rest.Tags{Engine: s.plant.engine, History: s.history(), Caller: callerName, Live: s.live, Now: s.opts.Now},
 		TagConfig: &rest.TagConfig{Store: s.plant.config},
+		Alarms:    &rest.Alarms{Service: s.room.service, Rules: s.room.rules, Caller: callerName, Now: s.opts.Now},
+		Alerting:  &rest.Alerting{Silences: s.room.silences, History: s.room.history, Webhook: s.room.webhook, Dispatcher: s.room.dispatcher},
 		Body:      func(next http.Handler) http.Handler { return maxBody(jsonBody(next)) },
 	})
 	s.mountSystem(guarded)
+	mountHub(guarded, "/hubs/alarms", s.room.hub)
+	mountHub(guarded, "/hubs/demo", s.room.demo)
 	if err := s.guard.Err(); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// mountHub registers a hub for browsers. Its bodies are frames of the hub's protocol and not JSON.
+func mountHub(r chi.Router, path string, hub http.Handler) {
+	r.Get(path, hub.ServeHTTP)
+	r.Post(path, hub.ServeHTTP)
+	r.Delete(path, hub.ServeHTTP)
+	r.Post(path+"/negotiate", hub.ServeHTTP)
+}
+
+var errForeign = fault.New(fault.Forbidden, "FORBIDDEN", "the request comes from a page of another origin")
+
+// refuseForeign refuses what a browser sends for a page of an origin that is not allowed, unless it
+// only reads. CORS alone does not: a page may send a form without asking first.
+func (s *Server) refuseForeign() (func(http.Handler) http.Handler, error) {
+	if slices.Contains(s.opts.CORSOrigins, "*") {
+		return func(next http.Handler) http.Handler { return next }, nil
+	}
+	protection := http.NewCrossOriginProtection()
+	for _, origin := range s.opts.CORSOrigins {
+		if err := protection.AddTrustedOrigin(strings.ToLower(origin)); err != nil {
+			return nil, fmt.Errorf("server: Options.CORSOrigins: %w", err)
+		}
+	}
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { refuse(w, r, errForeign) }))
+	return protection.Handler, nil
 }
 
 // mountSystem registers what is about the server itself.
@@ -67,13 +105,21 @@ func callerName(ctx context.Context) string {
 	return "anonymous"
 }
 
-// live gives a stream's context: it ends with the client, the caller's token or session, or the server.
+// live gives a stream's context: it ends with the client, the caller's token or session, or the server,
+// and has ended already when the caller has too many.
 func (s *Server) live(ctx context.Context) (context.Context, context.CancelFunc) {
+	leave, err := s.streams.enter(ctx)
+	if err != nil {
+		ctx, cancel := context.WithCancelCause(ctx)
+		cancel(err)
+		return ctx, func() {}
+	}
 	ctx, stop := auth.Lifetime(ctx)
 	ctx, cancel := s.untilStop(ctx)
 	return ctx, func() {
 		cancel()
 		stop()
+		leave()
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/auth"
@@ -31,6 +33,7 @@ type Options struct {
 	TLS          *tls.Config  // nil serves without TLS; see oneport.Certificates
 	MaxConns     int          // open connections at once; default oneport.DefaultMaxConns
 	MaxBodyBytes int64        // of one request; default 8 MiB
+	MaxStreams   int          // open streams of one caller, gRPC and server-sent events together; default 100
 	CORSOrigins  []string     // origins that browsers may call from; default none
 
 	HeaderTimeout time.Duration // longest time for the head of a request; default 10 s
@@ -38,6 +41,9 @@ type Options struct {
 
 	Auth    AuthOptions
 	History HistoryOptions
+
+	Alerting    AlertingOptions
+	AlarmLimits alarms.Limits // what counts as too much in alarm analytics
 	// WriteLogMaxAge is how long the outcomes of writes are kept, when the store can trim them.
 	// Default 31 days.
 	WriteLogMaxAge time.Duration
@@ -58,6 +64,17 @@ type Stores struct {
 	Sessions accounts.SessionStore
 	Writes   tags.WriteLog
 	History  tags.HistoryStore
+
+	Alarms      alarms.Store
+	Resolutions alarms.ResolutionStore
+	AlarmRules  alarms.RuleStore
+	RuleStates  alarms.RuleStateStore
+
+	Silences     alerting.SilenceStore
+	AlertHistory alerting.HistoryStore
+	Outbox       alerting.Outbox
+	DeadLetters  alerting.DeadLetters
+
 	// Ping says whether the stores can be used, for readiness. It may be nil.
 	Ping func(ctx context.Context) error
 }
@@ -89,6 +106,22 @@ type HistoryOptions struct {
 	FlushEvery time.Duration // longest time that a sample waits to be stored; default 1 s
 }
 
+// AlertingOptions configure who is told of alarms. The dashboard channel, which is the hub
+// /hubs/alarms, is always there.
+type AlertingOptions struct {
+	Channels  []alerting.Channel
+	Routes    alerting.Routes                  // default alerting.DefaultRoutes
+	Templates map[string]alerting.TemplateText // by channel; "" for all the others
+	Flood     map[string]alerting.Flood        // by channel; "" for all the others
+	// Owner names this engine among those that share a database; see alerting.Options.
+	Owner string
+	// StartAfter is the event of the journal after which a new outbox begins; see alerting.Options.
+	StartAfter int64
+	// WebhookToken is a bearer token that the webhook takes besides those of accounts, where open
+	// surfaces are protected.
+	WebhookToken string
+}
+
 func (o Options) withDefaults() (Options, error) {
 	if o.DataDir == "" {
 		return o, errors.New("server: Options.DataDir is required")
@@ -99,6 +132,10 @@ func (o Options) withDefaults() (Options, error) {
 	o.Auth.Issuer = cmp.Or(o.Auth.Issuer, "otkit")
 	o.Auth.Audience = cmp.Or(o.Auth.Audience, "otkit")
 	o.Version = cmp.Or(o.Version, "dev")
+	if o.MaxStreams < 0 {
+		return o, errors.New("server: Options.MaxStreams must not be negative")
+	}
+	o.MaxStreams = cmp.Or(o.MaxStreams, 100)
 	o.WriteLogMaxAge = cmp.Or(o.WriteLogMaxAge, 31*24*time.Hour)
 	if o.Metrics == nil {
 		o.Metrics = metrics.New(metrics.Options{Version: o.Version})
@@ -116,6 +153,7 @@ func (o Options) withDefaults() (Options, error) {
 		memory := accounts.NewMemory()
 		o.Stores.Accounts, o.Stores.Sessions = memory, memory
 	}
+	o.Stores.alarmDefaults()
 	if o.Stores.Writes == nil {
 		o.Stores.Writes = tags.NewMemoryWriteLog(10_000)
 	}
@@ -133,6 +171,32 @@ func (o Options) withDefaults() (Options, error) {
 		seen[d.ID] = true
 	}
 	return o, nil
+}
+
+// alarmDefaults keeps alarms in memory where no store is given.
+func (s *Stores) alarmDefaults() {
+	if s.Alarms == nil || s.Resolutions == nil || s.AlarmRules == nil || s.RuleStates == nil {
+		memory := alarms.NewMemory()
+		fill(&s.Alarms, alarms.Store(memory))
+		fill(&s.Resolutions, alarms.ResolutionStore(memory))
+		fill(&s.AlarmRules, alarms.RuleStore(memory))
+		fill(&s.RuleStates, alarms.RuleStateStore(memory))
+	}
+	if s.Silences == nil || s.AlertHistory == nil || s.Outbox == nil || s.DeadLetters == nil {
+		memory := alerting.NewMemory()
+		fill(&s.Silences, alerting.SilenceStore(memory))
+		fill(&s.AlertHistory, alerting.HistoryStore(memory))
+		fill(&s.Outbox, alerting.Outbox(memory))
+		fill(&s.DeadLetters, alerting.DeadLetters(memory))
+	}
+}
+
+// fill sets what is nil.
+func fill[T comparable](store *T, value T) {
+	var none T
+	if *store == none {
+		*store = value
+	}
 }
 
 // errStopping ends streams when the server stops; clients that get it may try another server.

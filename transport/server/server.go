@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/health"
@@ -29,6 +30,7 @@ type Server struct {
 	log  *slog.Logger
 
 	plant     *plant
+	room      *alarmRoom
 	accounts  *accounts.Service
 	keys      *auth.Keys
 	authority *auth.Authority
@@ -38,6 +40,8 @@ type Server struct {
 	tracer    trace.TracerProvider
 	endTraces func(context.Context) error
 	password  string // of the admin account that New made, when it chose it
+
+	streams *streams
 
 	port *oneport.Port
 	http *http.Server
@@ -58,6 +62,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s := &Server{opts: o, log: o.Logger, failed: make(chan error, 2)}
+	s.streams = &streams{most: o.MaxStreams, open: make(map[string]int)}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -75,6 +80,9 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	if s.plant, err = newPlant(o); err != nil {
+		return nil, err
+	}
+	if s.room, err = newAlarmRoom(ctx, o, s.plant.engine); err != nil {
 		return nil, err
 	}
 	if err := s.addMetrics(); err != nil {
@@ -111,7 +119,8 @@ func (s *Server) openAuth(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.guard, err = auth.NewGuard(s.authority, table, auth.GuardOptions{ProtectOpenSurfaces: o.Auth.ProtectOpenSurfaces, WriteError: refuse})
+	s.guard, err = auth.NewGuard(s.authority, table, auth.GuardOptions{ProtectOpenSurfaces: o.Auth.ProtectOpenSurfaces,
+		StaticTokens: map[string]string{"postAlertWebhook": o.Alerting.WebhookToken}, WriteError: refuse})
 	return err
 }
 
@@ -142,6 +151,12 @@ func (s *Server) Addr() net.Addr { return s.port.Addr() }
 // Tags gives the tag engine, for programs that embed the server.
 func (s *Server) Tags() *tags.Engine { return s.plant.engine }
 
+// Alarms gives the alarms, for programs that embed the server.
+func (s *Server) Alarms() *alarms.Service { return s.room.service }
+
+// AlarmRules gives the alarm rules, for programs that embed the server.
+func (s *Server) AlarmRules() *alarms.Rules { return s.room.rules }
+
 // Start begins to answer. It returns at once.
 func (s *Server) Start() {
 	s.wg.Go(func() { s.report(s.port.Serve(s.stopping)) })
@@ -153,6 +168,9 @@ func (s *Server) Start() {
 		}
 	})
 	s.wg.Go(s.trimWrites)
+	s.wg.Go(s.settleWrites)
+	s.wg.Go(func() { s.room.follow(s.stopping) })
+	s.wg.Go(func() { s.room.tellIngestion(s.stopping, s.plant.engine, s.opts.Now) })
 	s.log.Info("engine is listening", "address", s.Addr().String(), "tls", s.opts.TLS != nil, "version", s.opts.Version)
 }
 
@@ -175,6 +193,39 @@ func (s *Server) trimWrites() {
 		case <-s.stopping.Done():
 			return
 		case <-ticker.C:
+		}
+	}
+}
+
+// A write waits for its driver far less than lostWrites. One that is queued for longer is of an engine
+// that shares the database and has ended.
+const (
+	lostWrites   = 15 * time.Minute
+	settleWrites = 10 * time.Minute
+)
+
+// settleWrites gives writes that nobody will send their last state, where the store can.
+func (s *Server) settleWrites() {
+	store, ok := s.opts.Stores.Writes.(interface {
+		MarkUnfinished(ctx context.Context, before time.Time) (int64, error)
+	})
+	if !ok {
+		return
+	}
+	ticker := time.NewTicker(settleWrites)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stopping.Done():
+			return
+		case <-ticker.C:
+		}
+		n, err := store.MarkUnfinished(s.stopping, s.opts.Now().Add(-lostWrites))
+		switch {
+		case err != nil && s.stopping.Err() == nil:
+			s.log.Error("writes without an outcome cannot be settled", "error", err)
+		case n > 0:
+			s.log.Warn("tag writes of an engine that has ended have no known outcome; they are not repeated", "writes", n)
 		}
 	}
 }
@@ -214,8 +265,14 @@ func (s *Server) close(ctx context.Context) error {
 		errs = append(errs, s.port.Close(), s.drain(ctx))
 	}
 	s.wg.Wait()
+	if s.room != nil {
+		s.room.deafen()
+	}
 	if s.plant != nil {
 		errs = append(errs, s.plant.close(ctx))
+	}
+	if s.room != nil {
+		errs = append(errs, s.room.close(ctx))
 	}
 	if s.health != nil {
 		errs = append(errs, s.health.Close(ctx))
@@ -236,6 +293,11 @@ func (s *Server) drain(ctx context.Context) error {
 	}
 	var calls sync.WaitGroup
 	calls.Go(func() { s.stopGRPC(ctx) })
+	calls.Go(func() {
+		if err := s.room.closeHubs(ctx); err != nil {
+			s.log.Warn("listeners of the hubs were cut off", "error", err)
+		}
+	})
 	err := s.http.Shutdown(ctx)
 	if err != nil && ctx.Err() != nil {
 		s.log.Warn("requests were cut off")

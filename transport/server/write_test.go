@@ -53,7 +53,7 @@ func TestAWriteIsQueuedAndItsOutcomeCanBeRead(t *testing.T) {
 	require.Equal(t, "Confirmed", p.outcome(p.write("level", map[string]any{"value": "43", "confirm": true}))["state"])
 	p.line.change(func() { p.line.deaf["deaf"] = true })
 	unconfirmed := p.outcome(p.write("deaf", map[string]any{"value": "2", "confirm": true}))
-	require.Equal(t, "Failed", unconfirmed["state"])
+	require.Equal(t, "Unconfirmed", unconfirmed["state"])
 	require.NotEmpty(t, unconfirmed["error"])
 	p.line.change(func() { p.line.refused["note"] = errors.New("the device is locked") })
 	refused := p.outcome(p.write("note", map[string]any{"value": "x"}))

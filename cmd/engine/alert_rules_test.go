@@ -1,0 +1,110 @@
+package main_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/openapi/client"
+)
+
+func TestDemoRuleIsToldAndAcknowledged(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	box, addr := openMailbox(t, "127.0.0.1:0")
+	receiver := newHook(t, false)
+	e := start(t, with(known, mailTo(addr), receiver.settings(), []string{"Alerting__Routes__Info=email,webhook", "Alerting__Routes__Critical="}),
+		"-demo", "-data", t.TempDir())
+	s := e.admin()
+	s.good("sim.running")
+	require.NotContains(t, s.activeAlarms(), "sim.running")
+
+	require.Equal(t, client.Confirmed, s.settled(s.write("sim", "running", "false", true)).State)
+	var raised client.AlarmInfo
+	eventually(t, 5*time.Second, "the rule raises no alarm", func() bool {
+		raised = s.activeAlarms()["sim.running"]
+		return raised.ID != ""
+	})
+	require.EqualValues(t, "Info", raised.Severity)
+	require.Contains(t, raised.Message, "Line has stopped")
+	eventually(t, 5*time.Second, "nobody is told", func() bool { return len(box.got()) == 1 && len(receiver.got()) == 1 })
+	require.Contains(t, box.got()[0].subject, "[Info] sim.running: Line has stopped")
+	require.Equal(t, "Sensor", receiver.got()[0].SourceType)
+
+	require.Equal(t, http.StatusOK, s.acknowledge(raised.ID, "planned"))
+	require.Equal(t, http.StatusConflict, s.acknowledge(raised.ID, ""))
+	require.Equal(t, http.StatusNotFound, s.acknowledge("01990000-0000-7000-8000-000000000000", ""))
+	require.NotContains(t, s.openAlarms(), "sim.running")
+
+	s.settled(s.write("sim", "running", "true", true))
+	eventually(t, 5*time.Second, "nobody is told of the end", func() bool { return len(box.got()) == 2 && len(receiver.got()) == 2 })
+	require.True(t, strings.HasPrefix(box.got()[1].subject, "Resolved: "), box.got()[1].subject)
+	require.True(t, receiver.got()[1].Resolved)
+	past := s.raisedSince("sim.running", began)
+	require.Len(t, past, 1)
+	require.False(t, past[0].IsActive)
+	require.Equal(t, "admin", *past[0].AcknowledgedBy)
+}
+
+// addRule adds an alarm rule over REST.
+func (s *session) addRule(r alarms.Rule) {
+	s.t.Helper()
+	answer, err := s.AddAlarmRuleWithResponse(s.t.Context(), r)
+	require.NoError(s.t, err)
+	require.NotNil(s.t, answer.JSON201, "%s %s", answer.Status(), answer.Body)
+}
+
+func TestRuleStateSurvivesKill9(t *testing.T) {
+	t.Parallel()
+	const delay = 8 * time.Second
+	data := t.TempDir()
+	e := start(t, known, "-demo", "-data", data)
+	s := e.admin()
+	s.good("sim.speed")
+	s.addRule(alarms.Rule{ID: "latched", Tag: "sim.running", Kind: alarms.Discrete, States: []string{"false"}, Latching: true,
+		Severity: alarms.Warning, Enabled: true, Message: "It stays"})
+	before := time.Now()
+	s.addRule(alarms.Rule{ID: "slow", Tag: "sim.speed", Kind: alarms.High, Limit: 1000, OnDelay: delay, Severity: alarms.Warning, Enabled: true})
+	require.Equal(t, client.Confirmed, s.settled(s.write("sim", "running", "false", true)).State)
+	latched := func() (client.AlarmInfo, bool) {
+		list, err := s.ListAlarmsWithResponse(t.Context(), &client.ListAlarmsParams{})
+		require.NoError(t, err)
+		for _, a := range list.JSON200.Alarms {
+			if a.Message == "It stays" {
+				return a, true
+			}
+		}
+		return client.AlarmInfo{}, false
+	}
+	eventually(t, 5*time.Second, "no alarm is latched", func() bool { _, there := latched(); return there })
+	first, _ := latched()
+	eventually(t, delay, "half of the delay does not pass", func() bool { return time.Since(before) > delay/2 })
+	require.NotContains(t, s.activeAlarms(), "sim.speed")
+	e.kill()
+
+	restarted := time.Now()
+	e = start(t, known, "-demo", "-data", data)
+	s = e.with(s.token)
+	s.good("sim.running")
+	require.Equal(t, "true", s.read("sim.running").CurrentValue.String(), "the plant begins anew")
+	var slow client.AlarmInfo
+	eventually(t, 2*delay, "the delay never ends", func() bool {
+		slow = s.activeAlarms()["sim.speed"]
+		return slow.ID != ""
+	})
+	require.Less(t, slow.TriggeredAt.Sub(restarted), delay-time.Second, "the delay began again from zero")
+	require.GreaterOrEqual(t, slow.TriggeredAt.Sub(before), delay)
+
+	again, there := latched()
+	require.True(t, there, "a latched alarm stays, though its condition is normal")
+	require.Equal(t, first.ID, again.ID)
+	reset, err := s.ResetAlarmWithResponse(t.Context(), again.Code, client.AcknowledgeRequest{})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, reset.StatusCode(), "%s", reset.Body)
+	_, there = latched()
+	require.False(t, there)
+}

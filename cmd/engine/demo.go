@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/demo"
+	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/simdriver"
+	"github.com/otkit/otkit/transport/server"
+)
+
+// addDemo adds the demo plant to a server's options, and gives it a past on its first start.
+func addDemo(ctx context.Context, db *storage.DB, log *slog.Logger, o *server.Options) error {
+	d, known, err := demo.NewDriver(nil)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	samples, err := demo.FillHistory(ctx, d, known, db.History(), began)
+	if err != nil {
+		return err
+	}
+	events, err := pastAlarms(ctx, db, d, began)
+	if err != nil {
+		return err
+	}
+	if samples > 0 || events > 0 {
+		log.Info("demo plant has a past", "samples", samples, "alarmEvents", events, "took", time.Since(began).Round(time.Millisecond))
+	}
+	o.Alerting.StartAfter = events
+	o.Drivers = append(o.Drivers, server.Driver{ID: demo.DriverID, Driver: d,
+		Options: tags.DriverOptions{Type: simdriver.TypeName, Interval: 500 * time.Millisecond, Tags: known}})
+	return nil
+}
+
+// pastAlarms stores the plant's past alarms, before anybody is there to be told of them.
+func pastAlarms(ctx context.Context, db *storage.DB, d *simdriver.Driver, now time.Time) (int64, error) {
+	service, err := alarms.New(ctx, db.Alarms(), alarms.Options{})
+	if err != nil {
+		return 0, err
+	}
+	events, err := demo.FillAlarms(ctx, d, service, now)
+	if err != nil {
+		_ = service.Close()
+		return 0, err
+	}
+	return events, service.Close()
+}

@@ -1,0 +1,98 @@
+package settings
+
+// Alerting says who is told of alarms. A channel is set up by its first setting; without it, it is left
+// out.
+type Alerting struct {
+	WebhookToken string   `koanf:"webhookToken" secret:"true" doc:"Bearer token that the alert webhook takes besides those of accounts, for use with auth.protectOpenSurfaces."`
+	Routes       Routes   `koanf:"routes"`
+	Email        Email    `koanf:"email"`
+	TeamChat     TeamChat `koanf:"teamChat"`
+	SMS          SMS      `koanf:"sms"`
+	TTS          TTS      `koanf:"tts"`
+	FCM          FCM      `koanf:"fcm"`
+	APNs         APNs     `koanf:"apns"`
+	Telegram     Telegram `koanf:"telegram"`
+	Line         Line     `koanf:"line"`
+	Webhook      Webhook  `koanf:"webhook"`
+}
+
+// Routes are the channels by severity.
+type Routes struct {
+	Critical []string `koanf:"critical" doc:"Channels that are told of a Critical alarm. Of email, teamchat, sms, tts, dashboard, fcm, apns, telegram, line, webhook."`
+	Error    []string `koanf:"error" doc:"Channels that are told of an Error."`
+	Warning  []string `koanf:"warning" doc:"Channels that are told of a Warning."`
+	Info     []string `koanf:"info" doc:"Channels that are told of an Info."`
+}
+
+// Email is the channel of that name.
+type Email struct {
+	Host     string   `koanf:"host" doc:"SMTP server; empty for no e-mail."`
+	Port     int      `koanf:"port" doc:"Its port; 0 for that of the security."`
+	Security string   `koanf:"security" doc:"starttls (required), tls, or none for a server on this machine."`
+	Username string   `koanf:"username" doc:"Account at the server; empty for none."`
+	Password string   `koanf:"password" secret:"true" doc:"Its password."`
+	From     string   `koanf:"from" doc:"Sender's address."`
+	To       []string `koanf:"to" doc:"Recipients' addresses."`
+}
+
+// TeamChat is the channel of that name.
+type TeamChat struct {
+	URL    string `koanf:"url" secret:"true" doc:"Incoming webhook of the chat; empty for none."`
+	Format string `koanf:"format" doc:"slack, teams or mattermost."`
+}
+
+// SMS is the channel of that name, for Twilio's interface.
+type SMS struct {
+	AccountSID string   `koanf:"accountSid" doc:"Account at Twilio, or at who has its interface; empty for none."`
+	AuthToken  string   `koanf:"authToken" secret:"true" doc:"Its token."`
+	From       string   `koanf:"from" doc:"Number in E.164 form, or a messaging service."`
+	To         []string `koanf:"to" doc:"Numbers in E.164 form."`
+	BaseURL    string   `koanf:"baseUrl" doc:"Another address of the interface."`
+}
+
+// TTS is the channel that speaks.
+type TTS struct {
+	Player  []string `koanf:"player" doc:"Command that plays a WAV file, whose name is added, such as aplay,-q; empty for none."`
+	Speaker string   `koanf:"speaker" doc:"Program that makes audio, with the options of espeak-ng; empty for espeak-ng."`
+	Voice   string   `koanf:"voice" doc:"Voice, such as de or en-us."`
+	Speed   int      `koanf:"speed" doc:"Words a minute, 80 to 450; 0 for that of the speaker."`
+}
+
+// FCM is the mobile push by Firebase Cloud Messaging.
+type FCM struct {
+	CredentialsFile string   `koanf:"credentialsFile" doc:"Key file of a service account, JSON; empty for none."`
+	Devices         []string `koanf:"devices" doc:"Registration tokens."`
+	Topics          []string `koanf:"topics" doc:"Names of topics."`
+	BaseURL         string   `koanf:"baseUrl" doc:"Another address of the service."`
+	TokenURL        string   `koanf:"tokenUrl" doc:"Another address for tokens than that of the credentials."`
+}
+
+// APNs is the mobile push by Apple.
+type APNs struct {
+	KeyFile string   `koanf:"keyFile" doc:"Signing key as Apple gives it (.p8); empty for none."`
+	KeyID   string   `koanf:"keyId" doc:"Id of the key."`
+	TeamID  string   `koanf:"teamId" doc:"Id of the team."`
+	Topic   string   `koanf:"topic" doc:"Bundle id of the app."`
+	Devices []string `koanf:"devices" doc:"Device tokens."`
+	BaseURL string   `koanf:"baseUrl" doc:"Another address of the service."`
+}
+
+// Telegram is the messenger of that name.
+type Telegram struct {
+	Token   string   `koanf:"token" secret:"true" doc:"Token of the bot; empty for none."`
+	Chats   []string `koanf:"chats" doc:"Ids of chats, or names of channels such as @plant."`
+	BaseURL string   `koanf:"baseUrl" doc:"Another address of the interface."`
+}
+
+// Line is the messenger of that name.
+type Line struct {
+	Token   string   `koanf:"token" secret:"true" doc:"Channel access token; empty for none."`
+	To      []string `koanf:"to" doc:"Ids of users."`
+	BaseURL string   `koanf:"baseUrl" doc:"Another address of the interface."`
+}
+
+// Webhook posts alarms to an address.
+type Webhook struct {
+	URL    string `koanf:"url" secret:"true" doc:"Where alarms are posted; empty for nowhere."`
+	Secret string `koanf:"secret" secret:"true" doc:"Key that signs them (HMAC-SHA256); empty for no signature."`
+}

@@ -1,0 +1,38 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/tags"
+)
+
+// settling is a log of writes that keeps the times that it was asked to settle.
+type settling struct {
+	*tags.MemoryWriteLog
+	before []time.Time
+}
+
+func (s *settling) MarkUnfinished(_ context.Context, before time.Time) (int64, error) {
+	s.before = append(s.before, before)
+	return 1, nil
+}
+
+func TestWritesOfAnEngineThatEndedAreSettledNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &settling{MemoryWriteLog: tags.NewMemoryWriteLog(1)}
+		s := &Server{opts: Options{Stores: Stores{Writes: log}, Now: time.Now}, log: slog.New(slog.DiscardHandler)}
+		s.stopping, s.stop = context.WithCancel(t.Context())
+		began := time.Now()
+		s.wg.Go(s.settleWrites)
+		time.Sleep(25 * time.Minute)
+		s.stop()
+		s.wg.Wait()
+		require.Equal(t, []time.Time{began.Add(-5 * time.Minute), began.Add(5 * time.Minute)}, log.before)
+	})
+}
