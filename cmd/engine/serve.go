@@ -158,7 +158,7 @@ func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (se
 		},
 		History: server.HistoryOptions{Disabled: !s.Tags.History.Enabled, MaxAge: s.Tags.History.MaxAge,
 			MaxBytes: s.Tags.History.MaxBytes, FlushEvery: s.Tags.History.FlushEvery},
-		WriteLogMaxAge: s.Tags.WriteLogMaxAge,
+		WriteLogMaxAge: s.Tags.WriteLogMaxAge, AlarmMaxAge: s.Alarms.MaxAge,
 		Tracing: tracing.Options{Endpoint: s.Tracing.Endpoint, Protocol: tracing.Protocol(s.Tracing.Protocol),
 			SampleRatio: s.Tracing.SampleRatio, Version: version, Logger: e.log},
 	}

@@ -1,5 +1,12 @@
 package settings
 
+import "time"
+
+// Alarms is about alarms.
+type Alarms struct {
+	MaxAge time.Duration `koanf:"maxAge" doc:"How long cleared alarms and their events are kept, from 720h."`
+}
+
 // Alerting says who is told of alarms. A channel is set up by its first setting; without it, it is left
 // out.
 type Alerting struct {

@@ -13,6 +13,7 @@ type Engine struct {
 	Log      Log      `koanf:"log" doc:"What the engine writes to standard error."`
 	Tracing  Tracing  `koanf:"tracing" doc:"OpenTelemetry traces."`
 	Tags     Tags     `koanf:"tags" doc:"Tag configuration, history and the log of writes."`
+	Alarms   Alarms   `koanf:"alarms" doc:"Alarms."`
 	Alerting Alerting `koanf:"alerting" doc:"Who is told of alarms, and alerts from other systems. A channel is set up by its first setting."`
 	Drivers  []Driver `koanf:"drivers" doc:"The devices that the engine reads, a list. A file's list replaces the one before it; variables change items, or add the next one."`
 }
@@ -127,6 +128,7 @@ func EngineDefaults() Engine {
 			History:        History{Enabled: true, MaxAge: 31 * 24 * time.Hour, MaxBytes: 1 << 30, FlushEvery: time.Second},
 			WriteLogMaxAge: 31 * 24 * time.Hour,
 		},
+		Alarms: Alarms{MaxAge: 400 * 24 * time.Hour},
 		Alerting: Alerting{
 			Routes: Routes{
 				Critical: []string{"email", "teamchat", "sms", "tts", "dashboard", "fcm", "apns"},

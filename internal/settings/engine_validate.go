@@ -37,6 +37,7 @@ func (e Engine) Validate() error {
 	p.oneOf(e.Log.Format, "log.format", "text", "json")
 	e.Tracing.check(&p)
 	e.Tags.check(&p)
+	p.must(e.Alarms.MaxAge >= 720*time.Hour, "alarms.maxAge", "must be at least 720h")
 	checkDrivers(e.Drivers, &p)
 	return p.err("")
 }

@@ -43,6 +43,7 @@ type Options struct {
 	History HistoryOptions
 
 	Alerting    AlertingOptions
+	AlarmMaxAge time.Duration // how long cleared alarms and their events are kept; default 400 days
 	AlarmLimits alarms.Limits // what counts as too much in alarm analytics
 	// WriteLogMaxAge is how long the outcomes of writes are kept, when the store can trim them.
 	// Default 31 days.
@@ -136,6 +137,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("server: Options.MaxStreams must not be negative")
 	}
 	o.MaxStreams = cmp.Or(o.MaxStreams, 100)
+	o.AlarmMaxAge = cmp.Or(o.AlarmMaxAge, 400*24*time.Hour)
 	o.WriteLogMaxAge = cmp.Or(o.WriteLogMaxAge, 31*24*time.Hour)
 	if o.Metrics == nil {
 		o.Metrics = metrics.New(metrics.Options{Version: o.Version})

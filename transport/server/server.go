@@ -167,67 +167,10 @@ func (s *Server) Start() {
 			s.log.Error("changes of the model file are not seen any more", "error", err)
 		}
 	})
-	s.wg.Go(s.trimWrites)
-	s.wg.Go(s.settleWrites)
+	s.startUpkeep()
 	s.wg.Go(func() { s.room.follow(s.stopping) })
 	s.wg.Go(func() { s.room.tellIngestion(s.stopping, s.plant.engine, s.opts.Now) })
 	s.log.Info("engine is listening", "address", s.Addr().String(), "tls", s.opts.TLS != nil, "version", s.opts.Version)
-}
-
-// trimWrites removes old outcomes of writes, where the store can.
-func (s *Server) trimWrites() {
-	store, ok := s.opts.Stores.Writes.(interface {
-		Trim(ctx context.Context, before time.Time) error
-	})
-	if !ok {
-		return
-	}
-	ticker := time.NewTicker(time.Hour)
-	defer ticker.Stop()
-	for {
-		err := store.Trim(s.stopping, s.opts.Now().Add(-s.opts.WriteLogMaxAge))
-		if err != nil && s.stopping.Err() == nil {
-			s.log.Error("old outcomes of writes cannot be removed", "error", err)
-		}
-		select {
-		case <-s.stopping.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// A write waits for its driver far less than lostWrites. One that is queued for longer is of an engine
-// that shares the database and has ended.
-const (
-	lostWrites   = 15 * time.Minute
-	settleWrites = 10 * time.Minute
-)
-
-// settleWrites gives writes that nobody will send their last state, where the store can.
-func (s *Server) settleWrites() {
-	store, ok := s.opts.Stores.Writes.(interface {
-		MarkUnfinished(ctx context.Context, before time.Time) (int64, error)
-	})
-	if !ok {
-		return
-	}
-	ticker := time.NewTicker(settleWrites)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.stopping.Done():
-			return
-		case <-ticker.C:
-		}
-		n, err := store.MarkUnfinished(s.stopping, s.opts.Now().Add(-lostWrites))
-		switch {
-		case err != nil && s.stopping.Err() == nil:
-			s.log.Error("writes without an outcome cannot be settled", "error", err)
-		case n > 0:
-			s.log.Warn("tag writes of an engine that has ended have no known outcome; they are not repeated", "writes", n)
-		}
-	}
 }
 
 func (s *Server) report(err error) {

@@ -29,7 +29,7 @@ func TestWritesOfAnEngineThatEndedAreSettledNowAndThen(t *testing.T) {
 		s := &Server{opts: Options{Stores: Stores{Writes: log}, Now: time.Now}, log: slog.New(slog.DiscardHandler)}
 		s.stopping, s.stop = context.WithCancel(t.Context())
 		began := time.Now()
-		s.wg.Go(s.settleWrites)
+		s.startUpkeep()
 		time.Sleep(25 * time.Minute)
 		s.stop()
 		s.wg.Wait()
