@@ -75,9 +75,12 @@ func TestOpeningWithoutMigrating(t *testing.T) {
 	require.ErrorIs(t, try(), storage.ErrNoTables)
 	db := openSQLite(t, dir, storage.Options{})
 	require.NoError(t, try())
-	for change, want := range map[string]error{"version + 1": storage.ErrNewer, "1": storage.ErrOlder} {
-		_, err := db.StatePool().ExecContext(t.Context(), "UPDATE schema_version SET version = "+change)
+	for _, c := range []struct {
+		version string
+		want    error
+	}{{"version + 1", storage.ErrNewer}, {"1", storage.ErrOlder}} {
+		_, err := db.StatePool().ExecContext(t.Context(), "UPDATE schema_version SET version = "+c.version)
 		require.NoError(t, err)
-		require.ErrorIs(t, try(), want)
+		require.ErrorIs(t, try(), c.want)
 	}
 }

@@ -863,7 +863,7 @@ type WithheldAlarmState string
 type Write struct {
 	CompletedAt time.Time `json:"completedAt,omitempty,omitzero"`
 
-	// Error Why the state is Failed or Unknown.
+	// Error Why the state is Failed, Unconfirmed or Unknown.
 	Error       string     `json:"error,omitempty,omitzero"`
 	QueuedAt    time.Time  `json:"queuedAt"`
 	RequestedBy string     `json:"requestedBy"`

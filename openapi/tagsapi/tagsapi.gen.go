@@ -320,7 +320,7 @@ type TagWriteItem struct {
 type Write struct {
 	CompletedAt time.Time `json:"completedAt,omitempty,omitzero"`
 
-	// Error Why the state is Failed or Unknown.
+	// Error Why the state is Failed, Unconfirmed or Unknown.
 	Error       string     `json:"error,omitempty,omitzero"`
 	QueuedAt    time.Time  `json:"queuedAt"`
 	RequestedBy string     `json:"requestedBy"`
