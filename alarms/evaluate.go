@@ -288,18 +288,26 @@ func (e *evaluation) text() string {
 		case "kind":
 			return string(e.rule.Kind)
 		case "value":
-			return e.tag.value.String()
+			return shown(e.tag.value)
 		case "unit":
 			return e.tag.unit
 		case "setpoint":
 			if e.setpoint != nil {
-				return e.setpoint.value.String()
+				return shown(e.setpoint.value)
 			}
 			return number(e.rule.Setpoint)
 		}
 		return number(e.rule.Limit)
 	})
 	return clip(s)
+}
+
+// shown gives a value as people read it: a Float with the digits that tell something.
+func shown(v tags.Value) string {
+	if f, ok := v.Float(); ok && v.Type() == tags.Float {
+		return strconv.FormatFloat(f, 'g', 6, 64)
+	}
+	return v.String()
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -14,7 +14,7 @@ type ruleJSON struct {
 	Name        string   `json:"name"`
 	Tag         string   `json:"tagName"`
 	Kind        RuleKind `json:"kind"`
-	Limit       float64  `json:"limit"`
+	Limit       *float64 `json:"limit,omitempty"`
 	Setpoint    float64  `json:"setpoint,omitempty"`
 	SetpointTag string   `json:"setpointTag,omitempty"`
 	States      []string `json:"states,omitempty"`
@@ -32,11 +32,19 @@ type ruleJSON struct {
 // MarshalJSON gives the JSON form. Times are whole milliseconds: windowMs, onDelayMs and offDelayMs.
 func (r Rule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(ruleJSON{
-		ID: r.ID, Name: r.Name, Tag: r.Tag, Kind: r.Kind, Limit: r.Limit, Setpoint: r.Setpoint, SetpointTag: r.SetpointTag,
+		ID: r.ID, Name: r.Name, Tag: r.Tag, Kind: r.Kind, Limit: limitJSON(&r), Setpoint: r.Setpoint, SetpointTag: r.SetpointTag,
 		States: r.States, WindowMs: r.Window.Milliseconds(), Deadband: r.Deadband, OnDelayMs: r.OnDelay.Milliseconds(),
 		OffDelayMs: r.OffDelay.Milliseconds(), Latching: r.Latching, Severity: r.Severity, Message: r.Message,
 		Group: r.Group, Enabled: &r.Enabled,
 	})
+}
+
+// limitJSON leaves the limit out where a rule has none.
+func limitJSON(r *Rule) *float64 {
+	if !r.numeric() {
+		return nil
+	}
+	return &r.Limit
 }
 
 // UnmarshalJSON reads the JSON form. A rule is enabled when "enabled" is absent. It does not validate.
@@ -46,9 +54,15 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 		return ErrInvalidRule.Because("it is not the JSON of a rule").Wrap(err)
 	}
 	got := Rule{
-		ID: j.ID, Name: j.Name, Tag: j.Tag, Kind: j.Kind, Limit: j.Limit, Setpoint: j.Setpoint, SetpointTag: j.SetpointTag,
+		ID: j.ID, Name: j.Name, Tag: j.Tag, Kind: j.Kind, Setpoint: j.Setpoint, SetpointTag: j.SetpointTag,
 		States: j.States, Deadband: j.Deadband, Latching: j.Latching, Severity: j.Severity, Message: j.Message,
 		Group: j.Group, Enabled: j.Enabled == nil || *j.Enabled,
+	}
+	switch {
+	case j.Limit != nil:
+		got.Limit = *j.Limit
+	case got.numeric():
+		got.Limit = math.NaN() // which Validate refuses: a limit that was forgotten is not 0
 	}
 	for _, d := range []struct {
 		name string

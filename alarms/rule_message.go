@@ -1,6 +1,7 @@
 package alarms
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -51,17 +52,20 @@ func compileMessage(s string) (message, error) {
 	return append(m, messagePart{text: text.String()}), nil
 }
 
-// fill puts values in.
+// fill puts values in. A unit that is not there takes the blank before it along.
 func (m message) fill(value func(name string) string) string {
-	var b strings.Builder
+	var text []byte
 	for _, p := range m {
-		if p.name != "" {
-			b.WriteString(value(p.name))
-		} else {
-			b.WriteString(p.text)
+		switch v := value(p.name); {
+		case p.name == "":
+			text = append(text, p.text...)
+		case p.name == "unit" && v == "":
+			text = bytes.TrimSuffix(text, []byte(" "))
+		default:
+			text = append(text, v...)
 		}
 	}
-	return b.String()
+	return string(text)
 }
 
 // defaultMessage gives the template of a rule that has none.

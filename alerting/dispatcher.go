@@ -77,8 +77,8 @@ func NewDispatcher(deps Deps, o Options) (*Dispatcher, error) {
 			return nil, fmt.Errorf("alerting: Options.Flood names the channel %q, which is not known", name)
 		}
 	}
-	for _, name := range d.routes.missing(d.channels) {
-		d.log.Info("channel has no settings and is left out", "channel", name)
+	if missing := d.routes.missing(d.channels); len(missing) > 0 {
+		d.log.Info("channels without settings are left out", "channels", missing)
 	}
 	d.start()
 	return d, nil

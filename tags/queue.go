@@ -1,5 +1,7 @@
 package tags
 
+import "time"
+
 // reserve promises a place in the queue. The place is taken until the outcome of the write is logged,
 // so that a log that takes none bounds what waits for it.
 func (r *runner) reserve() error {
@@ -61,7 +63,7 @@ func (r *runner) finish(batch []*queuedWrite) {
 	if len(batch) == 0 {
 		return
 	}
-	now := r.engine.now()
+	now := r.engine.now().UTC().Truncate(time.Microsecond) // as stores keep it
 	for _, w := range batch {
 		w.write.CompletedAt = now
 		r.engine.outcomes.add(w.write, r.logged)

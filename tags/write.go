@@ -153,7 +153,7 @@ func (e *Engine) accept(q WriteRequest) (*runner, *queuedWrite, error) {
 		tag:   tag,
 		item:  WriteItem{Point: tag.point(), Value: raw},
 		write: Write{ID: e.newID(), Tag: tag.Name, Value: value, By: q.By, State: WriteQueued,
-			Confirm: q.Confirm || tag.Confirm, QueuedAt: e.now()},
+			Confirm: q.Confirm || tag.Confirm, QueuedAt: e.now().UTC().Truncate(time.Microsecond)},
 	}, nil
 }
 

@@ -30,9 +30,9 @@ func TestDemoRuleIsToldAndAcknowledged(t *testing.T) {
 		return raised.ID != ""
 	})
 	require.EqualValues(t, "Info", raised.Severity)
-	require.Contains(t, raised.Message, "Line has stopped")
+	require.Equal(t, "sim.running is false", raised.Message)
 	eventually(t, 5*time.Second, "nobody is told", func() bool { return len(box.got()) == 1 && len(receiver.got()) == 1 })
-	require.Contains(t, box.got()[0].subject, "[Info] sim.running: Line has stopped")
+	require.Equal(t, "[Info] sim.running: sim.running is false", box.got()[0].subject)
 	require.Equal(t, "Sensor", receiver.got()[0].SourceType)
 
 	require.Equal(t, http.StatusOK, s.acknowledge(raised.ID, "planned"))

@@ -62,7 +62,7 @@ func TestRoutesAndWebhookTokenAreSettings(t *testing.T) {
 	text := "alerting:\n  webhookToken: from-the-sender\n  routes:\n    critical: [webhook]\n    warning: [email, sms]\n    info: []\nauth:\n  protectOpenSurfaces: true\n"
 	e := start(t, with(known, mailTo(addr), receiver.settings()), "-config", file(t, "engine.yaml", text), "-data", t.TempDir())
 	require.Equal(t, http.StatusUnauthorized, e.tell(alert("critical", "x", "x")).StatusCode())
-	require.Contains(t, e.log.String(), `msg="channel has no settings and is left out" channel=sms`)
+	require.Contains(t, e.log.String(), `msg="channels without settings are left out"`)
 
 	sender := e.with("from-the-sender")
 	for _, severity := range []string{"info", "critical", "warning"} {

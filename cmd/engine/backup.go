@@ -39,6 +39,9 @@ func (c *command) backup(ctx context.Context, args []string) error {
 	if f.NArg() != 1 {
 		return errors.New("backup takes the name of the file to write, after the flags")
 	}
+	if _, err := os.Lstat(f.Arg(0)); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s exists already; a backup does not replace it", f.Arg(0))
+	}
 	s, err := c.settings(c.errOut)
 	if err != nil {
 		return err

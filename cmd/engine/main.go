@@ -22,6 +22,15 @@ import (
 	"github.com/otkit/otkit/internal/settings"
 )
 
+const help = `engine [-config FILE] [-data DIR] [-listen ADDR] [-demo]   run the engine
+engine users add|passwd|list|remove                        manage accounts
+engine config print|check                                  show or check the settings
+engine backup FILE                                         save everything, also while the engine runs
+engine restore FILE                                        fill an empty database from a backup
+engine version                                             tell the version
+Each command tells its flags with -h.
+`
+
 // version is set by the linker in releases.
 var version = "dev"
 
@@ -57,6 +66,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return c.backup(ctx, args[1:])
 	case "restore":
 		return c.restore(ctx, args[1:])
+	case "help":
+		_, err := fmt.Fprint(out, help)
+		return err
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err

@@ -108,7 +108,7 @@ func (c *command) welcome(engine *server.Server, s settings.Engine, withDemo boo
 	var text strings.Builder // written at once, so that who waits for the first line has them all
 	fmt.Fprintf(&text, "API and its documentation: %s://%s/docs\n", scheme, addr)
 	if password := engine.FirstPassword(); password != "" {
-		fmt.Fprintf(&text, "First account: %s, password %s (shown once; change it with: engine users passwd %[1]s)\n", s.Auth.AdminUsername, password)
+		fmt.Fprintf(&text, "First account: %s, password %s (shown once; change it with: go run ./cmd/engine users passwd -data %s %[1]s)\n", s.Auth.AdminUsername, password, s.Storage.DataDir)
 	}
 	if withDemo {
 		text.WriteString("Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more\n")

@@ -132,7 +132,7 @@ func alertingOperations() []Operation {
 		{ID: "getSeverityStats", Method: http.MethodGet, Path: history + "/stats/severity", Access: Viewer, OpenSurface: true},
 		{ID: "getSourceStats", Method: http.MethodGet, Path: history + "/stats/source", Access: Viewer, OpenSurface: true},
 		{ID: "postAlertWebhook", Method: http.MethodPost, Path: source + "/webhook", Access: Operator, OpenSurface: true},
-		{ID: "getWebhookHealth", Method: http.MethodGet, Path: source + "/health", Access: Open},
+		{ID: "getWebhookHealth", Method: http.MethodGet, Path: source + "/health", Access: Viewer, OpenSurface: true},
 		{ID: "listDeadLetters", Method: http.MethodGet, Path: channel + "/deadletters", Access: Viewer},
 		{ID: "retryDeadLetter", Method: http.MethodPost, Path: channel + "/deadletters/{id}/retry", Access: Admin},
 		{ID: "listChannels", Method: http.MethodGet, Path: channel + "/channels", Access: Viewer},

@@ -2,6 +2,8 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/fault"
@@ -20,7 +22,7 @@ func (a *Alarms) ListAlarmRules(ctx context.Context, _ alarmsapi.ListAlarmRulesR
 // GetAlarmRule implements GET /api/v1/alarm-rules/{id}.
 func (a *Alarms) GetAlarmRule(ctx context.Context, r alarmsapi.GetAlarmRuleRequestObject) (alarmsapi.GetAlarmRuleResponseObject, error) {
 	rule, err := a.Rules.Get(ctx, r.ID)
-	return alarmsapi.GetAlarmRule200JSONResponse(rule), err
+	return ruleAnswer{http.StatusOK, rule}, err
 }
 
 // AddAlarmRule implements POST /api/v1/alarm-rules.
@@ -29,7 +31,7 @@ func (a *Alarms) AddAlarmRule(ctx context.Context, r alarmsapi.AddAlarmRuleReque
 		return nil, required("body")
 	}
 	rule, err := a.Rules.Add(ctx, *r.Body)
-	return alarmsapi.AddAlarmRule201JSONResponse(rule), err
+	return ruleAnswer{http.StatusCreated, rule}, err
 }
 
 // ReplaceAlarmRule implements PUT /api/v1/alarm-rules/{id}. The id of the body may be left out.
@@ -45,10 +47,37 @@ func (a *Alarms) ReplaceAlarmRule(ctx context.Context, r alarmsapi.ReplaceAlarmR
 		old.ID = r.ID
 		return nil
 	})
-	return alarmsapi.ReplaceAlarmRule200JSONResponse(rule), err
+	return ruleAnswer{http.StatusOK, rule}, err
 }
 
 // RemoveAlarmRule implements DELETE /api/v1/alarm-rules/{id}.
 func (a *Alarms) RemoveAlarmRule(ctx context.Context, r alarmsapi.RemoveAlarmRuleRequestObject) (alarmsapi.RemoveAlarmRuleResponseObject, error) {
 	return alarmsapi.RemoveAlarmRule204Response{}, a.Rules.Remove(ctx, r.ID)
 }
+
+// ruleAnswer is a rule as an answer. The generated types would not do: they are made from alarms.Rule
+// and so lose its JSON form.
+type ruleAnswer struct {
+	status int
+	rule   alarms.Rule
+}
+
+func (a ruleAnswer) write(w http.ResponseWriter) error {
+	body, err := json.Marshal(a.rule)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(a.status)
+	_, err = w.Write(body)
+	return err
+}
+
+// VisitGetAlarmRuleResponse implements alarmsapi.GetAlarmRuleResponseObject.
+func (a ruleAnswer) VisitGetAlarmRuleResponse(w http.ResponseWriter) error { return a.write(w) }
+
+// VisitAddAlarmRuleResponse implements alarmsapi.AddAlarmRuleResponseObject.
+func (a ruleAnswer) VisitAddAlarmRuleResponse(w http.ResponseWriter) error { return a.write(w) }
+
+// VisitReplaceAlarmRuleResponse implements alarmsapi.ReplaceAlarmRuleResponseObject.
+func (a ruleAnswer) VisitReplaceAlarmRuleResponse(w http.ResponseWriter) error { return a.write(w) }

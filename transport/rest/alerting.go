@@ -11,6 +11,7 @@ import (
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/openapi/alertingapi"
+	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -45,6 +46,9 @@ func (a *Alerting) AddSilence(ctx context.Context, r alertingapi.AddSilenceReque
 	if r.Body != nil {
 		n = alerting.Silence{SourceType: r.Body.SourceType, Pattern: r.Body.SourceIDPattern, Reason: r.Body.Reason,
 			CreatedBy: r.Body.CreatedBy, StartsAt: r.Body.StartsAt, EndsAt: r.Body.EndsAt}
+	}
+	if p, ok := auth.From(ctx); ok {
+		n.CreatedBy = p.Name // a name that is proven goes before one that is claimed
 	}
 	made, err := a.Silences.Create(ctx, n)
 	return alertingapi.AddSilence201JSONResponse(silenceOf(made)), err
