@@ -357,11 +357,13 @@ func TestChannelTest(t *testing.T) {
 func TestMissingChannelsAreLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newDesk(t, alerting.Options{}, known("email", "dashboard")...)
+		text := k.log.String()
+		require.Equal(t, 1, strings.Count(text, "channels without settings are left out"))
 		for _, name := range []string{"teamchat", "sms", "tts", "fcm", "apns", "telegram", "line"} {
-			require.Equal(t, 1, strings.Count(k.log.String(), "channel="+name), name)
+			require.Contains(t, text, name)
 		}
-		require.NotContains(t, k.log.String(), "channel=email")
-		require.NotContains(t, k.log.String(), "channel=webhook", "no route names it")
+		require.NotContains(t, text, "email")
+		require.NotContains(t, text, "webhook", "no route names it")
 	})
 }
 

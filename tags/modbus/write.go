@@ -48,7 +48,7 @@ func fate(err error) error {
 	case errors.Is(err, tags.ErrUncertain):
 		return fmt.Errorf("%w: %w", tags.ErrTimeout, err)
 	}
-	return fmt.Errorf("%w: %s", errNotSent, err)
+	return fmt.Errorf("%w: %s", errNotSent, err) //nolint:errorlint // the cause is a timeout, which would count as uncertain
 }
 
 // Round gives the value that the device holds once v is written to p: rounded to a whole number for an
