@@ -1000,6 +1000,34 @@ func (response ListAlertHistory400ApplicationProblemPlusJSONResponse) VisitListA
 	return err
 }
 
+type ListAlertHistory401ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlertHistory401ApplicationProblemPlusJSONResponse) VisitListAlertHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlertHistory403ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlertHistory403ApplicationProblemPlusJSONResponse) VisitListAlertHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAlertHistory500ApplicationProblemPlusJSONResponse Problem
 
 func (response ListAlertHistory500ApplicationProblemPlusJSONResponse) VisitListAlertHistoryResponse(w http.ResponseWriter) error {
@@ -1048,6 +1076,34 @@ func (response GetSeverityStats400ApplicationProblemPlusJSONResponse) VisitGetSe
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeverityStats401ApplicationProblemPlusJSONResponse Problem
+
+func (response GetSeverityStats401ApplicationProblemPlusJSONResponse) VisitGetSeverityStatsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeverityStats403ApplicationProblemPlusJSONResponse Problem
+
+func (response GetSeverityStats403ApplicationProblemPlusJSONResponse) VisitGetSeverityStatsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1104,6 +1160,34 @@ func (response GetSourceStats400ApplicationProblemPlusJSONResponse) VisitGetSour
 	return err
 }
 
+type GetSourceStats401ApplicationProblemPlusJSONResponse Problem
+
+func (response GetSourceStats401ApplicationProblemPlusJSONResponse) VisitGetSourceStatsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSourceStats403ApplicationProblemPlusJSONResponse Problem
+
+func (response GetSourceStats403ApplicationProblemPlusJSONResponse) VisitGetSourceStatsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSourceStats500ApplicationProblemPlusJSONResponse Problem
 
 func (response GetSourceStats500ApplicationProblemPlusJSONResponse) VisitGetSourceStatsResponse(w http.ResponseWriter) error {
@@ -1140,9 +1224,37 @@ func (response GetAlertRecord200JSONResponse) VisitGetAlertRecordResponse(w http
 	return err
 }
 
-type GetAlertRecord404ApplicationProblemPlusJSONResponse struct {
+type GetAlertRecord401ApplicationProblemPlusJSONResponse struct {
 	ProblemApplicationProblemPlusJSONResponse
 }
+
+func (response GetAlertRecord401ApplicationProblemPlusJSONResponse) VisitGetAlertRecordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAlertRecord403ApplicationProblemPlusJSONResponse Problem
+
+func (response GetAlertRecord403ApplicationProblemPlusJSONResponse) VisitGetAlertRecordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAlertRecord404ApplicationProblemPlusJSONResponse Problem
 
 func (response GetAlertRecord404ApplicationProblemPlusJSONResponse) VisitGetAlertRecordResponse(w http.ResponseWriter) error {
 
@@ -1191,9 +1303,37 @@ func (response ListSilences200JSONResponse) VisitListSilencesResponse(w http.Res
 	return err
 }
 
-type ListSilences500ApplicationProblemPlusJSONResponse struct {
+type ListSilences401ApplicationProblemPlusJSONResponse struct {
 	ProblemApplicationProblemPlusJSONResponse
 }
+
+func (response ListSilences401ApplicationProblemPlusJSONResponse) VisitListSilencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSilences403ApplicationProblemPlusJSONResponse Problem
+
+func (response ListSilences403ApplicationProblemPlusJSONResponse) VisitListSilencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSilences500ApplicationProblemPlusJSONResponse Problem
 
 func (response ListSilences500ApplicationProblemPlusJSONResponse) VisitListSilencesResponse(w http.ResponseWriter) error {
 
@@ -1241,6 +1381,34 @@ func (response AddSilence400ApplicationProblemPlusJSONResponse) VisitAddSilenceR
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddSilence401ApplicationProblemPlusJSONResponse Problem
+
+func (response AddSilence401ApplicationProblemPlusJSONResponse) VisitAddSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddSilence403ApplicationProblemPlusJSONResponse Problem
+
+func (response AddSilence403ApplicationProblemPlusJSONResponse) VisitAddSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1308,9 +1476,37 @@ func (response ListActiveSilences200JSONResponse) VisitListActiveSilencesRespons
 	return err
 }
 
-type ListActiveSilences500ApplicationProblemPlusJSONResponse struct {
+type ListActiveSilences401ApplicationProblemPlusJSONResponse struct {
 	ProblemApplicationProblemPlusJSONResponse
 }
+
+func (response ListActiveSilences401ApplicationProblemPlusJSONResponse) VisitListActiveSilencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListActiveSilences403ApplicationProblemPlusJSONResponse Problem
+
+func (response ListActiveSilences403ApplicationProblemPlusJSONResponse) VisitListActiveSilencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListActiveSilences500ApplicationProblemPlusJSONResponse Problem
 
 func (response ListActiveSilences500ApplicationProblemPlusJSONResponse) VisitListActiveSilencesResponse(w http.ResponseWriter) error {
 
@@ -1340,9 +1536,37 @@ func (response RemoveSilence204Response) VisitRemoveSilenceResponse(w http.Respo
 	return nil
 }
 
-type RemoveSilence404ApplicationProblemPlusJSONResponse struct {
+type RemoveSilence401ApplicationProblemPlusJSONResponse struct {
 	ProblemApplicationProblemPlusJSONResponse
 }
+
+func (response RemoveSilence401ApplicationProblemPlusJSONResponse) VisitRemoveSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveSilence403ApplicationProblemPlusJSONResponse Problem
+
+func (response RemoveSilence403ApplicationProblemPlusJSONResponse) VisitRemoveSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveSilence404ApplicationProblemPlusJSONResponse Problem
 
 func (response RemoveSilence404ApplicationProblemPlusJSONResponse) VisitRemoveSilenceResponse(w http.ResponseWriter) error {
 
@@ -1387,6 +1611,50 @@ func (response GetWebhookHealth200JSONResponse) VisitGetWebhookHealthResponse(w 
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookHealth401ApplicationProblemPlusJSONResponse struct {
+	ProblemApplicationProblemPlusJSONResponse
+}
+
+func (response GetWebhookHealth401ApplicationProblemPlusJSONResponse) VisitGetWebhookHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookHealth403ApplicationProblemPlusJSONResponse Problem
+
+func (response GetWebhookHealth403ApplicationProblemPlusJSONResponse) VisitGetWebhookHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookHealth500ApplicationProblemPlusJSONResponse Problem
+
+func (response GetWebhookHealth500ApplicationProblemPlusJSONResponse) VisitGetWebhookHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1478,9 +1746,23 @@ func (response TestChannel200JSONResponse) VisitTestChannelResponse(w http.Respo
 	return err
 }
 
-type TestChannel401ApplicationProblemPlusJSONResponse struct {
+type TestChannel400ApplicationProblemPlusJSONResponse struct {
 	ProblemApplicationProblemPlusJSONResponse
 }
+
+func (response TestChannel400ApplicationProblemPlusJSONResponse) VisitTestChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestChannel401ApplicationProblemPlusJSONResponse Problem
 
 func (response TestChannel401ApplicationProblemPlusJSONResponse) VisitTestChannelResponse(w http.ResponseWriter) error {
 
@@ -1518,6 +1800,34 @@ func (response TestChannel404ApplicationProblemPlusJSONResponse) VisitTestChanne
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestChannel413ApplicationProblemPlusJSONResponse Problem
+
+func (response TestChannel413ApplicationProblemPlusJSONResponse) VisitTestChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestChannel415ApplicationProblemPlusJSONResponse Problem
+
+func (response TestChannel415ApplicationProblemPlusJSONResponse) VisitTestChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1638,9 +1948,23 @@ func (response RetryDeadLetter200JSONResponse) VisitRetryDeadLetterResponse(w ht
 	return err
 }
 
-type RetryDeadLetter401ApplicationProblemPlusJSONResponse struct {
+type RetryDeadLetter400ApplicationProblemPlusJSONResponse struct {
 	ProblemApplicationProblemPlusJSONResponse
 }
+
+func (response RetryDeadLetter400ApplicationProblemPlusJSONResponse) VisitRetryDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeadLetter401ApplicationProblemPlusJSONResponse Problem
 
 func (response RetryDeadLetter401ApplicationProblemPlusJSONResponse) VisitRetryDeadLetterResponse(w http.ResponseWriter) error {
 
@@ -1678,6 +2002,34 @@ func (response RetryDeadLetter404ApplicationProblemPlusJSONResponse) VisitRetryD
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeadLetter413ApplicationProblemPlusJSONResponse Problem
+
+func (response RetryDeadLetter413ApplicationProblemPlusJSONResponse) VisitRetryDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeadLetter415ApplicationProblemPlusJSONResponse Problem
+
+func (response RetryDeadLetter415ApplicationProblemPlusJSONResponse) VisitRetryDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
 	_, err := buf.WriteTo(w)
 	return err
 }

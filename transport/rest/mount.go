@@ -14,6 +14,7 @@ import (
 	"github.com/otkit/otkit/openapi/authapi"
 	"github.com/otkit/otkit/openapi/tagconfigapi"
 	"github.com/otkit/otkit/openapi/tagsapi"
+	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -110,8 +111,14 @@ func decodeError(w http.ResponseWriter, r *http.Request, err error) {
 
 // parameterError answers a path or query parameter that cannot be read.
 func parameterError(w http.ResponseWriter, r *http.Request, err error) {
-	answerError(w, r, problem.ErrInvalidRequest.Invalid(fault.Field{Field: parameterName(err), Message: parameterRule(err)}).Wrap(err))
+	name, rule, base := parameterName(err), parameterRule(err), problem.ErrInvalidRequest
+	if rule == isRequired && (name == "start" || name == "end") { // half a time range is none
+		base = tags.ErrInvalidTimeRange
+	}
+	answerError(w, r, base.Invalid(fault.Field{Field: name, Message: rule}).Wrap(err))
 }
+
+const isRequired = "is required"
 
 // parameterName finds the parameter that a generated error is about. Each generated package has
 // error types of its own with the same members, so there is no type to ask for.
@@ -128,7 +135,7 @@ func parameterName(err error) string {
 func parameterRule(err error) string {
 	switch name := reflect.Indirect(reflect.ValueOf(err)).Type().Name(); name {
 	case "RequiredParamError", "RequiredHeaderError":
-		return "is required"
+		return isRequired
 	case "TooManyValuesForParamError":
 		return "must be given once"
 	default:

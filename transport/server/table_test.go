@@ -87,7 +87,7 @@ func (p *platform) checkRefusalREST(op auth.Operation, role accounts.Role, statu
 	p.t.Helper()
 	// The path names nothing and the body is bad, so that nothing happens even when it is let in.
 	path, body := pathParameter.ReplaceAllString(op.Path, "nothing"), any(nil)
-	if op.Method != http.MethodGet {
+	if op.Method != http.MethodGet && op.Method != http.MethodDelete {
 		body = "{"
 	}
 	a := p.callWrong(role, op.Method, path, body)

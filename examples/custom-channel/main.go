@@ -1,0 +1,71 @@
+// How do I tell people of alarms by a way of my own? A channel is a name and a method Send; a
+// dispatcher tells it of every alarm that its routes name it for, and tries again when it fails.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alerting"
+)
+
+// horn is a channel: it writes a line for each alarm.
+type horn struct {
+	out  io.Writer
+	told chan struct{}
+}
+
+// Name implements alerting.Channel.
+func (h *horn) Name() string { return "horn" }
+
+// Send implements alerting.Channel.
+func (h *horn) Send(_ context.Context, n alerting.Notification) error {
+	if _, err := fmt.Fprintln(h.out, "HONK", n.Title); err != nil {
+		return alerting.Retryable(err, 0) // the line was not written
+	}
+	h.told <- struct{}{}
+	return nil
+}
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, out io.Writer) error {
+	plant, err := alarms.New(ctx, alarms.NewMemory(), alarms.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = plant.Close() }()
+	store := alerting.NewMemory()
+	silences, err := alerting.NewSilences(store, alerting.SilencesOptions{})
+	if err != nil {
+		return err
+	}
+	h := &horn{out: out, told: make(chan struct{}, 1)}
+	dispatcher, err := alerting.NewDispatcher(alerting.Deps{
+		Journal: plant, Outbox: store, DeadLetters: store, Silences: silences, History: store, Channels: []alerting.Channel{h},
+	}, alerting.Options{Routes: alerting.Routes{alarms.Critical: {"horn"}}})
+	if err != nil {
+		return err
+	}
+	defer dispatcher.Close()
+
+	_, err = plant.Raise(ctx, alarms.Alarm{Key: "app:boiler-1", Source: "boiler-1", Message: "pressure too high", Severity: alarms.Critical})
+	if err != nil {
+		return err
+	}
+	dispatcher.Wake()
+	select {
+	case <-h.told:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,16 @@
+// The stock client on a hub, driven by a test: options come as JSON in the first argument, and what
+// happens goes out as lines of JSON. It ends with standard input.
+const signalr = require("@microsoft/signalr");
+
+const options = JSON.parse(process.argv[2]);
+const say = (event, args) => process.stdout.write(JSON.stringify({ event, args }) + "\n");
+
+const http = { transport: signalr.HttpTransportType[options.transport] };
+if (options.token) http.accessTokenFactory = () => options.token;
+const hub = new signalr.HubConnectionBuilder().withUrl(options.url, http).configureLogging(signalr.LogLevel.None).build();
+for (const name of ["ReceiveAlarm", "OnAlarmRaised", "OnIngestionStats"]) {
+  hub.on(name, (...args) => say(name, args));
+}
+hub.onclose(() => say("closed"));
+process.stdin.on("end", () => process.exit(0)).resume();
+hub.start().then(() => say("started"), (error) => say("failed", [String(error)]));
