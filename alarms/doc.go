@@ -7,8 +7,9 @@
 // or whatever a program names by a key. It gets a code when it is first heard of and keeps it for
 // ever. An [Occurrence] is one time that it went wrong: from [Service.Raise] to [Service.Clear]. At
 // most one occurrence of a condition is active. Raising an active one changes nothing, except that a
-// higher severity takes effect with its message and is journaled as [Escalated]; the acknowledgement
-// stays. Raising after clearing makes a new occurrence.
+// higher severity takes effect with its message and is journaled as [Escalated]. What was acknowledged
+// is told again when it becomes graver, or when the condition of a latching occurrence comes back: it
+// has to be acknowledged anew. Raising after clearing makes a new occurrence.
 //
 // # States
 //

@@ -128,12 +128,12 @@ func (d *draft) raise(a *Alarm, c *Condition) EventKind {
 		if !o.ReturnedAt.IsZero() {
 			o.ReturnedAt = time.Time{}
 			kind = Recurred
-			d.event(Event{At: d.at(a.At), Kind: kind}, c, o)
+			d.event(Event{At: d.at(a.At), Kind: kind, New: o.again() && c.Withheld == 0}, c, o)
 		}
 		if a.Severity > o.Severity {
 			o.Severity, o.Message = a.Severity, a.Message
 			kind = Escalated
-			d.event(Event{At: d.at(a.At), Kind: kind}, c, o)
+			d.event(Event{At: d.at(a.At), Kind: kind, New: o.again() && c.Withheld == 0}, c, o)
 		}
 		return kind
 	}
@@ -148,6 +148,14 @@ func (d *draft) raise(a *Alarm, c *Condition) EventKind {
 	d.condition(c)
 	d.event(Event{At: o.RaisedAt, Kind: Raised, New: c.Withheld == 0}, c, o)
 	return Raised
+}
+
+// again takes the acknowledgement of an occurrence back, because it is not any more what was
+// acknowledged, and says whether there was one. The journal keeps who it was.
+func (o *Occurrence) again() bool {
+	was := o.Acknowledged()
+	o.AcknowledgedAt, o.AcknowledgedBy, o.Comment = time.Time{}, "", ""
+	return was
 }
 
 // clear ends the active occurrence of a condition, or notes that the condition of a latching one is

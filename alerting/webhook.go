@@ -99,11 +99,11 @@ func (w *Webhook) Receive(ctx context.Context, body []byte) (WebhookResult, erro
 			w.o.Logger.Error("alerts cannot be stored", "error", err)
 		}
 	}
-	r := sum(items)
-	if broken != nil && r.ProcessedCount == 0 {
+	if broken != nil {
+		// The sender takes any other answer for done. What was stored is a repeat the next time.
 		return WebhookResult{}, ErrNothingStored.Wrap(broken)
 	}
-	return r, nil
+	return sum(items), nil
 }
 
 // item is one alert of a body and why it failed.

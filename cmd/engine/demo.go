@@ -31,7 +31,11 @@ func addDemo(ctx context.Context, db *storage.DB, log *slog.Logger, o *server.Op
 	if samples > 0 || events > 0 {
 		log.Info("demo plant has a past", "samples", samples, "alarmEvents", events, "took", time.Since(began).Round(time.Millisecond))
 	}
-	o.Alerting.StartAfter = events
+	if events > 0 { // nobody is to be told of them, however soon the engine is stopped
+		if err := db.Outbox().Plan(ctx, 0, events, nil); err != nil {
+			return err
+		}
+	}
 	o.Drivers = append(o.Drivers, server.Driver{ID: demo.DriverID, Driver: d,
 		Options: tags.DriverOptions{Type: simdriver.TypeName, Interval: 500 * time.Millisecond, Tags: known}})
 	return nil

@@ -47,8 +47,8 @@ func (a *Alerting) AddSilence(ctx context.Context, r alertingapi.AddSilenceReque
 		n = alerting.Silence{SourceType: r.Body.SourceType, Pattern: r.Body.SourceIDPattern, Reason: r.Body.Reason,
 			CreatedBy: r.Body.CreatedBy, StartsAt: r.Body.StartsAt, EndsAt: r.Body.EndsAt}
 	}
-	if p, ok := auth.From(ctx); ok {
-		n.CreatedBy = p.Name // a name that is proven goes before one that is claimed
+	if p, ok := auth.From(ctx); ok && n.CreatedBy == "" {
+		n.CreatedBy = p.Name
 	}
 	made, err := a.Silences.Create(ctx, n)
 	return alertingapi.AddSilence201JSONResponse(silenceOf(made)), err

@@ -45,7 +45,8 @@ func (r *alarmRoom) open(ctx context.Context, o Options, engine *tags.Engine) (e
 	if r.demo, err = signalr.NewHub(hubs); err != nil {
 		return err
 	}
-	r.service, err = alarms.New(ctx, o.Stores.Alarms, alarms.Options{Logger: o.Logger, Now: o.Now, Resolutions: o.Stores.Resolutions, Limits: o.AlarmLimits})
+	r.service, err = alarms.New(ctx, o.Stores.Alarms, alarms.Options{Logger: o.Logger, Now: o.Now, Resolutions: o.Stores.Resolutions, Limits: o.AlarmLimits,
+		MaxShelve: 7 * 24 * time.Hour})
 	if err != nil {
 		return fmt.Errorf("alarms: %w", err)
 	}
@@ -77,7 +78,7 @@ func (r *alarmRoom) openAlerting(o Options) (err error) {
 		Journal: r.service, Outbox: o.Stores.Outbox, DeadLetters: o.Stores.DeadLetters,
 		Silences: r.silences, History: o.Stores.AlertHistory, Channels: append([]alerting.Channel{channel}, o.Alerting.Channels...),
 	}, alerting.Options{Now: o.Now, Logger: o.Logger, Routes: o.Alerting.Routes, Templates: o.Alerting.Templates,
-		Flood: o.Alerting.Flood, Owner: o.Alerting.Owner, StartAfter: o.Alerting.StartAfter})
+		Flood: o.Alerting.Flood, Owner: o.Alerting.Owner})
 	if err != nil {
 		return fmt.Errorf("alerting: %w", err)
 	}

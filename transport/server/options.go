@@ -116,8 +116,6 @@ type AlertingOptions struct {
 	Flood     map[string]alerting.Flood        // by channel; "" for all the others
 	// Owner names this engine among those that share a database; see alerting.Options.
 	Owner string
-	// StartAfter is the event of the journal after which a new outbox begins; see alerting.Options.
-	StartAfter int64
 	// WebhookToken is a bearer token that the webhook takes besides those of accounts, where open
 	// surfaces are protected.
 	WebhookToken string
