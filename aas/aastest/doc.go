@@ -1,0 +1,5 @@
+// Package aastest is the conformance suite for [aas.Store].
+//
+// Whoever keeps shells and submodels somewhere else runs [TestStore] against it: a store that passes
+// can stand behind aas.Service.
+package aastest

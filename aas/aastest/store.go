@@ -1,0 +1,196 @@
+package aastest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/aas"
+)
+
+// TestStore checks a store against the contract of aas.Store, alone and behind an aas.Service. open
+// makes an empty store and closes it with t.Cleanup; it is called for each part of the suite. another
+// opens the same store once more, as a second process would; nil where that cannot be.
+func TestStore(t *testing.T, open func(testing.TB) (s aas.Store, another func() aas.Store)) {
+	t.Helper()
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, *store)
+	}{
+		{"Empty", testEmpty},
+		{"RoundTrip", testRoundTrip},
+		{"Versions", testVersions},
+		{"Matches", testMatches},
+		{"Atomic", testAtomic},
+		{"AwkwardIDs", testAwkwardIDs},
+		{"AwkwardTexts", testAwkwardTexts},
+		{"LongIDs", testLongIDs},
+		{"Kinds", testKinds},
+		{"Get", testGet},
+		{"Paging", testPaging},
+		{"Filters", testFilters},
+		{"Contains", testContains},
+		{"Linked", testLinked},
+		{"TermsFollow", testTermsFollow},
+		{"Counts", testCounts},
+		{"Files", testFiles},
+		{"BigBatch", testBigBatch},
+		{"CanceledContext", testCanceledContext},
+		{"ParallelCreates", testParallelCreates},
+		{"ParallelUpdates", testParallelUpdates},
+		{"ParallelCounts", testParallelCounts},
+		{"ServiceUpdates", testServiceUpdates},
+		{"ServiceFiles", testServiceFiles},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			s, another := open(t)
+			part.run(t, &store{Store: s, another: another})
+		})
+	}
+}
+
+// store is a store under test.
+type store struct {
+	aas.Store
+	another func() aas.Store
+}
+
+// second gives the store as another process has it, or the same one.
+func (s *store) second() aas.Store {
+	if s.another == nil {
+		return s.Store
+	}
+	return s.another()
+}
+
+func document(kind aas.Kind, id, idShort string, terms ...aas.Term) aas.Document {
+	return aas.Document{Kind: kind, ID: id, IDShort: idShort, Terms: terms, JSON: fmt.Appendf(nil, `{"idShort":%q}`, idShort)}
+}
+
+// shell gives a document with terms given as name=value.
+func shell(id, idShort string, terms ...string) aas.Document {
+	d := document(aas.KindShell, id, idShort)
+	for _, t := range terms {
+		name, value, _ := strings.Cut(t, "=")
+		d.Terms = append(d.Terms, aas.Term{Name: name, Value: value})
+	}
+	return d
+}
+
+func changes(m aas.Match, list ...aas.Document) aas.Batch {
+	var b aas.Batch
+	for _, d := range list {
+		b.Changes = append(b.Changes, aas.Change{Document: d, Match: m})
+	}
+	return b
+}
+
+// put writes documents without conditions.
+func (s *store) put(t testing.TB, list ...aas.Document) []uint64 {
+	t.Helper()
+	versions, err := s.Write(t.Context(), changes(aas.Match{}, list...))
+	require.NoError(t, err, "Write of %d documents", len(list))
+	require.Len(t, versions, len(list))
+	return versions
+}
+
+func (s *store) remove(t testing.TB, kind aas.Kind, ids ...string) {
+	t.Helper()
+	var b aas.Batch
+	for _, id := range ids {
+		b.Changes = append(b.Changes, aas.Change{Document: aas.Document{Kind: kind, ID: id}, Delete: true})
+	}
+	versions, err := s.Write(t.Context(), b)
+	require.NoError(t, err, "Write of %d deletions", len(ids))
+	require.Equal(t, make([]uint64, len(ids)), versions, "versions of deleted documents")
+}
+
+func (s *store) get(t testing.TB, kind aas.Kind, ids ...string) []aas.Document {
+	t.Helper()
+	list, err := s.Get(t.Context(), kind, ids...)
+	require.NoError(t, err, "Get of %q", ids)
+	return list
+}
+
+// longID is from how many bytes on ids may be in another order than that of their bytes.
+const longID = 1000
+
+// find gives a page and checks what holds for every one.
+func (s *store) find(t testing.TB, q aas.Query) aas.Page {
+	t.Helper()
+	p, err := s.Find(t.Context(), q)
+	require.NoError(t, err, "Find of %+v", q)
+	require.LessOrEqual(t, len(p.Documents), q.Limit, "Find of %+v", q)
+	for i := range p.Documents {
+		d := &p.Documents[i]
+		require.Equal(t, q.Kind, d.Kind, "Find of %+v", q)
+		require.NotZero(t, d.Version, "Find of %+v", q)
+		require.Equal(t, q.WithoutJSON, d.JSON == nil, "JSON after Find of %+v", q)
+		require.Empty(t, d.Terms, "Terms are not set")
+		if i > 0 && min(len(d.ID), len(p.Documents[i-1].ID)) <= longID {
+			require.Less(t, p.Documents[i-1].ID, d.ID, "order of %+v", q)
+		}
+	}
+	return p
+}
+
+// found gives the ids of a query, and checks its total and that every way of paging agrees.
+func (s *store) found(t testing.TB, q aas.Query) []string {
+	t.Helper()
+	q.Limit, q.Count = 1000, true
+	p := s.find(t, q)
+	ids := idsOf(p)
+	require.Equal(t, len(ids), p.Total, "Total of %+v", q)
+	require.False(t, p.More, "More of %+v", q)
+	for _, limit := range []int{1, 2, 3} {
+		q.Limit = limit
+		require.Equal(t, ids, s.paged(t, q), "by After, limit %d: %+v", limit, q)
+		for offset := 0; offset <= len(ids)+1; offset += limit {
+			q.Offset = offset
+			p := s.find(t, q)
+			require.Equal(t, ids[min(offset, len(ids)):min(offset+limit, len(ids))], idsOf(p), "offset %d, limit %d: %+v", offset, limit, q)
+			require.Equal(t, offset+limit < len(ids), p.More, "More at offset %d, limit %d: %+v", offset, limit, q)
+			require.Equal(t, len(ids), p.Total, "Total at offset %d: %+v", offset, q)
+		}
+		q.Offset = 0
+	}
+	return ids
+}
+
+// paged gives the ids of a query read page by page.
+func (s *store) paged(t testing.TB, q aas.Query) []string {
+	t.Helper()
+	ids := []string{}
+	for {
+		p := s.find(t, q)
+		ids = append(ids, idsOf(p)...)
+		if !p.More {
+			return ids
+		}
+		require.NotEmpty(t, p.Documents, "More without documents: %+v", q)
+		q.After = p.Documents[len(p.Documents)-1].ID
+	}
+}
+
+func idsOf(p aas.Page) []string {
+	ids := []string{}
+	for _, d := range p.Documents {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+func testCanceledContext(t *testing.T, s *store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Write(ctx, changes(aas.Match{}, shell("a", "a")))
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = s.Get(ctx, aas.KindShell, "a")
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = s.Find(ctx, aas.Query{Kind: aas.KindShell, Limit: 1})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, s.get(t, aas.KindShell, "a"))
+}

@@ -1,0 +1,267 @@
+package aastest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/aas"
+)
+
+func testEmpty(t *testing.T, s *store) {
+	require.Empty(t, s.get(t, aas.KindShell, "a", "b"))
+	require.Empty(t, s.get(t, aas.KindShell))
+	require.Equal(t, aas.Page{}, s.find(t, aas.Query{Kind: aas.KindShell, Limit: 10, Count: true}))
+	require.Equal(t, aas.Page{}, s.find(t, aas.Query{Kind: aas.KindShell, Limit: 10, Offset: 5000}))
+	_, err := s.File(t.Context(), aas.FileKey{Kind: aas.KindShell, ID: "a", Name: "b"})
+	require.ErrorIs(t, err, aas.ErrFileNotFound)
+	names, err := s.FileNames(t.Context(), aas.KindShell, "a")
+	require.NoError(t, err)
+	require.Empty(t, names)
+	versions, err := s.Write(t.Context(), aas.Batch{})
+	require.NoError(t, err)
+	require.Empty(t, versions)
+	s.remove(t, aas.KindShell, "a") // is not there, and nobody has asked for it to be
+}
+
+func testRoundTrip(t *testing.T, s *store) {
+	want := aas.Document{Kind: aas.KindSubmodel, ID: "urn:x", IDShort: "Nameplate", Live: true,
+		Terms: []aas.Term{{Name: "type", Value: "nameplate"}}, JSON: []byte(`{"x":"ä\u0000\\"}`)}
+	require.Equal(t, []uint64{1}, s.put(t, want))
+	want.Version, want.Terms = 1, nil
+	require.Equal(t, []aas.Document{want}, s.get(t, aas.KindSubmodel, "urn:x"))
+	require.Equal(t, []aas.Document{want}, s.find(t, aas.Query{Kind: aas.KindSubmodel, Limit: 1}).Documents)
+	want.JSON = nil
+	require.Equal(t, []aas.Document{want}, s.find(t, aas.Query{Kind: aas.KindSubmodel, Limit: 1, WithoutJSON: true}).Documents)
+}
+
+func testVersions(t *testing.T, s *store) {
+	for n := uint64(1); n <= 3; n++ {
+		d := shell("a", fmt.Sprintf("name%d", n))
+		d.Version = 77 // ignored
+		require.Equal(t, []uint64{n}, s.put(t, d))
+		require.Equal(t, n, s.get(t, aas.KindShell, "a")[0].Version)
+	}
+	s.remove(t, aas.KindShell, "a")
+	require.Empty(t, s.get(t, aas.KindShell, "a"))
+	require.Equal(t, []uint64{1}, s.put(t, shell("a", "again")))
+	live := shell("a", "again")
+	live.Live = true
+	s.put(t, live)
+	require.True(t, s.get(t, aas.KindShell, "a")[0].Live)
+}
+
+func testMatches(t *testing.T, s *store) {
+	s.put(t, shell("there", "x"))
+	s.put(t, shell("there", "y"))
+	for _, c := range []struct {
+		id    string
+		match aas.Match
+		holds bool
+	}{
+		{"there", aas.Match{}, true}, {"there", aas.Match{Absent: true}, false}, {"there", aas.Match{Exists: true}, true},
+		{"there", aas.Match{Version: 2}, true}, {"there", aas.Match{Version: 1}, false}, {"there", aas.Match{Version: 3}, false},
+		{"there", aas.Match{Version: 2, Absent: true}, false}, {"there", aas.Match{Version: 2, Exists: true}, true},
+		{"none", aas.Match{}, true}, {"none", aas.Match{Absent: true}, true}, {"none", aas.Match{Exists: true}, false},
+		{"none", aas.Match{Version: 1}, false},
+	} {
+		for _, remove := range []bool{false, true} {
+			s.remove(t, aas.KindShell, "none", "there")
+			s.put(t, shell("there", "x"))
+			s.put(t, shell("there", "y"))
+			for _, name := range []string{"y", "z"} { // found by the same as before, and by something else
+				_, err := s.Write(t.Context(), aas.Batch{Changes: []aas.Change{{Document: shell(c.id, name), Match: c.match, Delete: remove}}})
+				what := fmt.Sprintf("%+v, delete %v, name %s", c, remove, name)
+				if c.holds {
+					require.NoError(t, err, what)
+					break
+				}
+				var mismatch *aas.MismatchError
+				require.ErrorAs(t, err, &mismatch, what)
+				require.Zero(t, mismatch.Index, what)
+				require.Equal(t, map[string]uint64{"there": 2}[c.id], mismatch.Version, what)
+			}
+			if !c.holds {
+				require.Equal(t, "y", s.get(t, aas.KindShell, "there")[0].IDShort)
+				require.Empty(t, s.get(t, aas.KindShell, "none"))
+			}
+		}
+	}
+}
+
+func testAtomic(t *testing.T, s *store) {
+	s.put(t, shell("a", "a", "asset=1"), shell("b", "b"))
+	_, err := s.Write(t.Context(), aas.Batch{
+		Changes: []aas.Change{
+			{Document: shell("new", "n", "asset=1")},
+			{Document: shell("a", "changed", "asset=2"), Match: aas.Match{Version: 1}},
+			{Document: aas.Document{Kind: aas.KindShell, ID: "b"}, Delete: true},
+			{Document: shell("c", "c"), Match: aas.Match{Exists: true}},
+			{Document: shell("d", "d"), Match: aas.Match{Exists: true}},
+		},
+		Files: []aas.StoredFile{{Key: aas.FileKey{Kind: aas.KindShell, ID: "a", Name: "f"}}},
+	})
+	var mismatch *aas.MismatchError
+	require.ErrorAs(t, err, &mismatch)
+	require.Equal(t, aas.MismatchError{Index: 3}, *mismatch, "the first that does not hold")
+	require.Equal(t, []string{"a", "b"}, s.found(t, aas.Query{Kind: aas.KindShell}))
+	require.Equal(t, []string{"a"}, s.found(t, aas.Query{Kind: aas.KindShell, Terms: []aas.Term{{Name: "asset", Value: "1"}}}))
+	names, err := s.FileNames(t.Context(), aas.KindShell, "a")
+	require.NoError(t, err)
+	require.Empty(t, names)
+}
+
+// AwkwardIDs are ids that stores and addresses get wrong.
+func AwkwardIDs() []string {
+	return []string{
+		"urn:example:aas:1", "https://example.org/ids/sm/1145_8090?a=b&c=d#frag", "0173-1#02-AAO677#002", "100%", "a%20b", "a%2Fb",
+		"a b", "a+b", "a,b;c", `quote " and '`, `back\slash`, "ümläut", "日本語", "😀 emoji 👩‍🏭", "a/../b", "...", "x/submodels",
+		"'; DROP TABLE aas_documents; --", "a?b", "_", "%", "A", "a", "\u00e4", "a\u0308", "\ufffd", "ß", "SS",
+		strings.Repeat("x", 2048), strings.Repeat("😀", 2048), strings.Repeat("x", 2047) + "y",
+	}
+}
+
+func testAwkwardIDs(t *testing.T, s *store) {
+	ids := AwkwardIDs()
+	for i, id := range ids {
+		d := shell(id, fmt.Sprintf("n%d", i), "asset=serial\x00"+id, "submodel="+id)
+		_, err := s.Write(t.Context(), changes(aas.Match{Absent: true}, d))
+		require.NoError(t, err, "%.100q", id)
+		_, err = s.Write(t.Context(), aas.Batch{Files: []aas.StoredFile{{Key: aas.FileKey{Kind: aas.KindShell, ID: id, Name: id}, Data: []byte(id)}}})
+		require.NoError(t, err, "%.100q", id)
+	}
+	for i, id := range ids {
+		list := s.get(t, aas.KindShell, id)
+		require.Len(t, list, 1, "%.100q", id)
+		require.Equal(t, id, list[0].ID)
+		require.Equal(t, fmt.Sprintf("n%d", i), list[0].IDShort, "%.100q", id)
+		for _, term := range []aas.Term{{Name: "asset", Value: "serial\x00" + id}, {Name: "submodel", Value: id}} {
+			require.Equal(t, []string{id}, idsOf(s.find(t, aas.Query{Kind: aas.KindShell, Limit: 9, Terms: []aas.Term{term}})))
+		}
+		f, err := s.File(t.Context(), aas.FileKey{Kind: aas.KindShell, ID: id, Name: id})
+		require.NoError(t, err, "%.100q", id)
+		require.Equal(t, id, string(f.Data))
+		names, err := s.FileNames(t.Context(), aas.KindShell, id)
+		require.NoError(t, err)
+		require.Equal(t, []string{id}, names)
+	}
+	require.ElementsMatch(t, ids, s.paged(t, aas.Query{Kind: aas.KindShell, Limit: 4}), "paging misses nothing")
+	s.remove(t, aas.KindShell, ids...)
+	require.Empty(t, s.found(t, aas.Query{Kind: aas.KindShell}))
+}
+
+func testAwkwardTexts(t *testing.T, s *store) {
+	text := "'\"\\%_😀\n\t ä"
+	d := shell("a", text, "type="+text)
+	d.JSON = []byte(`{"text":"'\"\\%_😀 ä"}`)
+	s.put(t, d)
+	got := s.get(t, aas.KindShell, "a")[0]
+	require.Equal(t, text, got.IDShort)
+	require.Equal(t, string(d.JSON), string(got.JSON))
+	require.Equal(t, []string{"a"}, s.found(t, aas.Query{Kind: aas.KindShell, IDShort: text}))
+	require.Equal(t, []string{"a"}, s.found(t, aas.Query{Kind: aas.KindShell, Contains: text}))
+	require.Equal(t, []string{"a"}, s.found(t, aas.Query{Kind: aas.KindShell, Terms: []aas.Term{{Name: "type", Value: text}}}))
+	require.Empty(t, s.found(t, aas.Query{Kind: aas.KindShell, Contains: "'\"\\%_x"}))
+}
+
+// testLongIDs has ids and terms as long as they may be, which differ only at their ends.
+func testLongIDs(t *testing.T, s *store) {
+	random := strings.Repeat("q8Wz-3kT/", 300)
+	var want []string
+	for i := range 5 {
+		id := fmt.Sprintf("%s%d", random[:2040], i)
+		want = append(want, id)
+		s.put(t, shell(id, "n", "asset=globalAssetId\x00"+id))
+	}
+	got := s.paged(t, aas.Query{Kind: aas.KindShell, Limit: 2})
+	slices.Sort(got)
+	require.Equal(t, want, got)
+	for _, id := range want {
+		require.Equal(t, []string{id}, idsOf(s.find(t, aas.Query{Kind: aas.KindShell, Limit: 9, Terms: []aas.Term{{Name: "asset", Value: "globalAssetId\x00" + id}}})))
+	}
+}
+
+func testKinds(t *testing.T, s *store) {
+	for kind := aas.KindShell; kind <= aas.KindAssetLinks; kind++ {
+		s.put(t, document(kind, "same", fmt.Sprintf("kind%d", kind), aas.Term{Name: "asset", Value: "x"}))
+	}
+	s.remove(t, aas.KindConceptDescription, "same")
+	for kind := aas.KindShell; kind <= aas.KindAssetLinks; kind++ {
+		want := []string{"same"}
+		if kind == aas.KindConceptDescription {
+			want = []string{}
+		}
+		require.Equal(t, want, s.found(t, aas.Query{Kind: kind}))
+		require.Equal(t, want, s.found(t, aas.Query{Kind: kind, Terms: []aas.Term{{Name: "asset", Value: "x"}}}))
+		require.Len(t, s.get(t, kind, "same"), len(want))
+	}
+}
+
+func testBigBatch(t *testing.T, s *store) {
+	const count = 3000
+	var b aas.Batch
+	for i := range count {
+		d := document(aas.KindSubmodel, fmt.Sprintf("sm%05d", i), "n", aas.Term{Name: "type", Value: "big"})
+		b.Changes = append(b.Changes, aas.Change{Document: d})
+	}
+	for round := uint64(1); round <= 2; round++ {
+		versions, err := s.Write(t.Context(), b)
+		require.NoError(t, err)
+		require.Equal(t, slices.Repeat([]uint64{round}, count), versions)
+		p := s.find(t, aas.Query{Kind: aas.KindSubmodel, Terms: []aas.Term{{Name: "type", Value: "big"}}, Limit: 2, Offset: count - 2, Count: true})
+		require.Equal(t, []string{"sm02998", "sm02999"}, idsOf(p))
+		require.Equal(t, count, p.Total)
+	}
+	for i := range b.Changes {
+		b.Changes[i].Delete = true
+	}
+	_, err := s.Write(t.Context(), b)
+	require.NoError(t, err)
+	require.Empty(t, s.found(t, aas.Query{Kind: aas.KindSubmodel}))
+}
+
+func testFiles(t *testing.T, s *store) {
+	ctx := t.Context()
+	key := func(id, name string) aas.FileKey { return aas.FileKey{Kind: aas.KindSubmodel, ID: id, Name: name} }
+	names := func(id string) []string {
+		list, err := s.FileNames(ctx, aas.KindSubmodel, id)
+		require.NoError(t, err)
+		return list
+	}
+	a := document(aas.KindSubmodel, "a", "a")
+	_, err := s.Write(ctx, aas.Batch{
+		Changes: []aas.Change{{Document: a}},
+		Files: []aas.StoredFile{
+			{Key: key("a", "/z.pdf"), ContentType: "application/pdf", Data: []byte{0, 1, 255}},
+			{Key: key("a", "/b"), ContentType: "text/plain"}, {Key: key("other", "/z.pdf"), Data: []byte("x")},
+		},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"/b", "/z.pdf"}, names("a"))
+	f, err := s.File(ctx, key("a", "/z.pdf"))
+	require.NoError(t, err)
+	require.Equal(t, aas.StoredFile{Key: key("a", "/z.pdf"), ContentType: "application/pdf", Data: []byte{0, 1, 255}}, f)
+	f, err = s.File(ctx, key("a", "/b"))
+	require.NoError(t, err)
+	require.Empty(t, f.Data)
+	_, err = s.File(ctx, aas.FileKey{Kind: aas.KindShell, ID: "a", Name: "/b"})
+	require.ErrorIs(t, err, aas.ErrFileNotFound)
+
+	_, err = s.Write(ctx, aas.Batch{Remove: []aas.FileKey{key("a", "/b"), key("a", "none"), key("other", "")},
+		Files: []aas.StoredFile{{Key: key("a", "/z.pdf"), ContentType: "x", Data: []byte("new")}, {Key: key("other", "/after"), Data: []byte("x")}}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"/z.pdf"}, names("a"))
+	require.Equal(t, []string{"/after"}, names("other"), "files are added after others are removed")
+	f, err = s.File(ctx, key("a", "/z.pdf"))
+	require.NoError(t, err)
+	require.Equal(t, "new", string(f.Data))
+	require.Equal(t, "x", f.ContentType)
+
+	s.put(t, a)
+	require.Equal(t, []string{"/z.pdf"}, names("a"), "a new version of the document keeps them")
+	s.remove(t, aas.KindSubmodel, "a")
+	require.Empty(t, names("a"))
+}

@@ -1,0 +1,281 @@
+package aas
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// Check finds what breaks the metamodel without looking outside of the document: ids, idShorts and
+// their uniqueness among siblings, values that are not of their data type, empty references, kinds of
+// list entries. The error is ErrInvalidRequest with a Field for each finding, at most 100: its path and
+// the rule, with the name of the constraint in IDTA-01001. Package verify checks the whole metamodel.
+func (s *Submodel) Check() error {
+	var c checker
+	c.identifiable(&s.Identifiable)
+	c.semantics("", &s.Semantics)
+	c.qualifiers("", s.Qualifiers)
+	c.named("submodelElements", s.Elements, names{})
+	return c.err()
+}
+
+// Check is [Submodel.Check] for a shell; AASd-131 asks for an id of the asset.
+func (v *Shell) Check() error {
+	var c checker
+	c.identifiable(&v.Identifiable)
+	a := &v.AssetInformation
+	if _, ok := assetKinds[a.AssetKind]; !ok {
+		c.find("assetInformation.assetKind", "is required: Type, Instance, Role or NotApplicable")
+	}
+	if a.GlobalAssetID == "" && len(a.SpecificAssetIDs) == 0 {
+		c.find("assetInformation", "must have globalAssetId or specificAssetIds (AASd-131)")
+	}
+	c.assetIDs("assetInformation.specificAssetIds", a.SpecificAssetIDs)
+	if v.DerivedFrom != nil {
+		c.reference("derivedFrom", v.DerivedFrom)
+	}
+	c.references("submodels", v.Submodels)
+	return c.err()
+}
+
+// Check is [Submodel.Check] for a concept description.
+func (v *ConceptDescription) Check() error {
+	var c checker
+	c.identifiable(&v.Identifiable)
+	c.references("isCaseOf", v.IsCaseOf)
+	return c.err()
+}
+
+// CheckElement is [Submodel.Check] for one element, with or without an idShort.
+func CheckElement(element Element) error {
+	var c checker
+	c.element("", element)
+	return c.err()
+}
+
+const mostFindings = 100
+
+type checker struct{ found []fault.Field }
+
+func (c *checker) find(path, rule string) {
+	if len(c.found) < mostFindings {
+		c.found = append(c.found, fault.Field{Field: path, Message: rule})
+	}
+}
+
+func (c *checker) err() error {
+	if len(c.found) == 0 {
+		return nil
+	}
+	return ErrInvalidRequest.Invalid(c.found...)
+}
+
+func memberOf(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func entryOf(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+func (c *checker) identifiable(i *Identifiable) {
+	if n := utf8.RuneCountInString(i.ID); n == 0 || n > 2048 {
+		c.find("id", "must have 1 to 2048 characters")
+	}
+	c.referable("", &i.Referable)
+	if a := i.Administration; a != nil && a.Revision != "" && a.Version == "" {
+		c.find("administration.revision", "must not be without a version (AASd-005)")
+	}
+}
+
+func (c *checker) referable(path string, r *Referable) {
+	if r.IDShort != "" && !validIDShort(r.IDShort) {
+		c.find(memberOf(path, "idShort"), "must be letters, digits, - and _, begin with a letter and not end with - (AASd-002)")
+	}
+	seen := names{}
+	for i := range r.Extensions {
+		x := &r.Extensions[i]
+		t := x.ValueType
+		if t == "" {
+			t = String
+		}
+		p := entryOf(memberOf(path, "extensions"), i)
+		c.semantics(p, &x.Semantics)
+		c.lexical(memberOf(p, "value"), t, x.Value)
+		if !seen.add(x.Name) {
+			c.find(memberOf(p, "name"), "must be unique among the extensions (AASd-077)")
+		}
+	}
+}
+
+// validIDShort takes one letter alone as well, as V3.0 does.
+func validIDShort(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || c != '_' && c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return len(s) <= 128 && s[len(s)-1] != '-'
+}
+
+func (c *checker) semantics(path string, s *Semantics) {
+	if s.SemanticID != nil {
+		c.reference(memberOf(path, "semanticId"), s.SemanticID)
+	} else if len(s.SupplementalSemanticIDs) > 0 {
+		c.find(memberOf(path, "supplementalSemanticIds"), "must not be without a semanticId (AASd-118)")
+	}
+	c.references(memberOf(path, "supplementalSemanticIds"), s.SupplementalSemanticIDs)
+}
+
+func (c *checker) references(path string, list []Reference) {
+	for i := range list {
+		c.reference(entryOf(path, i), &list[i])
+	}
+}
+
+func (c *checker) reference(path string, r *Reference) {
+	if len(r.Keys) == 0 {
+		c.find(memberOf(path, "keys"), "must have at least one key")
+	}
+	for i, k := range r.Keys {
+		if k.Value == "" {
+			c.find(memberOf(entryOf(memberOf(path, "keys"), i), "value"), "must not be empty")
+		}
+	}
+}
+
+func (c *checker) assetIDs(path string, list []SpecificAssetID) {
+	for i := range list {
+		if list[i].Name == "" || list[i].Value == "" {
+			c.find(entryOf(path, i), "must have a name and a value")
+		}
+		c.semantics(entryOf(path, i), &list[i].Semantics)
+	}
+}
+
+func (c *checker) qualifiers(path string, list []Qualifier) {
+	seen := names{}
+	for i := range list {
+		q, p := &list[i], entryOf(memberOf(path, "qualifiers"), i)
+		c.semantics(p, &q.Semantics)
+		if q.Type == "" {
+			c.find(memberOf(p, "type"), "must not be empty")
+		}
+		if q.Value != nil && lexicalRules[q.ValueType] != nil && !lexicalRules[q.ValueType](*q.Value) {
+			c.find(memberOf(p, "value"), notLexical(q.ValueType)+" (AASd-020)")
+		}
+		if !seen.add(q.Type) {
+			c.find(memberOf(p, "type"), "must be unique among the qualifiers (AASd-021)")
+		}
+	}
+}
+
+func (c *checker) lexical(path string, t DataType, text *string) {
+	if text != nil && lexicalRules[t] != nil && !lexicalRules[t](*text) {
+		c.find(path, notLexical(t))
+	}
+}
+
+type names map[string]struct{}
+
+// add says whether the name is new.
+func (n names) add(name string) bool {
+	before := len(n)
+	n[name] = struct{}{}
+	return len(n) > before
+}
+
+// named checks elements that have to have names, none of which is in seen.
+func (c *checker) named(path string, elements []Element, seen names) {
+	for i, element := range elements {
+		p := entryOf(path, i)
+		name := element.Common().IDShort
+		if name == "" {
+			c.find(memberOf(p, "idShort"), "is required (AASd-117)")
+		} else if !seen.add(name) {
+			c.find(memberOf(p, "idShort"), "must be unique among its siblings: "+name+" (AASd-022, AASd-134)")
+		}
+		c.element(p, element)
+	}
+}
+
+func (c *checker) element(path string, element Element) {
+	common := element.Common()
+	c.referable(path, &common.Referable)
+	c.semantics(path, &common.Semantics)
+	c.qualifiers(path, common.Qualifiers)
+	switch v := element.(type) {
+	case *Property:
+		c.valueType(path, v.ValueType)
+		c.lexical(memberOf(path, "value"), v.ValueType, v.Value)
+	case *Range:
+		c.valueType(path, v.ValueType)
+		c.lexical(memberOf(path, "min"), v.ValueType, v.Min)
+		c.lexical(memberOf(path, "max"), v.ValueType, v.Max)
+	case *Collection:
+		c.named(memberOf(path, "value"), v.Value, names{})
+	case *AnnotatedRelationshipElement:
+		c.named(memberOf(path, "annotations"), v.Annotations, names{})
+		for i, a := range v.Annotations {
+			if !isKind(a, ElementKind(KeyDataElement)) {
+				c.find(entryOf(memberOf(path, "annotations"), i), "must be a data element")
+			}
+		}
+	case *Entity:
+		c.named(memberOf(path, "statements"), v.Statements, names{})
+		c.assetIDs(memberOf(path, "specificAssetIds"), v.SpecificAssetIDs)
+		if v.EntityType == SelfManagedEntity && v.GlobalAssetID == "" && len(v.SpecificAssetIDs) == 0 {
+			c.find(path, "must have globalAssetId or specificAssetIds (AASd-014)")
+		}
+	case *Operation:
+		seen := names{}
+		c.named(memberOf(path, "inputVariables"), v.InputVariables, seen)
+		c.named(memberOf(path, "outputVariables"), v.OutputVariables, seen)
+		c.named(memberOf(path, "inoutputVariables"), v.InoutputVariables, seen)
+	case *List:
+		c.list(path, v)
+	case *BasicEventElement:
+		c.reference(memberOf(path, "observed"), &v.Observed)
+	}
+}
+
+func (c *checker) valueType(path string, t DataType) {
+	if lexicalRules[t] == nil {
+		c.find(memberOf(path, "valueType"), "is required: a data type of the metamodel")
+	}
+}
+
+func (c *checker) list(path string, l *List) {
+	kind := l.TypeValueListElement
+	if _, ok := listElementKinds[kind]; !ok {
+		c.find(memberOf(path, "typeValueListElement"), "is required: a kind of submodel element")
+		return
+	}
+	if (kind == KindProperty || kind == KindRange) && l.ValueTypeListElement == "" {
+		c.find(memberOf(path, "valueTypeListElement"), "is required (AASd-109)")
+	}
+	for i, element := range l.Value {
+		p := entryOf(memberOf(path, "value"), i)
+		if !isKind(element, kind) {
+			c.find(p, "must be "+string(kind)+" (AASd-108)")
+		}
+		if t := valueTypeOf(element); t != "" && l.ValueTypeListElement != "" && t != l.ValueTypeListElement {
+			c.find(memberOf(p, "valueType"), "must be "+string(l.ValueTypeListElement)+" (AASd-109)")
+		}
+		c.element(p, element)
+	}
+}
+
+func valueTypeOf(element Element) DataType {
+	switch v := element.(type) {
+	case *Property:
+		return v.ValueType
+	case *Range:
+		return v.ValueType
+	}
+	return ""
+}

@@ -1,0 +1,38 @@
+package aas
+
+// ConceptDescription says what a semantic id means.
+type ConceptDescription struct {
+	Identifiable
+	IsCaseOf []Reference
+}
+
+// EmbeddedDataSpecification is content after a data specification.
+type EmbeddedDataSpecification struct {
+	DataSpecification *Reference // nil only in the short form of a concept description, which is completed
+	Content           *IEC61360
+}
+
+// IEC61360 is the content of a data specification after IEC 61360, the one kind that the metamodel has.
+type IEC61360 struct {
+	PreferredName      []LangString
+	ShortName          []LangString
+	Unit               string
+	UnitID             *Reference
+	SourceOfDefinition string
+	Symbol             string
+	DataType           string // such as REAL_MEASURE
+	Definition         []LangString
+	ValueFormat        string
+	ValueList          []ValueReferencePair
+	Value              string
+	LevelType          *LevelType
+}
+
+// ValueReferencePair is one value that a concept may take.
+type ValueReferencePair struct {
+	Value   string
+	ValueID *Reference
+}
+
+// LevelType says which values of a range a concept has.
+type LevelType struct{ Min, Nom, Typ, Max bool }

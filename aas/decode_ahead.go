@@ -1,0 +1,110 @@
+package aas
+
+import (
+	"slices"
+	"strings"
+)
+
+// skip reads over a value. With scanning it notes the model type of each object.
+func (d *decoder) skip() {
+	if d.err != nil {
+		return
+	}
+	switch c := d.peek(); c {
+	case '{':
+		d.skipObject()
+	case '[':
+		for ok := d.openArray(); ok; ok = d.nextItem() {
+			d.skip()
+		}
+	case '"':
+		d.str()
+	case 't', 'f':
+		d.boolean()
+	case 'n':
+		if !strings.HasPrefix(d.text[d.pos:], "null") {
+			d.malformed()
+			return
+		}
+		d.pos += 4
+	default:
+		d.number()
+	}
+}
+
+func (d *decoder) skipObject() {
+	seen := glimpse{start: d.pos}
+	var o object
+	d.begin(&o)
+	for {
+		name, ok := d.nextName(&o)
+		switch {
+		case !ok:
+			if d.scanning && (seen.kind != "" || seen.idShort != "") {
+				d.ahead = append(d.ahead, seen)
+			}
+			return
+		case d.scanning && name == "modelType" && d.peek() == '"':
+			seen.kind = ElementKind(d.str())
+		case d.scanning && name == "idShort" && d.peek() == '"':
+			seen.idShort = d.str()
+		default:
+			d.skip()
+		}
+	}
+}
+
+// look gives the modelType and the idShort of the object at the position, which does not change. Each
+// byte is looked at once more at most, and not once for each level around it.
+func (d *decoder) look() glimpse {
+	d.peek()
+	start := d.pos
+	if start >= d.aheadEnd {
+		entries, depth := d.entries, len(d.path)
+		d.ahead, d.scanning = d.ahead[:0], true
+		d.skip()
+		d.scanning, d.aheadEnd, d.entries = false, d.pos, entries
+		if d.err != nil {
+			d.path = d.path[:depth]
+			return glimpse{}
+		}
+		d.pos = start
+		slices.SortFunc(d.ahead, func(a, b glimpse) int { return a.start - b.start })
+	}
+	at, ok := slices.BinarySearchFunc(d.ahead, start, func(g glimpse, start int) int { return g.start - start })
+	if !ok {
+		return glimpse{}
+	}
+	return d.ahead[at]
+}
+
+// kindAhead gives the modelType of the object at the position, which does not change; empty when there
+// is none.
+func (d *decoder) kindAhead() ElementKind {
+	d.peek()
+	if kind, ok := d.kindFirst(); ok {
+		return kind
+	}
+	return d.look().kind
+}
+
+// kindFirst gives the modelType when it is the first member.
+func (d *decoder) kindFirst() (ElementKind, bool) {
+	start := d.pos
+	defer func() { d.pos = start }()
+	d.pos++
+	d.peek()
+	const name = `"modelType"`
+	if !strings.HasPrefix(d.text[min(d.pos, len(d.text)):], name) {
+		return "", false
+	}
+	d.pos += len(name)
+	if d.peek() != ':' {
+		return "", false
+	}
+	d.pos++
+	if d.peek() != '"' {
+		return "", false
+	}
+	return ElementKind(d.str()), d.err == nil
+}

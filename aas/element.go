@@ -1,0 +1,197 @@
+package aas
+
+// ElementKind is the modelType of a submodel element.
+type ElementKind string
+
+// The kinds of submodel element.
+const (
+	KindProperty                     ElementKind = "Property"
+	KindMultiLanguageProperty        ElementKind = "MultiLanguageProperty"
+	KindRange                        ElementKind = "Range"
+	KindReferenceElement             ElementKind = "ReferenceElement"
+	KindRelationshipElement          ElementKind = "RelationshipElement"
+	KindAnnotatedRelationshipElement ElementKind = "AnnotatedRelationshipElement"
+	KindBlob                         ElementKind = "Blob"
+	KindFile                         ElementKind = "File"
+	KindCollection                   ElementKind = "SubmodelElementCollection"
+	KindList                         ElementKind = "SubmodelElementList"
+	KindEntity                       ElementKind = "Entity"
+	KindOperation                    ElementKind = "Operation"
+	KindCapability                   ElementKind = "Capability"
+	KindBasicEventElement            ElementKind = "BasicEventElement"
+)
+
+// Element is a submodel element: a pointer to one of the structs of this file.
+type Element interface {
+	// ElementKind gives the modelType.
+	ElementKind() ElementKind
+	// Common gives what every element has; changes to it change the element.
+	Common() *ElementCommon
+}
+
+// ElementCommon is what every submodel element has.
+type ElementCommon struct {
+	Referable
+	Semantics
+	Qualifiers                 []Qualifier
+	EmbeddedDataSpecifications []EmbeddedDataSpecification
+}
+
+// Common gives c itself.
+func (c *ElementCommon) Common() *ElementCommon { return c }
+
+// Property is one value of a simple type.
+type Property struct {
+	ElementCommon
+	ValueType DataType
+	Value     *string // the lexical form after ValueType; nil when absent
+	ValueID   *Reference
+}
+
+// MultiLanguageProperty is a text in several languages.
+type MultiLanguageProperty struct {
+	ElementCommon
+	Value   []LangString
+	ValueID *Reference
+}
+
+// Range is an interval. A nil end is open.
+type Range struct {
+	ElementCommon
+	ValueType DataType
+	Min, Max  *string
+}
+
+// ReferenceElement is a reference as a value.
+type ReferenceElement struct {
+	ElementCommon
+	Value *Reference
+}
+
+// RelationshipElement relates two things.
+type RelationshipElement struct {
+	ElementCommon
+	First, Second *Reference
+}
+
+// AnnotatedRelationshipElement is a relationship with data elements about it.
+type AnnotatedRelationshipElement struct {
+	RelationshipElement
+	Annotations []Element
+}
+
+// Blob is a value of bytes.
+type Blob struct {
+	ElementCommon
+	Value       []byte // nil when absent
+	ContentType string
+}
+
+// File is the path or URL of a file.
+type File struct {
+	ElementCommon
+	Value       *string // a URL, or the name of a file that the store keeps; nil when absent
+	ContentType string
+}
+
+// Collection is a struct: elements with names.
+type Collection struct {
+	ElementCommon
+	Value []Element
+}
+
+// List is an array: elements of one kind, without names.
+type List struct {
+	ElementCommon
+	OrderRelevant         *bool // nil means true
+	SemanticIDListElement *Reference
+	TypeValueListElement  ElementKind // also DataElement, EventElement and SubmodelElement
+	ValueTypeListElement  DataType    // of properties and ranges
+	Value                 []Element
+}
+
+// EntityType says whether an entity stands for itself.
+type EntityType string
+
+// The types of entity.
+const (
+	CoManagedEntity   EntityType = "CoManagedEntity"
+	SelfManagedEntity EntityType = "SelfManagedEntity" // has a global or a specific asset id
+)
+
+// Entity is a thing, such as a part of a machine.
+type Entity struct {
+	ElementCommon
+	Statements       []Element
+	EntityType       EntityType
+	GlobalAssetID    string
+	SpecificAssetIDs []SpecificAssetID
+}
+
+// Operation is something that can be invoked.
+type Operation struct {
+	ElementCommon
+	InputVariables    []Element // the values of the operation variables
+	OutputVariables   []Element
+	InoutputVariables []Element
+}
+
+// Capability says what an asset can do.
+type Capability struct{ ElementCommon }
+
+// BasicEventElement describes an event that something gives out or takes.
+type BasicEventElement struct {
+	ElementCommon
+	Observed      Reference
+	Direction     string // input or output
+	State         string // on or off
+	MessageTopic  string
+	MessageBroker *Reference
+	LastUpdate    string // xs:dateTime in UTC
+	MinInterval   string // xs:duration
+	MaxInterval   string // xs:duration
+}
+
+// ElementKind gives KindProperty.
+func (*Property) ElementKind() ElementKind { return KindProperty }
+
+// ElementKind gives KindMultiLanguageProperty.
+func (*MultiLanguageProperty) ElementKind() ElementKind { return KindMultiLanguageProperty }
+
+// ElementKind gives KindRange.
+func (*Range) ElementKind() ElementKind { return KindRange }
+
+// ElementKind gives KindReferenceElement.
+func (*ReferenceElement) ElementKind() ElementKind { return KindReferenceElement }
+
+// ElementKind gives KindRelationshipElement.
+func (*RelationshipElement) ElementKind() ElementKind { return KindRelationshipElement }
+
+// ElementKind gives KindAnnotatedRelationshipElement.
+func (*AnnotatedRelationshipElement) ElementKind() ElementKind {
+	return KindAnnotatedRelationshipElement
+}
+
+// ElementKind gives KindBlob.
+func (*Blob) ElementKind() ElementKind { return KindBlob }
+
+// ElementKind gives KindFile.
+func (*File) ElementKind() ElementKind { return KindFile }
+
+// ElementKind gives KindCollection.
+func (*Collection) ElementKind() ElementKind { return KindCollection }
+
+// ElementKind gives KindList.
+func (*List) ElementKind() ElementKind { return KindList }
+
+// ElementKind gives KindEntity.
+func (*Entity) ElementKind() ElementKind { return KindEntity }
+
+// ElementKind gives KindOperation.
+func (*Operation) ElementKind() ElementKind { return KindOperation }
+
+// ElementKind gives KindCapability.
+func (*Capability) ElementKind() ElementKind { return KindCapability }
+
+// ElementKind gives KindBasicEventElement.
+func (*BasicEventElement) ElementKind() ElementKind { return KindBasicEventElement }

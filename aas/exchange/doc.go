@@ -1,0 +1,3 @@
+// Package exchange moves shells, submodels and concept descriptions between an [aas.Service] and
+// documents: AASX packages, JSON and XML.
+package exchange

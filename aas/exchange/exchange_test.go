@@ -1,0 +1,425 @@
+package exchange_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/aasx"
+	"github.com/otkit/otkit/aas/exchange"
+	"github.com/otkit/otkit/aas/verify"
+	"github.com/otkit/otkit/internal/realtest"
+)
+
+func newService(t testing.TB) *aas.Service {
+	t.Helper()
+	s, err := aas.NewService(aas.NewMemory(), aas.Options{Verification: aas.VerifyPermissive, Verifier: verify.New(verify.Options{})})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// bring imports a package.
+func bring(t testing.TB, s *aas.Service, p *aasx.Package, o aas.ImportOptions) aas.ImportReport {
+	t.Helper()
+	files := make([]aas.ImportFile, len(p.Files))
+	for i, f := range p.Files {
+		files[i] = aas.ImportFile(f)
+	}
+	r, err := s.Import(t.Context(), &p.Environment, files, o)
+	require.NoError(t, err)
+	return r
+}
+
+func gather(t testing.TB, s *aas.Service, sel exchange.Selection) *aasx.Package {
+	t.Helper()
+	p, err := exchange.Gather(t.Context(), s, sel)
+	require.NoError(t, err)
+	return p
+}
+
+var everything = exchange.Selection{WithConcepts: true, WithFiles: true}
+
+func read(t testing.TB, data []byte, f exchange.Format) *aasx.Package {
+	t.Helper()
+	p, err := exchange.Read(bytes.NewReader(data), int64(len(data)), f, aasx.Limits{})
+	require.NoError(t, err)
+	return p
+}
+
+// again writes a package and reads it.
+func again(t testing.TB, p *aasx.Package, f exchange.Format) *aasx.Package {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, exchange.Write(&b, p, f))
+	return read(t, b.Bytes(), f)
+}
+
+// text is the JSON form of an environment in the order of ids.
+func text(e aas.Environment) string {
+	e.Shells, e.Submodels, e.ConceptDescriptions = slices.Clone(e.Shells), slices.Clone(e.Submodels), slices.Clone(e.ConceptDescriptions)
+	slices.SortFunc(e.Shells, func(a, b *aas.Shell) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(e.Submodels, func(a, b *aas.Submodel) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(e.ConceptDescriptions, func(a, b *aas.ConceptDescription) int { return cmp.Compare(a.ID, b.ID) })
+	return string(aas.Append(nil, &e))
+}
+
+// without gives files but those with some names.
+func without(list []aasx.File, names []string) []aasx.File {
+	return slices.DeleteFunc(slices.Clone(list), func(f aasx.File) bool { return slices.Contains(names, f.Name) })
+}
+
+// formats by whether they carry files.
+var formats = map[exchange.Format]bool{exchange.AASX: true, exchange.JSON: false, exchange.XML: false}
+
+func TestPublishedFilesComeInAndGoOutWithoutLoss(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(realtest.Data(t, "idta"), "templates", "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, name := range files {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			format, known := exchange.FormatOf(name)
+			require.True(t, known)
+			data, err := os.ReadFile(name)
+			require.NoError(t, err)
+			want := read(t, data, format)
+			s := newService(t)
+			report := bring(t, s, want, aas.ImportOptions{})
+			require.Equal(t, len(want.Environment.Shells)+len(want.Environment.Submodels)+len(want.Environment.ConceptDescriptions), report.Created)
+
+			out := gather(t, s, everything)
+			require.Equal(t, text(want.Environment), text(out.Environment))
+			require.ElementsMatch(t, without(want.Files, report.Unused), out.Files)
+			for format, withFiles := range formats {
+				got := again(t, out, format)
+				require.Equal(t, text(want.Environment), text(got.Environment), "%s", format)
+				if !withFiles {
+					require.Empty(t, got.Files)
+					continue
+				}
+				require.ElementsMatch(t, out.Files, got.Files)
+				require.Equal(t, out.Thumbnail, got.Thumbnail)
+				require.Equal(t, report.Created, bring(t, s, got, aas.ImportOptions{Replace: true}).Replaced)
+				require.Equal(t, text(want.Environment), text(gather(t, s, everything).Environment), "what is imported again is the same")
+			}
+		})
+	}
+}
+
+func shell(id string, submodels ...string) *aas.Shell {
+	s := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "urn:asset:" + id}}
+	s.ID = id
+	for _, m := range submodels {
+		s.Submodels = append(s.Submodels, aas.RefTo(m))
+	}
+	return s
+}
+
+func submodel(id string, elements ...aas.Element) *aas.Submodel {
+	m := &aas.Submodel{Elements: elements}
+	m.ID, m.IDShort = id, "M"
+	return m
+}
+
+func fileElement(idShort, name string) *aas.File {
+	f := &aas.File{Value: &name, ContentType: "application/pdf"}
+	f.IDShort = idShort
+	return f
+}
+
+func pdf(name, content string) aasx.File {
+	return aasx.File{Name: name, ContentType: "application/pdf", Data: []byte(content)}
+}
+
+// values gives what the file elements of a submodel have.
+func values(p *aasx.Package, submodelID string) []string {
+	var list []string
+	for _, m := range p.Environment.Submodels {
+		m.Walk(func(_ aas.Path, e aas.Element) bool {
+			if f, ok := e.(*aas.File); ok && m.ID == submodelID {
+				list = append(list, *f.Value)
+			}
+			return true
+		})
+	}
+	return list
+}
+
+func TestFilesOfOneNameAreKeptApart(t *testing.T) {
+	s := newService(t)
+	const manual = "/aasx/files/manual.pdf"
+	for _, m := range []struct{ id, name, content string }{
+		{"urn:m:1", manual, "one"},
+		{"urn:m:2", manual, "two"},
+		{"urn:m:3", "/aasx/files/MANUAL.pdf", "three"}, // names of parts differ by more than case
+		{"urn:m:4", manual, "one"},                     // the very same file
+		{"urn:m:5", manual, "two"},
+		{"urn:m:6", "/aasx/files/manual-2.pdf", "six"}, // the name that another one was given
+	} {
+		collection := &aas.Collection{Value: []aas.Element{fileElement("Inner", m.name), fileElement("Link", "https://example.com/manual.pdf")}}
+		collection.IDShort = "Documents"
+		bring(t, s, &aasx.Package{
+			Environment: aas.Environment{Submodels: []*aas.Submodel{submodel(m.id, fileElement("Outer", m.name), collection)}},
+			Files:       []aasx.File{pdf(m.name, m.content)},
+		}, aas.ImportOptions{})
+	}
+	p := again(t, gather(t, s, everything), exchange.AASX)
+	require.ElementsMatch(t, []aasx.File{
+		pdf(manual, "one"), pdf("/aasx/files/manual-2.pdf", "two"), pdf("/aasx/files/MANUAL-3.pdf", "three"), pdf("/aasx/files/manual-2-2.pdf", "six"),
+	}, p.Files)
+	for id, name := range map[string]string{
+		"urn:m:1": manual, "urn:m:2": "/aasx/files/manual-2.pdf", "urn:m:3": "/aasx/files/MANUAL-3.pdf",
+		"urn:m:4": manual, "urn:m:5": "/aasx/files/manual-2.pdf", "urn:m:6": "/aasx/files/manual-2-2.pdf",
+	} {
+		require.Equal(t, []string{name, name, "https://example.com/manual.pdf"}, values(p, id), id)
+	}
+
+	stored, err := s.Submodels.Get(t.Context(), "urn:m:2")
+	require.NoError(t, err)
+	require.Equal(t, []string{manual, manual, "https://example.com/manual.pdf"},
+		values(&aasx.Package{Environment: aas.Environment{Submodels: []*aas.Submodel{stored}}}, "urn:m:2"), "what is stored stays")
+
+	target := newService(t)
+	require.Equal(t, 6, bring(t, target, p, aas.ImportOptions{}).Files)
+	for id, content := range map[string]string{"urn:m:1": "one", "urn:m:2": "two", "urn:m:3": "three", "urn:m:4": "one", "urn:m:5": "two", "urn:m:6": "six"} {
+		f, err := target.GetFile(t.Context(), id, aas.Path{{IDShort: "Documents"}, {IDShort: "Inner"}})
+		require.NoError(t, err)
+		require.Equal(t, content, string(f.Data), id)
+	}
+}
+
+func TestTheSameBytesOfAnotherTypeAreAnotherFile(t *testing.T) {
+	s := newService(t)
+	for id, contentType := range map[string]string{"urn:m:1": "text/plain", "urn:m:2": "text/csv"} {
+		bring(t, s, &aasx.Package{
+			Environment: aas.Environment{Submodels: []*aas.Submodel{submodel(id, fileElement("F", "/a"))}},
+			Files:       []aasx.File{{Name: "/a", ContentType: contentType, Data: []byte("1;2")}},
+		}, aas.ImportOptions{})
+	}
+	require.Equal(t, []aasx.File{
+		{Name: "/a", ContentType: "text/plain", Data: []byte("1;2")}, {Name: "/a-2", ContentType: "text/csv", Data: []byte("1;2")},
+	}, gather(t, s, everything).Files)
+}
+
+func TestThumbnailsFollow(t *testing.T) {
+	s := newService(t)
+	for _, id := range []string{"urn:s:1", "urn:s:2"} {
+		_, err := s.Shells.Create(t.Context(), shell(id))
+		require.NoError(t, err)
+		require.NoError(t, s.PutThumbnail(t.Context(), id, "pump.png", "image/png", []byte(id), aas.Match{}))
+	}
+	_, err := s.Shells.Create(t.Context(), shell("urn:s:3"))
+	require.NoError(t, err)
+	p := again(t, gather(t, s, everything), exchange.AASX)
+	require.Equal(t, "/aasx/thumbnail/pump.png", p.Thumbnail)
+	require.Equal(t, "/aasx/thumbnail/pump-2.png", p.Environment.Shells[1].AssetInformation.DefaultThumbnail.Path)
+	require.Equal(t, []byte("urn:s:2"), p.Files[slices.IndexFunc(p.Files, func(f aasx.File) bool { return f.Name == "/aasx/thumbnail/pump-2.png" })].Data)
+}
+
+func TestANameThatNoPackageCanHaveIsChanged(t *testing.T) {
+	s := newService(t)
+	for id, name := range map[string]string{
+		"urn:m:1": "manual.pdf", "urn:m:2": `C:\docs\manual.pdf`, "urn:m:3": "/aasx/_rels/x.rels", "urn:m:4": "/aasx/aasx-origin",
+		"urn:m:5": "/a//b", "urn:m:6": "..", "urn:m:7": "/fine",
+	} {
+		bring(t, s, &aasx.Package{
+			Environment: aas.Environment{Submodels: []*aas.Submodel{submodel(id, fileElement("F", name))}}, Files: []aasx.File{pdf(name, id)},
+		}, aas.ImportOptions{})
+	}
+	p := again(t, gather(t, s, everything), exchange.AASX)
+	var names []string
+	for _, f := range p.Files {
+		names = append(names, f.Name)
+		require.Equal(t, []string{f.Name}, values(p, string(f.Data)))
+	}
+	require.ElementsMatch(t, []string{"/aasx/files/manual.pdf", "/aasx/files/manual-2.pdf", "/aasx/files/x.rels",
+		"/aasx/files/aasx-origin", "/aasx/files/b", "/aasx/files/file", "/fine"}, names)
+}
+
+// ids of what a package has.
+func ids(p *aasx.Package) []string {
+	var list []string
+	for _, v := range p.Environment.Shells {
+		list = append(list, v.ID)
+	}
+	for _, v := range p.Environment.Submodels {
+		list = append(list, v.ID)
+	}
+	for _, v := range p.Environment.ConceptDescriptions {
+		list = append(list, v.ID)
+	}
+	return list
+}
+
+// plant has two shells, one of which refers to a submodel that is not there, and concepts.
+func plant(t *testing.T) *aas.Service {
+	s := newService(t)
+	property := &aas.Property{ValueType: "xs:int"}
+	property.IDShort, property.SemanticID = "Speed", aas.Global("urn:c:speed")
+	property.Qualifiers = []aas.Qualifier{{Semantics: aas.Semantics{SemanticID: aas.Global("urn:c:qualifier")}, Type: "unit", ValueType: "xs:string"}}
+	list := &aas.List{TypeValueListElement: aas.KindProperty, ValueTypeListElement: "xs:int", SemanticIDListElement: aas.Global("urn:c:entry")}
+	list.IDShort = "Speeds"
+	drive := submodel("urn:m:drive", property, list)
+	drive.SupplementalSemanticIDs = []aas.Reference{*aas.Global("urn:c:drive"), *aas.Global("urn:c:elsewhere")}
+	concept := func(id string) *aas.ConceptDescription {
+		c := &aas.ConceptDescription{}
+		c.ID = id
+		return c
+	}
+	bring(t, s, &aasx.Package{
+		Environment: aas.Environment{
+			Shells: []*aas.Shell{shell("urn:s:1", "urn:m:drive", "urn:m:gone", "urn:m:doc"), shell("urn:s:2", "urn:m:doc")},
+			Submodels: []*aas.Submodel{
+				drive, submodel("urn:m:doc", fileElement("F", "/a.pdf")), submodel("urn:m:lone", fileElement("F", "/b.pdf")),
+			},
+			ConceptDescriptions: []*aas.ConceptDescription{concept("urn:c:speed"), concept("urn:c:drive"), concept("urn:c:entry"),
+				concept("urn:c:qualifier"), concept("urn:c:unused")},
+		},
+		Files: []aasx.File{pdf("/a.pdf", "a"), pdf("/b.pdf", "bb")},
+	}, aas.ImportOptions{})
+	return s
+}
+
+func TestSelections(t *testing.T) {
+	s := plant(t)
+	for _, c := range []struct {
+		name  string
+		sel   exchange.Selection
+		want  []string
+		files int
+	}{
+		{"everything", everything, []string{"urn:s:1", "urn:s:2", "urn:m:doc", "urn:m:drive", "urn:m:lone",
+			"urn:c:drive", "urn:c:entry", "urn:c:qualifier", "urn:c:speed", "urn:c:unused"}, 2},
+		{"without concepts and files", exchange.Selection{}, []string{"urn:s:1", "urn:s:2", "urn:m:doc", "urn:m:drive", "urn:m:lone"}, 0},
+		{"a shell alone", exchange.Selection{Shells: []string{"urn:s:1"}, WithFiles: true}, []string{"urn:s:1"}, 0},
+		{"a shell with its submodels", exchange.Selection{Shells: []string{"urn:s:1"}, WithSubmodels: true, WithFiles: true, WithConcepts: true},
+			[]string{"urn:s:1", "urn:m:drive", "urn:m:doc", "urn:c:drive", "urn:c:speed", "urn:c:qualifier", "urn:c:entry"}, 1},
+		{"shells that share a submodel", exchange.Selection{Shells: []string{"urn:s:2", "urn:s:1", "urn:s:2"}, WithSubmodels: true},
+			[]string{"urn:s:2", "urn:s:1", "urn:m:doc", "urn:m:drive"}, 0},
+		{"a submodel", exchange.Selection{Submodels: []string{"urn:m:lone", "urn:m:lone"}, WithFiles: true}, []string{"urn:m:lone"}, 1},
+		{"both", exchange.Selection{Shells: []string{"urn:s:2"}, Submodels: []string{"urn:m:doc"}, WithSubmodels: true}, []string{"urn:s:2", "urn:m:doc"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := gather(t, s, c.sel)
+			require.Equal(t, c.want, ids(p))
+			require.Len(t, p.Files, c.files)
+		})
+	}
+	require.Empty(t, ids(gather(t, newService(t), everything)))
+}
+
+func TestWhatIsNotThereIsNamed(t *testing.T) {
+	s := plant(t)
+	_, err := exchange.Gather(t.Context(), s, exchange.Selection{Shells: []string{"urn:s:1", "urn:s:9"}})
+	require.ErrorIs(t, err, aas.ErrShellNotFound)
+	require.ErrorContains(t, err, "shell not found")
+	_, err = exchange.Gather(t.Context(), s, exchange.Selection{Submodels: []string{"urn:m:gone"}})
+	require.ErrorIs(t, err, aas.ErrSubmodelNotFound)
+	_, err = exchange.Gather(t.Context(), s, exchange.Selection{Submodels: []string{"\x00"}})
+	require.ErrorIs(t, err, aas.ErrSubmodelNotFound)
+}
+
+func TestLimits(t *testing.T) {
+	s := plant(t)
+	for _, c := range []struct {
+		sel     exchange.Selection
+		message string
+	}{
+		{exchange.Selection{MaxDocuments: 4}, "more than 4 documents"},
+		{exchange.Selection{Shells: []string{"urn:s:1"}, WithSubmodels: true, MaxDocuments: 2}, "more than 2 documents"},
+		{exchange.Selection{MaxElements: 3}, "more than 3 elements"},
+		{exchange.Selection{WithFiles: true, MaxFileBytes: 2}, "more than 2 bytes"},
+	} {
+		_, err := exchange.Gather(t.Context(), s, c.sel)
+		require.ErrorIs(t, err, exchange.ErrTooMuch)
+		require.ErrorContains(t, err, c.message)
+	}
+	require.Len(t, ids(gather(t, s, exchange.Selection{MaxDocuments: 5, MaxElements: 4, MaxFileBytes: 3, WithFiles: true})), 5)
+	sel := exchange.Selection{Submodels: []string{"urn:m:drive"}, WithConcepts: true, MaxDocuments: 5}
+	require.Len(t, ids(gather(t, s, sel)), 5, "a meaning that is described nowhere takes no room")
+}
+
+func TestWhatIsNoSuchDocumentIsNotRead(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		f    exchange.Format
+		word string
+	}{
+		{`{"submodels":[{"id":1}]}`, exchange.JSON, "submodels[0].id"},
+		{`{"submodels":[`, exchange.JSON, ""},
+		{``, exchange.JSON, ""},
+		{`<environment/>`, exchange.XML, "namespace"},
+		{`{}`, exchange.XML, ""},
+		{`PK`, exchange.AASX, ""},
+	} {
+		_, err := exchange.Read(bytes.NewReader([]byte(c.text)), int64(len(c.text)), c.f, aasx.Limits{})
+		require.ErrorIs(t, err, aas.ErrInvalidRequest, "%q", c.text)
+		require.ErrorContains(t, err, c.word)
+	}
+	_, err := exchange.Read(bytes.NewReader(nil), 1<<40, exchange.JSON, aasx.Limits{})
+	require.ErrorContains(t, err, "1099511627776 bytes")
+	_, err = exchange.Read(bytes.NewReader(nil), 0, "yaml", aasx.Limits{})
+	require.ErrorContains(t, err, `no format "yaml"`)
+	require.ErrorContains(t, exchange.Write(&bytes.Buffer{}, &aasx.Package{}, "yaml"), `no format "yaml"`)
+}
+
+func TestAByteOrderMarkIsPassedOver(t *testing.T) {
+	p := &aasx.Package{Environment: aas.Environment{Shells: []*aas.Shell{shell("urn:s")}}}
+	for _, f := range []exchange.Format{exchange.JSON, exchange.XML} {
+		var b bytes.Buffer
+		b.WriteString("\ufeff")
+		require.NoError(t, exchange.Write(&b, p, f))
+		require.Equal(t, p, read(t, b.Bytes(), f))
+	}
+}
+
+func TestFailuresOfTheDiskAreTold(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	for f := range formats {
+		_, err := exchange.Read(failing{broken}, 100, f, aasx.Limits{})
+		require.ErrorIs(t, err, broken, "%s", f)
+		require.ErrorIs(t, exchange.Write(failing{broken}, &aasx.Package{}, f), broken, "%s", f)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
+func (f failing) Write([]byte) (int, error)         { return 0, f.err }
+
+func TestFormatsByTheNameOfAFile(t *testing.T) {
+	for name, want := range map[string]exchange.Format{"a.aasx": exchange.AASX, "/x/B.JSON": exchange.JSON, "c.aas.xml": exchange.XML} {
+		f, known := exchange.FormatOf(name)
+		require.True(t, known, name)
+		require.Equal(t, want, f)
+	}
+	for _, name := range []string{"", "aasx", "a.zip", ".aasx.bak", "xml/"} {
+		_, known := exchange.FormatOf(name)
+		require.False(t, known, name)
+	}
+}
+
+func TestAFileThatIsRemovedMeanwhileIsLeftOut(t *testing.T) {
+	s, err := aas.NewService(forgetful{aas.NewMemory()}, aas.Options{})
+	require.NoError(t, err)
+	_, err = s.Submodels.Create(t.Context(), submodel("urn:m", fileElement("F", "/gone.pdf")))
+	require.NoError(t, err)
+	p := gather(t, s, everything)
+	require.Empty(t, p.Files)
+	require.Equal(t, []string{"/gone.pdf"}, values(p, "urn:m"))
+}
+
+// forgetful names a file that is not there any more when it is asked for.
+type forgetful struct{ aas.Store }
+
+func (forgetful) FileNames(context.Context, aas.Kind, string) ([]string, error) {
+	return []string{"/gone.pdf"}, nil
+}

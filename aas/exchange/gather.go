@@ -1,0 +1,315 @@
+package exchange
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/aasx"
+	"github.com/otkit/otkit/fault"
+)
+
+// ErrTooMuch says that a selection has more in it than the limit.
+var ErrTooMuch = fault.New(fault.TooLarge, "SELECTION_TOO_LARGE", "the selection has too much in it")
+
+// Selection is what is gathered. With neither shells nor submodels named it is everything.
+type Selection struct {
+	Shells        []string // ids
+	Submodels     []string // ids
+	WithSubmodels bool     // also the submodels that the named shells refer to, as far as they exist
+	// WithConcepts adds the concept descriptions: all of them, or those that the semantic ids in the
+	// gathered submodels lead to.
+	WithConcepts bool
+	WithFiles    bool
+	MaxDocuments int   // default 100,000
+	MaxElements  int   // of all submodels; default, and at most, aas.MaxElements, since more cannot be read again
+	MaxFileBytes int64 // of all files; default 256 MiB
+}
+
+func (sel Selection) withDefaults() Selection {
+	if sel.MaxDocuments <= 0 {
+		sel.MaxDocuments = 100_000
+	}
+	if sel.MaxElements <= 0 || sel.MaxElements > aas.MaxElements {
+		sel.MaxElements = aas.MaxElements
+	}
+	if sel.MaxFileBytes <= 0 {
+		sel.MaxFileBytes = 256 << 20
+	}
+	return sel
+}
+
+// Gather reads documents, and their files, out of a service. Files of several documents that have one
+// name and are not the same get others, and so does a file whose name no package can have; the elements
+// that name them follow. A named document that does not exist is [aas.ErrShellNotFound] or
+// [aas.ErrSubmodelNotFound]; too much is [ErrTooMuch]. What is written meanwhile may or may not be in it.
+func Gather(ctx context.Context, s *aas.Service, sel Selection) (*aasx.Package, error) {
+	sel = sel.withDefaults()
+	g := &gatherer{ctx: ctx, s: s, sel: sel, room: sel.MaxDocuments, names: make(map[string]*aasx.File)}
+	err := g.documents()
+	if err == nil {
+		err = g.countElements()
+	}
+	if err == nil && sel.WithFiles {
+		err = g.files()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &g.out, nil
+}
+
+type gatherer struct {
+	ctx   context.Context
+	s     *aas.Service
+	sel   Selection
+	room  int
+	bytes int64
+	out   aasx.Package
+	names map[string]*aasx.File // in lower case
+}
+
+func (g *gatherer) documents() (err error) {
+	env := &g.out.Environment
+	if len(g.sel.Shells) == 0 && len(g.sel.Submodels) == 0 {
+		if env.Shells, err = every(g, g.s.Shells); err != nil {
+			return err
+		}
+		if env.Submodels, err = every(g, g.s.Submodels); err == nil && g.sel.WithConcepts {
+			env.ConceptDescriptions, err = every(g, g.s.Concepts)
+		}
+		return err
+	}
+	if env.Shells, err = named(g, g.s.Shells, unique(g.sel.Shells), aas.ErrShellNotFound); err != nil {
+		return err
+	}
+	if env.Submodels, err = named(g, g.s.Submodels, unique(g.sel.Submodels), aas.ErrSubmodelNotFound); err != nil {
+		return err
+	}
+	if g.sel.WithSubmodels {
+		more, err := named(g, g.s.Submodels, referred(env.Shells, g.sel.Submodels), nil)
+		if err != nil {
+			return err
+		}
+		env.Submodels = append(env.Submodels, more...)
+	}
+	if g.sel.WithConcepts {
+		env.ConceptDescriptions, err = named(g, g.s.Concepts, meanings(env.Submodels), nil)
+	}
+	return err
+}
+
+func every[T aas.Kept](g *gatherer, r *aas.Repository[T]) ([]*T, error) {
+	var list []*T
+	for v, err := range r.All(g.ctx, aas.Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		if err := g.take(1); err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+func (g *gatherer) take(documents int) error {
+	if g.room -= documents; g.room < 0 {
+		return ErrTooMuch.Because("it has more than %d documents", g.sel.MaxDocuments)
+	}
+	return nil
+}
+
+func (g *gatherer) countElements() error {
+	n := 0
+	for _, m := range g.out.Environment.Submodels {
+		m.Walk(func(aas.Path, aas.Element) bool {
+			n++
+			return n <= g.sel.MaxElements
+		})
+	}
+	if n > g.sel.MaxElements {
+		return ErrTooMuch.Because("it has more than %d elements", g.sel.MaxElements)
+	}
+	return nil
+}
+
+// named gives the documents with some ids. One that is missing is an error, unless there is none for it.
+func named[T aas.Kept](g *gatherer, r *aas.Repository[T], ids []string, missing *fault.Error) ([]*T, error) {
+	var list []*T
+	for part := range slices.Chunk(ids, aas.MaxPage) {
+		docs, err := r.Documents(g.ctx, part...)
+		if err == nil {
+			err = g.take(len(docs))
+		}
+		if err != nil {
+			return nil, err
+		}
+		there := make(map[string]bool, len(docs))
+		for i := range docs {
+			there[docs[i].ID] = true
+			v, err := aas.Decode[T](docs[i].JSON)
+			if err != nil {
+				return nil, fault.New(fault.Internal, "DOCUMENT_DAMAGED", "a stored document cannot be read").With("id", docs[i].ID).Wrap(err)
+			}
+			list = append(list, v)
+		}
+		for _, id := range part {
+			if missing != nil && !there[id] {
+				return nil, missing.On("id", id)
+			}
+		}
+	}
+	return list, nil
+}
+
+// unique gives ids without those that are there earlier, or in one of the other lists.
+func unique(ids []string, others ...[]string) []string {
+	seen := make(map[string]bool, len(ids))
+	for _, list := range others {
+		for _, id := range list {
+			seen[id] = true
+		}
+	}
+	var once []string
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			once = append(once, id)
+		}
+	}
+	return once
+}
+
+// referred gives the ids of the submodels that shells refer to, without those that are there already.
+func referred(shells []*aas.Shell, there []string) []string {
+	var ids []string
+	for _, s := range shells {
+		for _, r := range s.Submodels {
+			if len(r.Keys) > 0 {
+				ids = append(ids, r.Keys[0].Value)
+			}
+		}
+	}
+	return unique(ids, there)
+}
+
+// meanings gives the ids that the semantic ids in some submodels lead to.
+func meanings(list []*aas.Submodel) []string {
+	var ids []string
+	add := func(r *aas.Reference) {
+		if r != nil && len(r.Keys) > 0 {
+			ids = append(ids, r.Keys[len(r.Keys)-1].Value)
+		}
+	}
+	semantics := func(s aas.Semantics) {
+		add(s.SemanticID)
+		for i := range s.SupplementalSemanticIDs {
+			add(&s.SupplementalSemanticIDs[i])
+		}
+	}
+	qualifiers := func(list []aas.Qualifier) {
+		for i := range list {
+			semantics(list[i].Semantics)
+		}
+	}
+	for _, s := range list {
+		semantics(s.Semantics)
+		qualifiers(s.Qualifiers)
+		s.Walk(func(_ aas.Path, e aas.Element) bool {
+			semantics(e.Common().Semantics)
+			qualifiers(e.Common().Qualifiers)
+			if l, ok := e.(*aas.List); ok {
+				add(l.SemanticIDListElement)
+			}
+			return true
+		})
+	}
+	return unique(ids)
+}
+
+func (g *gatherer) files() error {
+	for _, s := range g.out.Environment.Shells {
+		moved, err := g.pack(aas.KindShell, s.ID)
+		if err != nil {
+			return err
+		}
+		thumbnail := s.AssetInformation.DefaultThumbnail
+		if thumbnail == nil || moved[thumbnail.Path] == "" {
+			continue
+		}
+		if thumbnail.Path = moved[thumbnail.Path]; g.out.Thumbnail == "" {
+			g.out.Thumbnail = thumbnail.Path
+		}
+	}
+	for _, s := range g.out.Environment.Submodels {
+		moved, err := g.pack(aas.KindSubmodel, s.ID)
+		if err != nil {
+			return err
+		}
+		s.Walk(func(_ aas.Path, e aas.Element) bool {
+			if f, ok := e.(*aas.File); ok && f.Value != nil && moved[*f.Value] != "" {
+				f.Value = new(moved[*f.Value])
+			}
+			return true
+		})
+	}
+	return nil
+}
+
+// pack adds the files of one document and gives the name under which each of them is packed.
+func (g *gatherer) pack(kind aas.Kind, id string) (map[string]string, error) {
+	names, err := g.s.FileNames(g.ctx, kind, id)
+	if err != nil {
+		return nil, err
+	}
+	moved := make(map[string]string, len(names))
+	for _, name := range names {
+		f, err := g.s.File(g.ctx, aas.FileKey{Kind: kind, ID: id, Name: name})
+		if errors.Is(err, aas.ErrFileNotFound) {
+			continue // it was removed after its name was read
+		}
+		if err != nil {
+			return nil, err
+		}
+		part := aasx.File{Name: name, ContentType: f.ContentType, Data: f.Data}
+		if !g.place(&part) {
+			if g.bytes += int64(len(part.Data)); g.bytes > g.sel.MaxFileBytes {
+				return nil, ErrTooMuch.Because("its files have more than %d bytes", g.sel.MaxFileBytes)
+			}
+			g.out.Files = append(g.out.Files, part)
+			g.names[strings.ToLower(part.Name)] = &part
+		}
+		moved[name] = part.Name
+	}
+	return moved, nil
+}
+
+// place gives a file a name that a package can have and no other file has, and says whether the very
+// same file is there.
+func (g *gatherer) place(f *aasx.File) (there bool) {
+	if aasx.CheckName(f.Name) != nil {
+		f.Name = "/aasx/files/" + path.Base(strings.ReplaceAll(f.Name, `\`, "/"))
+		if aasx.CheckName(f.Name) != nil {
+			f.Name = "/aasx/files/file"
+		}
+	}
+	name := f.Name
+	ext := path.Ext(name)
+	for n := 2; ; n++ {
+		other := g.names[strings.ToLower(f.Name)]
+		if other == nil {
+			return false
+		}
+		if other.ContentType == f.ContentType && bytes.Equal(other.Data, f.Data) {
+			f.Name = other.Name
+			return true
+		}
+		f.Name = strings.TrimSuffix(name, ext) + "-" + strconv.Itoa(n) + ext
+	}
+}

@@ -1,0 +1,57 @@
+package mqttevents
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/otkit/otkit/aas"
+)
+
+const contentType = "application/cloudevents+json"
+
+// typePrefix is how the types of events begin.
+const typePrefix = "io.admin-shell.events.v1."
+
+// cloudEvent is the form after CloudEvents 1.0.2, "JSON Event Format".
+type cloudEvent struct {
+	SpecVersion     string    `json:"specversion"`
+	ID              string    `json:"id"`
+	Source          string    `json:"source"`
+	Type            string    `json:"type"`
+	Subject         string    `json:"subject"` // the id of the document
+	Time            time.Time `json:"time"`
+	DataContentType string    `json:"datacontenttype"`
+	Data            data      `json:"data"`
+}
+
+type data struct {
+	Kind        string `json:"kind"`
+	ID          string `json:"id"`
+	IDShortPath string `json:"idShortPath,omitempty"`
+	Version     uint64 `json:"version,omitempty"` // absent when the document is deleted
+}
+
+func encode(e aas.Event, source, id string) ([]byte, error) {
+	return json.Marshal(cloudEvent{
+		SpecVersion: "1.0", ID: id, Source: source, Type: typePrefix + string(e.Type), Subject: e.ID, Time: e.At.UTC(),
+		DataContentType: "application/json",
+		Data:            data{Kind: kindWord(e.Kind), ID: e.ID, IDShortPath: e.Path, Version: e.Version},
+	})
+}
+
+func kindWord(k aas.Kind) string {
+	switch k {
+	case aas.KindShell:
+		return "shell"
+	case aas.KindSubmodel:
+		return "submodel"
+	case aas.KindConceptDescription:
+		return "concept-description"
+	case aas.KindShellDescriptor:
+		return "shell-descriptor"
+	case aas.KindSubmodelDescriptor:
+		return "submodel-descriptor"
+	default:
+		return "asset-links"
+	}
+}

@@ -1,0 +1,25 @@
+package mqttevents_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/mqttevents"
+)
+
+func Example() {
+	service, err := aas.NewService(aas.NewMemory(), aas.Options{})
+	if err != nil {
+		panic(err)
+	}
+	publisher, err := mqttevents.Start(service, mqttevents.Options{
+		URL: "mqtt://127.0.0.1:1", QoS: mqttevents.DefaultQoS, NewID: func() string { return "use a UUID here" },
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = publisher.Close(context.Background()) }()
+	fmt.Println("a broker that is away is tried again")
+	// Output: a broker that is away is tried again
+}

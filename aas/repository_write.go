@@ -1,0 +1,309 @@
+package aas
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// Create keeps a new document and gives it as it is stored. One that is there already is an Exists error.
+func (r *Repository[T]) Create(ctx context.Context, v *T) (Document, error) {
+	d, err := r.encode(ctx, v, nil)
+	if err != nil {
+		return Document{}, err
+	}
+	unlock, err := r.s.locks.lock(ctx, d.Kind, d.ID)
+	if err != nil {
+		return Document{}, err
+	}
+	defer unlock()
+	return r.write(ctx, Batch{Changes: []Change{{Document: d, Match: Match{Absent: true}}}}, Event{Type: Created})
+}
+
+// Put keeps a document, new or in place of the one with its id. Match may ask for one of the two, or
+// for a version.
+func (r *Repository[T]) Put(ctx context.Context, v *T, m Match) (d Document, created bool, err error) {
+	d, err = r.encode(ctx, v, nil)
+	if err != nil {
+		return Document{}, false, err
+	}
+	unlock, err := r.s.locks.lock(ctx, d.Kind, d.ID)
+	if err != nil {
+		return Document{}, false, err
+	}
+	defer unlock()
+	err = r.s.retry(ctx, func() error {
+		list, err := r.stored(ctx, d.ID)
+		if err != nil {
+			return err
+		}
+		batch, event := Batch{Changes: []Change{{Document: d, Match: Match{Absent: true}}}}, Event{Type: Created}
+		if created = len(list) == 0; created {
+			if m.Exists || m.Version != 0 {
+				return r.missing(d.ID)
+			}
+		} else {
+			if err := r.admit(list[0], m); err != nil {
+				return err
+			}
+			if bytes.Equal(list[0].JSON, d.JSON) {
+				d = list[0]
+				return nil
+			}
+			batch.Changes[0].Match = Match{Version: list[0].Version}
+			if batch.Remove, err = r.orphans(ctx, d.ID, v); err != nil {
+				return err
+			}
+			event.Type = Updated
+		}
+		written, err := r.write(ctx, batch, event)
+		if err == nil {
+			d = written
+		}
+		return again(err, m)
+	})
+	if err != nil {
+		return Document{}, false, err
+	}
+	return d, created, nil
+}
+
+// admit checks a Match against a document that is there.
+func (r *Repository[T]) admit(d Document, m Match) error {
+	switch {
+	case m.Absent:
+		return r.form.exists.On("id", d.ID)
+	case m.Version != 0 && m.Version != d.Version:
+		return ErrChanged.On("id", d.ID)
+	}
+	return nil
+}
+
+// orphans gives the stored files that a document does not name.
+func (r *Repository[T]) orphans(ctx context.Context, id string, v *T) ([]FileKey, error) {
+	if r.form.files == nil {
+		return nil, nil
+	}
+	names, err := r.s.store.FileNames(ctx, r.form.kind, id)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	return r.gone(id, names, r.form.files(v)), nil
+}
+
+// gone gives the keys of the names that were there before and are not now.
+func (r *Repository[T]) gone(id string, before, now []string) []FileKey {
+	var keys []FileKey
+	if len(before) == 0 {
+		return nil
+	}
+	kept := make(map[string]bool, len(now))
+	for _, name := range now {
+		kept[name] = true
+	}
+	for _, name := range before {
+		if !kept[name] {
+			keys = append(keys, FileKey{Kind: r.form.kind, ID: id, Name: name})
+		}
+	}
+	return keys
+}
+
+// Update reads a document as it is stored, has fn change it, and keeps it, so that no other write is
+// lost: when one has come between, fn is called again with the newer document, unless Match has a
+// version. A document that fn leaves as it is is not written. fn must not change the id.
+func (r *Repository[T]) Update(ctx context.Context, id string, m Match, fn func(*T) error) (Document, error) {
+	return r.change(ctx, id, m, func(v *T, _ *edit) error { return fn(v) })
+}
+
+func (r *Repository[T]) change(ctx context.Context, id string, m Match, fn func(*T, *edit) error) (Document, error) {
+	unlock, err := r.s.locks.lock(ctx, r.form.kind, id)
+	if err != nil {
+		return Document{}, err
+	}
+	defer unlock()
+	var d Document
+	err = r.s.retry(ctx, func() error {
+		list, err := r.stored(ctx, id)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return r.missing(id)
+		}
+		if err := r.admit(list[0], m); err != nil {
+			return err
+		}
+		d, err = r.changeOnce(ctx, list[0], fn)
+		return again(err, m)
+	})
+	if err != nil {
+		return Document{}, err
+	}
+	return d, nil
+}
+
+func (r *Repository[T]) changeOnce(ctx context.Context, old Document, fn func(*T, *edit) error) (Document, error) {
+	v, err := r.decode(old)
+	if err != nil {
+		return old, err
+	}
+	var before []string
+	if r.form.files != nil {
+		before = r.form.files(v)
+	}
+	e := edit{event: Updated}
+	if err := fn(v, &e); err != nil {
+		return old, err
+	}
+	if r.form.id(v) != old.ID {
+		return old, invalid("id", "cannot be changed")
+	}
+	d, err := r.encode(ctx, v, e.subject)
+	if err != nil {
+		return old, err
+	}
+	if len(e.files) == 0 && bytes.Equal(d.JSON, old.JSON) {
+		return old, nil
+	}
+	for i := range e.files {
+		e.files[i].Key.Kind, e.files[i].Key.ID = d.Kind, d.ID
+	}
+	batch := Batch{Changes: []Change{{Document: d, Match: Match{Version: old.Version}}}, Files: e.files}
+	if len(before) > 0 {
+		batch.Remove = r.gone(d.ID, before, r.form.files(v))
+	}
+	return r.write(ctx, batch, Event{Type: e.event, Path: e.path})
+}
+
+// Delete removes a document and its files. One that is not there is a NotFound error.
+func (r *Repository[T]) Delete(ctx context.Context, id string, m Match) error {
+	if badID(id) != "" {
+		return r.missing(id)
+	}
+	unlock, err := r.s.locks.lock(ctx, r.form.kind, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	_, err = r.write(ctx, Batch{Changes: []Change{{
+		Document: Document{Kind: r.form.kind, ID: id}, Delete: true, Match: Match{Exists: true, Version: m.Version},
+	}}}, Event{Type: Deleted})
+	return err
+}
+
+// write makes a batch of one change and tells of it.
+func (r *Repository[T]) write(ctx context.Context, b Batch, e Event) (Document, error) {
+	d := b.Changes[0].Document
+	versions, err := r.s.store.Write(ctx, b)
+	if err != nil {
+		var mismatch *MismatchError
+		if !errors.As(err, &mismatch) {
+			return Document{}, err
+		}
+		switch {
+		case mismatch.Version == 0:
+			err = r.missing(d.ID)
+		case b.Changes[0].Match.Absent:
+			err = r.form.exists.On("id", d.ID)
+		default:
+			err = ErrChanged.On("id", d.ID)
+		}
+		f, _ := fault.From(err)
+		return Document{}, f.Wrap(mismatch)
+	}
+	d.Version = versions[0]
+	e.Kind, e.ID, e.Version, e.At = d.Kind, d.ID, d.Version, r.s.now()
+	r.s.hub.publish(e)
+	return d, nil
+}
+
+// errAgain says that another write came between.
+var errAgain = errors.New("another write came between")
+
+// again gives errAgain for a mismatch that the caller has not asked for.
+func again(err error, m Match) error {
+	var mismatch *MismatchError
+	if !errors.As(err, &mismatch) || m != (Match{}) && m != (Match{Exists: true}) {
+		return err
+	}
+	return errAgain
+}
+
+const maxTries = 50
+
+// retry repeats a change that met one of another service, after a growing and jittered wait.
+func (s *Service) retry(ctx context.Context, try func() error) error {
+	wait := 100 * time.Microsecond
+	for range maxTries {
+		err := try()
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errCanceled.Wrap(ctx.Err())
+		case <-time.After(rand.N(wait)):
+			wait = min(2*wait, 50*time.Millisecond)
+		}
+	}
+	return ErrBusy
+}
+
+// encode checks a document and gives it as a store keeps it. With a subject only that is verified.
+func (r *Repository[T]) encode(ctx context.Context, v *T, subject Element) (Document, error) {
+	d := Document{Kind: r.form.kind, ID: r.form.id(v)}
+	if rule := badID(d.ID); rule != "" {
+		return d, invalid("id", rule)
+	}
+	var what any = v
+	if subject != nil {
+		what = subject
+	}
+	if _, err := r.s.verify(ctx, d.ID, what); err != nil {
+		return d, err
+	}
+	return d, encodeInto(r.s, r.form, v, &d)
+}
+
+func encodeInto[T Kept](s *Service, f form[T], v *T, d *Document) error {
+	f.describe(v, d)
+	if err := checkFacts(d); err != nil {
+		return err
+	}
+	buf := s.bytes.Get().(*[]byte)
+	*buf = Append((*buf)[:0], v)
+	d.JSON = bytes.Clone(*buf)
+	if cap(*buf) <= 1<<20 {
+		s.bytes.Put(buf)
+	}
+	if !utf8.Valid(d.JSON) {
+		return ErrInvalidRequest.Because("a text is not valid UTF-8")
+	}
+	return nil
+}
+
+const maxIDShortBytes = 1024
+
+// checkFacts refuses what no store can look for, whatever the verification.
+func checkFacts(d *Document) error {
+	if !utf8.ValidString(d.IDShort) || strings.Contains(d.IDShort, "\x00") || len(d.IDShort) > maxIDShortBytes {
+		return invalid("idShort", "has a zero byte, is not valid UTF-8 or is longer than 1024 bytes")
+	}
+	for _, t := range d.Terms {
+		zeros := 0
+		if t.Name == termAsset {
+			zeros = 1
+		}
+		if !utf8.ValidString(t.Value) || strings.Count(t.Value, "\x00") > zeros {
+			return ErrInvalidRequest.Because("a text that documents are found by (%s) has a zero byte or is not valid UTF-8", t.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package aas
+
+import (
+	"context"
+	"hash/maphash"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// Service keeps shells, submodels, concept descriptions and descriptors in a [Store] and tells of
+// every change. Safe for concurrent use, and several services may share a store: a write that meets
+// another one is made again or refused, never lost.
+type Service struct {
+	Shells              *Repository[Shell]
+	Submodels           *Repository[Submodel]
+	Concepts            *Repository[ConceptDescription]
+	ShellDescriptors    *Repository[ShellDescriptor]
+	SubmodelDescriptors *Repository[SubmodelDescriptor]
+
+	store Store
+	opts  Options
+	now   func() time.Time
+	log   *slog.Logger
+	hub   hub
+	locks locks
+	bytes sync.Pool // of *[]byte, for encoding
+}
+
+// NewService makes a service over a store. The caller closes the store after the service.
+func NewService(store Store, o Options) (*Service, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{store: store, opts: o, now: o.Now, log: o.Logger}
+	s.bytes.New = func() any { return new([]byte) }
+	s.locks.init()
+	s.Shells = &Repository[Shell]{s, shellForm}
+	s.Submodels = &Repository[Submodel]{s, submodelForm}
+	s.Concepts = &Repository[ConceptDescription]{s, conceptForm}
+	s.ShellDescriptors = &Repository[ShellDescriptor]{s, shellDescriptorForm}
+	s.SubmodelDescriptors = &Repository[SubmodelDescriptor]{s, submodelDescriptorForm}
+	return s, nil
+}
+
+// Close ends the subscriptions. Calls that are under way are not awaited.
+func (s *Service) Close() error {
+	s.hub.end()
+	return nil
+}
+
+// Verification says how documents are verified.
+func (s *Service) Verification() Verification { return s.opts.Verification }
+
+// verify applies the service's verification to a document or an element and gives the findings that
+// are no reason to refuse it.
+func (s *Service) verify(ctx context.Context, what string, v any) ([]fault.Field, error) {
+	if s.opts.Verification == VerifyOff {
+		return nil, nil
+	}
+	var findings []fault.Field
+	if s.opts.Verifier != nil {
+		findings = s.opts.Verifier.Verify(v)
+	} else {
+		findings = check(v)
+	}
+	if len(findings) == 0 {
+		return nil, nil
+	}
+	if s.opts.Verification == VerifyStrict {
+		return nil, ErrInvalidRequest.Invalid(findings...)
+	}
+	s.log.WarnContext(ctx, "a document breaks rules of the metamodel and is kept", "id", what, "findings", len(findings),
+		"first", findings[0].Field+" "+findings[0].Message)
+	return findings, nil
+}
+
+const maxIDLength = 2048
+
+// badID says which rule an id breaks, or nothing.
+func badID(id string) string {
+	switch {
+	case id == "":
+		return "is required"
+	case !utf8.ValidString(id):
+		return "is not valid UTF-8"
+	case utf8.RuneCountInString(id) > maxIDLength:
+		return "has more than 2048 characters"
+	case id == "." || id == "..":
+		return "cannot be part of an address"
+	case strings.ContainsFunc(id, unicode.IsControl):
+		return "has control characters"
+	}
+	return ""
+}
+
+// locks make writers of one document wait for each other: they would only have to try again, and what
+// they did is to be told in order. Documents share locks.
+type locks struct {
+	seed  maphash.Seed
+	slots [256]chan struct{}
+}
+
+func (l *locks) init() {
+	l.seed = maphash.MakeSeed()
+	for i := range l.slots {
+		l.slots[i] = make(chan struct{}, 1)
+	}
+}
+
+func (l *locks) lock(ctx context.Context, kind Kind, id string) (unlock func(), err error) {
+	slot := l.slots[(maphash.String(l.seed, id)+uint64(kind))%uint64(len(l.slots))]
+	select {
+	case slot <- struct{}{}:
+		return func() { <-slot }, nil
+	case <-ctx.Done():
+		return nil, errCanceled.Wrap(ctx.Err())
+	}
+}

@@ -1,0 +1,188 @@
+package aas
+
+// SetValues changes the values of the elements of s that are in a $value document; the others stay.
+// A list may be given with fewer entries than it has, which are the first ones; null leaves an entry of
+// a list as it is. The error is ErrElementNotFound for an element that s does not have, and
+// ErrInvalidRequest for a value that is not one of the element's valueType; s is then as before.
+func SetValues(s *Submodel, valueOnly []byte) error {
+	elements := copyElements(s.Elements)
+	if err := decode(valueOnly, func(d *decoder) { d.namedValues(elements) }); err != nil {
+		return err
+	}
+	s.Elements = elements
+	return nil
+}
+
+// SetElementValue is [SetValues] for the $value of one element. A JSON string is taken for every
+// valueType when it is in its lexical form.
+func SetElementValue(element Element, valueOnly []byte) error {
+	changed := copyElement(element)
+	if err := decode(valueOnly, func(d *decoder) { d.value(changed) }); err != nil {
+		return err
+	}
+	assign(element, changed)
+	return nil
+}
+
+func (d *decoder) namedValues(elements []Element) {
+	existing := finder{elements: elements}
+	var o object
+	d.begin(&o)
+	for {
+		name, ok := d.nextName(&o)
+		if !ok {
+			return
+		}
+		element, ok := existing.find(name)
+		if !ok {
+			d.err = ErrElementNotFound.On("idShortPath", d.where())
+			return
+		}
+		d.value(element)
+	}
+}
+
+// value reads the value of an element into it.
+func (d *decoder) value(element Element) {
+	if d.err != nil {
+		return
+	}
+	switch v := element.(type) {
+	case *Property:
+		v.Value = d.typed(v.ValueType)
+	case *MultiLanguageProperty:
+		v.Value = d.languages()
+	case *ReferenceElement:
+		v.Value = d.referencePointer()
+	case *Collection:
+		d.namedValues(v.Value)
+	case *List:
+		d.listValues(v.Value)
+	case *Operation, *Capability:
+		d.fail("has no value: it is of kind " + string(element.ElementKind()))
+	default:
+		var o object
+		for d.begin(&o); d.next(&o); {
+			if !d.part(&o, element) {
+				d.fail("is no part of the value of a " + string(element.ElementKind()))
+			}
+		}
+	}
+}
+
+// part reads a member of a value that is an object of named parts, or says that it is none.
+func (d *decoder) part(o *object, element Element) bool {
+	switch v := element.(type) {
+	case *Range:
+		switch o.key {
+		case mMin:
+			v.Min = d.typed(v.ValueType)
+		case mMax:
+			v.Max = d.typed(v.ValueType)
+		default:
+			return false
+		}
+	case *RelationshipElement:
+		return d.relationship(o, v)
+	case *AnnotatedRelationshipElement:
+		if o.key != mAnnotations {
+			return d.relationship(o, &v.RelationshipElement)
+		}
+		d.annotationValues(v.Annotations)
+	case *Blob:
+		return d.blob(o, v)
+	case *File:
+		return d.file(o, v)
+	case *Entity:
+		if o.key != mStatements {
+			return d.entity(o, v)
+		}
+		d.namedValues(v.Statements)
+	case *BasicEventElement:
+		if o.key != mObserved {
+			return false
+		}
+		v.Observed = d.reference()
+	default:
+		return false
+	}
+	return true
+}
+
+// annotationValues takes the object of the schemas and the array of objects of the examples in
+// IDTA-01001.
+func (d *decoder) annotationValues(annotations []Element) {
+	if d.err == nil && d.peek() == '[' {
+		for ok := d.openArray(); ok; ok = d.nextItem() {
+			d.namedValues(annotations)
+		}
+		return
+	}
+	d.namedValues(annotations)
+}
+
+func (d *decoder) listValues(elements []Element) {
+	i := 0
+	for ok := d.openArray(); ok; ok = d.nextItem() {
+		switch {
+		case i >= len(elements):
+			d.err = ErrElementNotFound.On("idShortPath", d.where())
+			return
+		case d.peek() == 'n':
+			d.skip()
+		default:
+			d.value(elements[i])
+		}
+		i++
+	}
+}
+
+// languages reads an array of objects from language to text, or one such object.
+func (d *decoder) languages() (texts []LangString) {
+	if d.err == nil && d.peek() == '[' {
+		for ok := d.openArray(); ok; ok = d.nextItem() {
+			texts = d.languageObject(texts)
+		}
+		return texts
+	}
+	return d.languageObject(nil)
+}
+
+func (d *decoder) languageObject(texts []LangString) []LangString {
+	var o object
+	d.begin(&o)
+	for {
+		language, ok := d.nextName(&o)
+		if !ok {
+			return texts
+		}
+		texts = append(texts, LangString{language, d.str()})
+	}
+}
+
+// typed reads a value of a data type in its lexical form.
+func (d *decoder) typed(t DataType) *string {
+	c := d.peek()
+	kind := jsonType(t)
+	var text string
+	switch {
+	case d.err != nil:
+		return nil
+	case c == '"':
+		text = d.str()
+	case kind == jsonNumber && (c == '-' || c >= '0' && c <= '9'):
+		text = d.number()
+	case kind == jsonBoolean && (c == 't' || c == 'f'):
+		text = "false"
+		if d.boolean() {
+			text = "true"
+		}
+	default:
+		d.fail("must be a value of " + string(t))
+		return nil
+	}
+	if rule, ok := lexicalRules[t]; d.err == nil && (!ok || !rule(text)) {
+		d.fail(notLexical(t))
+	}
+	return &text
+}

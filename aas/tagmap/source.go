@@ -1,0 +1,95 @@
+package tagmap
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/tags"
+)
+
+// ErrWriteFailed says that the device has not taken a value.
+var ErrWriteFailed = fault.New(fault.BadGateway, "WRITE_FAILED", "the device has not taken the value")
+
+// SourceOptions configure a [Source]. The zero value works.
+type SourceOptions struct {
+	// By says who writes, for the log of writes. Default: "aas".
+	By func(ctx context.Context) string
+	// Wait is how long a write waits for its outcome, after which it counts as taken while it is still
+	// queued. 0 to 1 minute; 0 means 5 s.
+	Wait time.Duration
+}
+
+// Source gives the values of a tag engine to live elements and writes to it. It is an
+// [aas.ValueSource]. Safe for concurrent use.
+type Source struct {
+	engine *tags.Engine
+	o      SourceOptions
+}
+
+// NewSource makes a source over an engine.
+func NewSource(engine *tags.Engine, o SourceOptions) (*Source, error) {
+	if engine == nil {
+		return nil, errors.New("tagmap: a Source needs an engine")
+	}
+	if o.By == nil {
+		o.By = func(context.Context) string { return "aas" }
+	}
+	if o.Wait == 0 {
+		o.Wait = 5 * time.Second
+	}
+	if o.Wait < 0 || o.Wait > time.Minute {
+		return nil, errors.New("tagmap: SourceOptions.Wait must be 0 to 1 minute")
+	}
+	return &Source{engine: engine, o: o}, nil
+}
+
+// Values gives the last known value of each tag, one of bad quality too: a submodel has no place for
+// qualities, and [tags.Engine.Read] tells them.
+func (s *Source) Values(_ context.Context, names []string) ([]aas.LiveValue, error) {
+	list := make([]aas.LiveValue, len(names))
+	for i, name := range names {
+		snapshot, err := s.engine.Read(name)
+		switch {
+		case errors.Is(err, tags.ErrTagNotFound):
+		case err != nil:
+			return nil, err
+		case !snapshot.Sample.Value.IsZero():
+			list[i] = aas.LiveValue{Value: snapshot.Sample.Value.String(), Known: true}
+		}
+	}
+	return list, nil
+}
+
+// Write writes a tag and waits for the outcome. Its errors are those of [tags.Engine.Write] and
+// [ErrWriteFailed]; [tags.ErrUncertain] is among the causes when the device may have taken the value.
+func (s *Source) Write(ctx context.Context, name, value string) error {
+	w, err := s.engine.Write(ctx, tags.WriteRequest{Tag: name, Text: value, By: s.o.By(ctx)})
+	if err != nil {
+		return err
+	}
+	late := time.NewTimer(s.o.Wait)
+	defer late.Stop()
+	for pause := time.Millisecond; !w.State.Final(); pause = min(2*pause, 50*time.Millisecond) {
+		select {
+		case <-ctx.Done():
+			return nil // it is queued, and will be written
+		case <-late.C:
+			return nil
+		case <-time.After(pause):
+		}
+		if w, err = s.engine.Outcome(context.WithoutCancel(ctx), w.ID); err != nil {
+			return err
+		}
+	}
+	switch w.State {
+	case tags.WriteFailed:
+		return ErrWriteFailed.On("tagName", name).With("writeId", w.ID)
+	case tags.WriteUnknown:
+		return ErrWriteFailed.Because("it is not known whether the device has taken the value").On("tagName", name).
+			With("writeId", w.ID).Wrap(tags.ErrUncertain)
+	}
+	return nil
+}

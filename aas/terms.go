@@ -1,0 +1,199 @@
+package aas
+
+import (
+	"strings"
+)
+
+// The names of terms; see [Term].
+const (
+	termAsset             = "asset"
+	termAssetKind         = "assetKind"
+	termAssetType         = "assetType"
+	termSubmodel          = "submodel"
+	termType              = "type"
+	termSemantic          = "semantic"
+	termCaseOf            = "caseOf"
+	termDataSpecification = "dataSpecification"
+)
+
+// GlobalAssetIDName is the name that a global asset id has among specific asset ids.
+const GlobalAssetIDName = "globalAssetId"
+
+// AssetTerm gives the term of a shell, descriptor or set of links with an asset id. The name of a
+// global asset id is [GlobalAssetIDName].
+func AssetTerm(name, value string) Term { return Term{termAsset, name + "\x00" + value} }
+
+// KindTerm gives the term of shells whose asset is of a kind.
+func KindTerm(kind AssetKind) Term { return Term{termAssetKind, string(kind)} }
+
+// AssetTypeTerm gives the term of shells and descriptors with an asset type.
+func AssetTypeTerm(assetType string) Term { return Term{termAssetType, assetType} }
+
+// SubmodelTerm gives the term of shells that refer to a submodel.
+func SubmodelTerm(submodelID string) Term { return Term{termSubmodel, submodelID} }
+
+// TypeTerm gives the term of submodels of a type, without regard to case; see [TypesOf].
+func TypeTerm(submodelType string) Term { return Term{termType, strings.ToLower(submodelType)} }
+
+// SemanticTerm gives the term of submodels and their descriptors by the first key of the semantic id.
+func SemanticTerm(value string) Term { return Term{termSemantic, value} }
+
+// CaseOfTerm gives the term of concept descriptions by the first key of a reference in isCaseOf.
+func CaseOfTerm(value string) Term { return Term{termCaseOf, value} }
+
+// DataSpecificationTerm gives the term of concept descriptions by the first key of a data specification.
+func DataSpecificationTerm(value string) Term { return Term{termDataSpecification, value} }
+
+// terms gathers terms without repeats.
+type terms []Term
+
+func (t *terms) add(name, value string) {
+	if value == "" {
+		return
+	}
+	for _, known := range *t {
+		if known.Name == name && known.Value == value {
+			return
+		}
+	}
+	*t = append(*t, Term{name, value})
+}
+
+func (t *terms) ref(name string, r *Reference) {
+	if r != nil && len(r.Keys) > 0 {
+		t.add(name, r.Keys[0].Value)
+	}
+}
+
+func (t *terms) assets(globalID string, ids []SpecificAssetID) {
+	if globalID != "" {
+		t.add(termAsset, GlobalAssetIDName+"\x00"+globalID)
+	}
+	for i := range ids {
+		t.add(termAsset, ids[i].Name+"\x00"+ids[i].Value)
+	}
+}
+
+var shellForm = form[Shell]{
+	kind: KindShell, notFound: ErrShellNotFound, exists: ErrShellExists,
+	id: func(s *Shell) string { return s.ID },
+	describe: func(s *Shell, d *Document) {
+		a := &s.AssetInformation
+		t := make(terms, 0, 4+len(a.SpecificAssetIDs)+len(s.Submodels))
+		t.assets(a.GlobalAssetID, a.SpecificAssetIDs)
+		t.add(termAssetKind, string(a.AssetKind))
+		t.add(termAssetType, a.AssetType)
+		for i := range s.Submodels {
+			t.ref(termSubmodel, &s.Submodels[i])
+		}
+		d.IDShort, d.Terms = s.IDShort, t
+	},
+	files: func(s *Shell) []string {
+		if thumbnail := s.AssetInformation.DefaultThumbnail; thumbnail != nil {
+			return []string{thumbnail.Path}
+		}
+		return nil
+	},
+}
+
+var submodelForm = form[Submodel]{
+	kind: KindSubmodel, notFound: ErrSubmodelNotFound, exists: ErrSubmodelExists,
+	id: func(s *Submodel) string { return s.ID },
+	describe: func(s *Submodel, d *Document) {
+		t := make(terms, 0, 4)
+		for _, name := range TypesOf(s) {
+			t.add(termType, name)
+		}
+		t.ref(termSemantic, s.SemanticID)
+		d.IDShort, d.Terms, d.Live = s.IDShort, t, hasLive(s.Elements)
+	},
+	files: func(s *Submodel) []string {
+		var names []string
+		eachElement(s.Elements, func(e Element) {
+			if f, ok := e.(*File); ok && f.Value != nil && *f.Value != "" {
+				names = append(names, *f.Value)
+			}
+		})
+		return names
+	},
+}
+
+var conceptForm = form[ConceptDescription]{
+	kind: KindConceptDescription, notFound: ErrConceptNotFound, exists: ErrConceptExists,
+	id: func(c *ConceptDescription) string { return c.ID },
+	describe: func(c *ConceptDescription, d *Document) {
+		t := make(terms, 0, len(c.IsCaseOf)+len(c.EmbeddedDataSpecifications))
+		for i := range c.IsCaseOf {
+			t.ref(termCaseOf, &c.IsCaseOf[i])
+		}
+		for i := range c.EmbeddedDataSpecifications {
+			t.ref(termDataSpecification, c.EmbeddedDataSpecifications[i].DataSpecification)
+		}
+		d.IDShort, d.Terms = c.IDShort, t
+	},
+}
+
+var shellDescriptorForm = form[ShellDescriptor]{
+	kind: KindShellDescriptor, notFound: ErrDescriptorNotFound, exists: ErrDescriptorExists,
+	id: func(s *ShellDescriptor) string { return s.ID },
+	describe: func(s *ShellDescriptor, d *Document) {
+		t := make(terms, 0, 3+len(s.SpecificAssetIDs))
+		t.assets(s.GlobalAssetID, s.SpecificAssetIDs)
+		t.add(termAssetKind, string(s.AssetKind))
+		t.add(termAssetType, s.AssetType)
+		d.IDShort, d.Terms = s.IDShort, t
+	},
+}
+
+var submodelDescriptorForm = form[SubmodelDescriptor]{
+	kind: KindSubmodelDescriptor, notFound: ErrDescriptorNotFound, exists: ErrDescriptorExists,
+	id: func(s *SubmodelDescriptor) string { return s.ID },
+	describe: func(s *SubmodelDescriptor, d *Document) {
+		t := make(terms, 0, 1)
+		t.ref(termSemantic, s.SemanticID)
+		d.IDShort, d.Terms = s.IDShort, t
+	},
+}
+
+// TypesOf gives what a submodel is called by those who look for a kind of submodel, in lower case: its
+// idShort, and the last meaningful segment of its semantic id. Of a URL or URN that is the last one
+// that is no version or revision (https://admin-shell.io/zvei/nameplate/2/0/Nameplate and .../nameplate/2/0
+// both give nameplate); of an IRDI the part that identifies the concept.
+func TypesOf(s *Submodel) []string {
+	var names []string
+	if s.IDShort != "" {
+		names = append(names, strings.ToLower(s.IDShort))
+	}
+	if s.SemanticID == nil || len(s.SemanticID.Keys) == 0 {
+		return names
+	}
+	name := strings.ToLower(lastSegment(s.SemanticID.Keys[0].Value))
+	if name != "" && (len(names) == 0 || names[0] != name) {
+		names = append(names, name)
+	}
+	return names
+}
+
+// lastSegment gives the last segment of an identifier that is no version. One of versions alone gives
+// nothing.
+func lastSegment(id string) string {
+	isIRDI := !strings.Contains(id, "/") && strings.Count(id, "#") >= 1 && !strings.Contains(id, ":")
+	segments := strings.FieldsFunc(id, func(r rune) bool { return r == '/' || r == '#' || r == ':' })
+	if isIRDI && len(segments) > 1 { // 0173-1#01-AHX837#002: registry, concept, version
+		return segments[1]
+	}
+	for i := len(segments) - 1; i >= 0; i-- {
+		if !isVersion(segments[i]) {
+			return segments[i]
+		}
+	}
+	return ""
+}
+
+// isVersion holds for 3, 1.0, v2, V1.2.3 and the like.
+func isVersion(s string) bool {
+	if len(s) > 1 && (s[0] == 'v' || s[0] == 'V') {
+		s = s[1:]
+	}
+	return strings.Trim(s, "0123456789.-_") == ""
+}

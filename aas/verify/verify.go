@@ -1,0 +1,97 @@
+package verify
+
+import (
+	"strings"
+
+	"github.com/aas-core-works/aas-core3.1-golang/reporting"
+	"github.com/aas-core-works/aas-core3.1-golang/types"
+	core "github.com/aas-core-works/aas-core3.1-golang/verification"
+
+	"github.com/otkit/otkit/aas/internal/coremodel"
+	"github.com/otkit/otkit/fault"
+)
+
+// defaultMaxFindings is enough to mend a document by, and small enough to send.
+const defaultMaxFindings = 100
+
+// Options of a [Verifier].
+type Options struct {
+	// MaxFindings ends a verification after so many; 0 means 100, below 0 means no end.
+	MaxFindings int
+}
+
+// Verifier checks the metamodel's constraints. Safe for concurrent use.
+type Verifier struct{ max int }
+
+// New gives a verifier.
+func New(o Options) *Verifier {
+	if o.MaxFindings == 0 {
+		o.MaxFindings = defaultMaxFindings
+	}
+	return &Verifier{max: o.MaxFindings}
+}
+
+// Verify tells what breaks a constraint, nil when nothing does. v is a *aas.Shell, *aas.Submodel,
+// *aas.ConceptDescription, *aas.Environment or aas.Element. A finding's Field is the path of the member
+// in the JSON form, such as submodelElements[3].value[1].idShort, and empty for v itself; its Message is
+// the text of the constraint, which begins with its name where it has one, such as "Constraint AASd-022:".
+//
+// A single element is checked by itself and with what is below it: whether its idShort is taken by a
+// neighbour, and whether its qualifiers suit the kind of its submodel, only the submodel tells.
+func (v *Verifier) Verify(document any) []fault.Field {
+	instance, findings := coremodel.To(document)
+	if instance == nil || v.full(findings) {
+		return findings
+	}
+	cutDates(instance)
+	return v.run(instance, findings)
+}
+
+func (v *Verifier) run(instance types.IClass, findings []fault.Field) (all []fault.Field) {
+	all = findings
+	// aas-core panics with a text where it meets a value type that it does not know, which a decoded
+	// document cannot have but one made in Go can.
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case string:
+			all = append(all, fault.Field{Message: "cannot be verified: " + r})
+		default:
+			panic(r)
+		}
+	}()
+	core.Verify(instance, func(e *core.VerificationError) (abort bool) {
+		all = append(all, fault.Field{Field: path(e.Path), Message: message(e.Message)})
+		return v.full(all)
+	})
+	return all
+}
+
+func (v *Verifier) full(findings []fault.Field) bool { return v.max > 0 && len(findings) >= v.max }
+
+// path gives the JSON form of aas-core's path of Go names: IDShort becomes idShort.
+func path(p *reporting.Path) string {
+	var b strings.Builder
+	for s := range strings.SplitSeq(strings.ReplaceAll(reporting.ToGolangPath(p), "ID", "Id"), ".") {
+		if s == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(strings.ToLower(s[:1]) + s[1:])
+	}
+	return b.String()
+}
+
+func message(s string) string {
+	if strings.HasPrefix(s, "Invalid literal value") {
+		return "has to be one of the values that the metamodel names"
+	}
+	s = strings.Join(strings.Fields(strings.TrimPrefix(s, "Invariant violated:\n")), " ")
+	// The one constraint with a name that aas-core leaves out.
+	if strings.HasPrefix(s, "ID-short of Referables") {
+		s = "Constraint AASd-002: " + s
+	}
+	return s
+}
