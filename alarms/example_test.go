@@ -57,7 +57,7 @@ func ExampleRules() {
 		return
 	}
 	_, err = rules.Add(ctx, alarms.Rule{
-		ID: "too-hot", Tag: "press.temperature", Kind: alarms.High, Limit: 80, Deadband: 2, Severity: alarms.Warning, Enabled: true,
+		ID: "too-hot", Name: "Press too hot", Tag: "press.temperature", Kind: alarms.High, Limit: 80, Deadband: 2, Severity: alarms.Warning, Enabled: true,
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -72,5 +72,5 @@ func ExampleRules() {
 	for _, o := range active {
 		fmt.Println(o.Severity, o.Message, err)
 	}
-	// Output: Warning press.temperature is 81.5 °C, above 80 <nil>
+	// Output: Warning Press too hot: press.temperature is 81.5 °C, above 80 <nil>
 }

@@ -231,8 +231,27 @@ func (m *Memory) Trim(ctx context.Context, before time.Time) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	needed := make(map[int64]bool)
+	for _, r := range m.resolutions {
+		needed[r.Code] = true
+	}
+	for id := range m.rules {
+		needed[m.codes[ruleKey+id]] = true
+	}
 	m.drop(func(o *Occurrence) bool {
-		return !o.Active && o.ClearedAt.Before(before) && m.newest[o.Code].o.ID != o.ID
+		if o.Active || !o.ClearedAt.Before(before) {
+			return false
+		}
+		if m.newest[o.Code].o.ID != o.ID {
+			return true
+		}
+		c := m.conditions[o.Code]
+		if needed[o.Code] || c.Withheld != 0 {
+			return false
+		}
+		delete(m.conditions, c.Code)
+		delete(m.codes, c.Key)
+		return true
 	})
 	m.events = slices.DeleteFunc(m.events, func(e Event) bool { return e.At.Before(before) })
 	return nil

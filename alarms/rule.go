@@ -54,7 +54,7 @@ type Rule struct {
 
 	Severity Severity
 	// Message may hold {name}, {tag}, {kind}, {value}, {unit}, {limit} and {setpoint}; {{ and }} stand
-	// for braces. Empty for the default of the kind.
+	// for braces. Empty for the name and the default of the kind.
 	Message string
 	Group   string // of priority, becomes the label "group"; at most 256 bytes
 	Enabled bool

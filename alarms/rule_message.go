@@ -68,8 +68,16 @@ func (m message) fill(value func(name string) string) string {
 	return string(text)
 }
 
-// defaultMessage gives the template of a rule that has none.
+// defaultMessage gives the template of a rule that has none: the rule's name, where it has one, and
+// what is wrong.
 func (r *Rule) defaultMessage() string {
+	if r.Name != "" {
+		return "{name}: " + r.whatIsWrong()
+	}
+	return r.whatIsWrong()
+}
+
+func (r *Rule) whatIsWrong() string {
 	switch r.Kind {
 	case HighHigh, High:
 		return "{tag} is {value} {unit}, above {limit}"

@@ -22,6 +22,11 @@ type Options struct {
 	// otherwise resolutions are refused with ErrInvalidRequest.
 	Resolutions ResolutionStore
 
+	// Follow is how often the journal is looked at for events that other services have stored in the same
+	// store; subscribers hear those as well, each event once and in the order of the journal. What this
+	// service stores is told at once. Default 0: the store is this service's alone.
+	Follow time.Duration
+
 	MaxShelve  time.Duration // longest time for which an alarm may be shelved; default 24 h
 	MaxWaiting int           // calls that wait to be written; beyond it callers wait their turn; default 1024
 	MaxGroup   int           // calls that share a transaction; default 256
@@ -40,10 +45,12 @@ type Service struct {
 	maxShelve   time.Duration
 	maxGroup    int
 	limits      Limits
+	followEvery time.Duration
 
 	queue  chan *call
 	closed chan struct{} // no call is taken any more
 	shelf  chan struct{} // holds one token when a time limit may have been set
+	behind chan struct{} // holds one token when the journal has more than was told
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	callMu sync.RWMutex // held for reading while a call enters the queue
@@ -60,7 +67,7 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	for _, rule := range []struct {
 		name string
 		bad  bool
-	}{{"MaxShelve", o.MaxShelve < 0}, {"MaxWaiting", o.MaxWaiting < 0}, {"MaxGroup", o.MaxGroup < 0}} {
+	}{{"Follow", o.Follow < 0}, {"MaxShelve", o.MaxShelve < 0}, {"MaxWaiting", o.MaxWaiting < 0}, {"MaxGroup", o.MaxGroup < 0}} {
 		if rule.bad {
 			return nil, fmt.Errorf("alarms: Options.%s must not be negative", rule.name)
 		}
@@ -71,8 +78,9 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	}
 	s := &Service{
 		store: store, resolutions: o.Resolutions, log: o.Logger, now: o.Now, newID: o.NewID,
-		maxShelve: cmp.Or(o.MaxShelve, 24*time.Hour), maxGroup: cmp.Or(o.MaxGroup, 256), limits: limits,
+		maxShelve: cmp.Or(o.MaxShelve, 24*time.Hour), maxGroup: cmp.Or(o.MaxGroup, 256), limits: limits, followEvery: o.Follow,
 		queue: make(chan *call, cmp.Or(o.MaxWaiting, 1024)), closed: make(chan struct{}), shelf: make(chan struct{}, 1),
+		behind: make(chan struct{}, 1),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -87,6 +95,11 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 		s.resolutions, _ = store.(ResolutionStore)
 	}
 	s.hub.changed = make(chan struct{})
+	if o.Follow > 0 {
+		if s.hub.seq, err = endOfJournal(ctx, store); err != nil {
+			return nil, err
+		}
+	}
 	own, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.wg.Go(s.write)
@@ -96,6 +109,9 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 		return nil, err
 	}
 	s.wg.Go(func() { s.watchShelf(own, next) })
+	if o.Follow > 0 {
+		s.wg.Go(func() { s.follow(own) })
+	}
 	return s, nil
 }
 

@@ -112,8 +112,10 @@ type Store interface {
 	// Lives yields the occurrences with start <= RaisedAt < end, ascending by Seq. An error ends it.
 	Lives(ctx context.Context, start, end time.Time) iter.Seq2[Life, error]
 
-	// Trim removes occurrences that were cleared before the given time, except for the newest one of
-	// each condition, and events from before it. Conditions with their codes stay.
+	// Trim removes occurrences that were cleared before the given time and events from before it. A
+	// condition stays with its code and its newest occurrence while it is withheld, and while there is
+	// a resolution or, with the key of a rule, the rule in the same store; otherwise it goes with its
+	// newest occurrence, and gets a new code if it comes back.
 	Trim(ctx context.Context, before time.Time) error
 }
 

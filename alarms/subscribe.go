@@ -37,7 +37,8 @@ type hub struct {
 }
 
 // Subscribe starts a subscription: every event that is stored from now on and that it asks for is
-// delivered. Close must be called.
+// delivered, and, with Options.Follow, some that other services have stored just before. Close must be
+// called.
 func (s *Service) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	if o.Buffer < 0 || o.Buffer > 100_000 {
 		return nil, ErrInvalidRequest.Because("the buffer of a subscription must be 1 to 100000")
@@ -148,14 +149,21 @@ func (s *Subscription) tell(events []Event) bool {
 	return true
 }
 
-// publish tells events to all subscriptions. It is called by one goroutine, in the order of the
-// journal.
-func (h *hub) publish(events []Event) {
-	if len(events) == 0 {
-		return
-	}
+// publish tells events, which ascend, to all subscriptions and leaves out what was told before. Unless
+// gaps may be, as where the journal has been read, it tells nothing and gives false when events before
+// these have not been told.
+func (h *hub) publish(events []Event, gaps bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	for len(events) > 0 && events[0].Seq <= h.seq {
+		events = events[1:]
+	}
+	switch {
+	case len(events) == 0:
+		return true
+	case !gaps && events[0].Seq != h.seq+1:
+		return false
+	}
 	for sub := range h.subs {
 		if !sub.tell(events) {
 			delete(h.subs, sub)
@@ -164,6 +172,14 @@ func (h *hub) publish(events []Event) {
 	h.seq = events[len(events)-1].Seq
 	close(h.changed)
 	h.changed = make(chan struct{})
+	return true
+}
+
+// last gives the number of the last event told.
+func (h *hub) last() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seq
 }
 
 func (h *hub) end() {
@@ -185,9 +201,8 @@ func (s *Service) Events(ctx context.Context, after int64, limit int) ([]Event, 
 	return s.store.Events(ctx, after, limit)
 }
 
-// Wait returns when this service has stored an event with a number above after, or with the context's
-// error, or with ErrClosed. Events that another process stores do not end it: who shares a database
-// gives the context a deadline and looks again.
+// Wait returns when an event with a number above after is stored, or with the context's error, or with
+// ErrClosed. Events that another service stores end it with Options.Follow only.
 func (s *Service) Wait(ctx context.Context, after int64) error {
 	for {
 		s.hub.mu.Lock()

@@ -147,7 +147,7 @@ func (s *Service) together(calls []*call) error {
 	if err != nil {
 		return err
 	}
-	s.hub.publish(events)
+	s.tellOwn(events)
 	return nil
 }
 

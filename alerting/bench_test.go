@@ -30,6 +30,7 @@ func BenchmarkDispatch(b *testing.B) {
 	}, alerting.Options{})
 	require.NoError(b, err)
 	defer d.Close()
+	d.Start()
 	round := 0
 	for b.Loop() {
 		round++

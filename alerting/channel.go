@@ -2,7 +2,10 @@ package alerting
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -27,6 +30,37 @@ type Resolver interface {
 // by the key [Notification.ID].
 type Idempotent interface {
 	TakesKey() bool
+}
+
+// Addressed is a channel with several recipients, each of whom may fail alone. Each gets a delivery of
+// its own, with retries, dead letter and all: [Notification.Recipient] says whom Send is to tell.
+type Addressed interface {
+	// Recipients gives keys that tell the recipients apart, at least one, and that stay the same over
+	// restarts. They are stored and listed, so they hold no secret: see [RecipientKey].
+	Recipients() []string
+}
+
+// RecipientKey gives a key for a recipient whose address is a secret, such as a device token: the
+// first 12 hex digits of its SHA-256.
+func RecipientKey(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:6])
+}
+
+// recipientsOf lists the recipients of a channel, each once; a channel that is not [Addressed] has one
+// without a name.
+func recipientsOf(c Channel) []string {
+	a, ok := c.(Addressed)
+	if !ok {
+		return []string{""}
+	}
+	var list []string
+	for _, r := range a.Recipients() {
+		if r != "" && !slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 func tellsResolved(c Channel) bool {

@@ -8,28 +8,34 @@ import (
 // DeliveryState is where a delivery stands.
 type DeliveryState string
 
-// The states of a delivery. Pending and Sending are passing, the others are final; a dead one can be
-// made pending again.
+// The states of a delivery. Silenced, Pending and Sending are passing, the others are final; a dead one
+// can be made pending again, and with it the dropped end of its alarm.
 const (
-	Pending DeliveryState = "pending"
-	Sending DeliveryState = "sending" // claimed by a dispatcher until LeaseUntil
-	Sent    DeliveryState = "sent"
-	Folded  DeliveryState = "folded"  // told by the digest DigestID
-	Dropped DeliveryState = "dropped" // of a resolved alarm whose first message was never told
-	Dead    DeliveryState = "dead"    // refused for good, or not sent until ExpiresAt
+	Silenced DeliveryState = "silenced" // not to be sent while a silence holds; nobody claims it
+	Pending  DeliveryState = "pending"
+	Sending  DeliveryState = "sending" // claimed by a dispatcher until LeaseUntil
+	Sent     DeliveryState = "sent"
+	Folded   DeliveryState = "folded"  // told by the digest DigestID
+	Dropped  DeliveryState = "dropped" // there is nothing to tell any more, or nobody was told that it began
+	Dead     DeliveryState = "dead"    // refused for good, or not sent until ExpiresAt
 )
 
-// Final says whether a delivery in this state is not to be sent.
-func (s DeliveryState) Final() bool { return s != Pending && s != Sending }
+// Open says whether a delivery in this state is still to be sent.
+func (s DeliveryState) Open() bool { return s == Pending || s == Sending }
 
-// Delivery is one message to one channel and what became of it. Times are kept to the microsecond.
+// Final says whether nothing more happens to a delivery in this state by itself.
+func (s DeliveryState) Final() bool { return !s.Open() && s != Silenced }
+
+// Delivery is one message to one recipient of a channel and what became of it. Times are kept to the
+// microsecond.
 type Delivery struct {
 	ID          string // UUIDv7
 	Seq         int64  // of the event in the journal; the order of sending
-	EventID     string // unique together with Channel
+	EventID     string // unique together with Channel and Recipient
 	Occurrence  string // id of the alarm's occurrence; empty for a digest
 	Channel     string
-	Resolved    bool // tells that the occurrence has cleared
+	Recipient   string // see Addressed; empty for a channel that is none
+	Resolved    bool   // tells that the occurrence has cleared
 	State       DeliveryState
 	Attempts    int  // claims so far, those that were given back not counted
 	Uncertain   bool // an earlier attempt may have arrived
@@ -42,6 +48,8 @@ type Delivery struct {
 	ExpiresAt   time.Time
 	SettledAt   time.Time // zero until the state is final
 
+	// Unreadable says that the store cannot read the Notification, which is empty then.
+	Unreadable   bool
 	Notification Notification
 }
 
@@ -65,6 +73,11 @@ type Claim struct {
 	Now        time.Time
 	LeaseUntil time.Time // after this the deliveries are anybody's again
 	Limit      int
+
+	// LatestNext and LatestLease are the latest times that a NextAttempt and a LeaseUntil can
+	// have as things are. One after them was written before the clock was set back, and counts as over.
+	// The zero time is no such limit.
+	LatestNext, LatestLease time.Time
 }
 
 // Outbox keeps deliveries until they are sent, and how far the journal of alarms was read. Safe for
@@ -72,26 +85,36 @@ type Claim struct {
 type Outbox interface {
 	// Cursor gives the Seq up to which events were planned; 0 at first.
 	Cursor(ctx context.Context) (int64, error)
-	// Plan adds pending deliveries and moves the cursor, all or nothing and durably. When the cursor
-	// is not at from it gives ErrCursorMoved and changes nothing. A delivery whose EventID and Channel
-	// are there already is left out.
+	// Plan adds deliveries and moves the cursor, all or nothing and durably. When the cursor
+	// is not at from it gives ErrCursorMoved and changes nothing. A delivery whose EventID, Channel and
+	// Recipient are there already is left out. They are in the state that they say.
 	Plan(ctx context.Context, from, to int64, add []Delivery) error
 	// Claim gives the deliveries of a channel that are due, the lowest Seq first and then by ID, and
 	// makes them Sending with the claim's owner and lease and one more attempt. Due are pending ones
 	// whose NextAttempt is not after Now; and Sending ones whose lease has ended by Now or whose owner
-	// is the claim's, which become Uncertain. A delivery waits while one of the same occurrence and
-	// channel with a lower Seq is pending or sending. No delivery goes to two claims. It is called
-	// often, so finding nothing must be cheap.
+	// is the claim's, which become Uncertain; see Claim for times that lie too far ahead. A delivery
+	// waits while one of the same occurrence, channel and recipient with a lower Seq is pending or
+	// sending. No delivery goes to two claims. One that cannot be read is given as Unreadable and does
+	// not keep the others back. It is called often, so finding nothing must be cheap.
 	Claim(ctx context.Context, c Claim) ([]Delivery, error)
 	// Settle writes down what became of claimed deliveries and adds pending ones, all or nothing and
 	// durably. A delivery that the owner does not hold any more is left alone. An added one whose
-	// EventID and Channel are there already is left out.
+	// EventID, Channel and Recipient are there already is left out.
 	Settle(ctx context.Context, owner string, done []Settlement, add []Delivery) error
 	// FirstDeliveries gives the deliveries of the occurrences that are not Resolved, in any order.
-	// Only Occurrence, Channel and State need be set.
+	// Only ID, Occurrence, Channel, Recipient and State need be set.
 	FirstDeliveries(ctx context.Context, occurrences []string) ([]Delivery, error)
-	// TrimDeliveries removes deliveries in a final state that were settled before the given time.
-	TrimDeliveries(ctx context.Context, before time.Time) error
+	// SilencedDeliveries gives deliveries that are Silenced, in ascending order of Occurrence and then
+	// ID, at most limit of those that come after the given one; only these two of it matter.
+	SilencedDeliveries(ctx context.Context, after Delivery, limit int) ([]Delivery, error)
+	// Unsilence makes those of the deliveries that are Silenced Pending, due at now and expiring at
+	// expires, or Dropped, settled at now, and gives their number. Of several callers one succeeds.
+	Unsilence(ctx context.Context, ids []string, to DeliveryState, now, expires time.Time) (int, error)
+	// TrimDeliveries removes deliveries in a final state that were settled before the given time. A
+	// delivery that is Sent, Folded or Dead and not Resolved stays while its occurrence has none that
+	// is: the alarm may still stand. So it must be there for as long as that one is. Nothing that was
+	// made before standing stays, in whatever state.
+	TrimDeliveries(ctx context.Context, before, standing time.Time) error
 }
 
 // DeadLetters lets people see and repeat what could not be sent. Safe for concurrent use.
@@ -101,6 +124,10 @@ type DeadLetters interface {
 	DeadLetters(ctx context.Context, channel string, offset, limit int) ([]Delivery, int64, error)
 	// ReviveDeadLetters makes dead deliveries pending again, without attempts or error, due at now and
 	// expiring at expires, and gives their number: the one with the given id, or, when id is empty,
-	// those of the channel, or of every channel when that is empty too.
+	// those of the channel, or of every channel when that is empty too. Those that are Dropped, Resolved
+	// and of the same occurrence, channel and recipient as one of them become pending with it; they are
+	// not counted.
 	ReviveDeadLetters(ctx context.Context, id, channel string, now, expires time.Time) (int, error)
+	// CountDeadLetters gives the number of dead deliveries of each channel that has any.
+	CountDeadLetters(ctx context.Context) (map[string]int, error)
 }

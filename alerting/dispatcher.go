@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/otkit/otkit/alarms"
-	"github.com/otkit/otkit/fault"
 )
 
 // Journal is where alarms are followed. Every alarms.Store is one.
@@ -30,7 +32,8 @@ type Deps struct {
 	Channels    []Channel // with different names
 }
 
-// Dispatcher tells channels of alarms. Close must be called. Safe for concurrent use.
+// Dispatcher tells channels of alarms, from Start to Close. Close must be called. Safe for concurrent
+// use.
 type Dispatcher struct {
 	deps      Deps
 	o         Options
@@ -41,13 +44,24 @@ type Dispatcher struct {
 	templates map[string]*Template
 
 	wake   chan struct{}
-	cancel context.CancelFunc // ends the goroutines
-	hard   context.Context    // of what is being sent
+	died   chan struct{}   // poked when there are more or fewer dead letters
+	live   context.Context // of the goroutines
+	cancel context.CancelFunc
+	hard   context.Context // of what is being sent
 	kill   context.CancelFunc
+	begin  sync.Once
 	done   sync.WaitGroup
+
+	silences struct { // as of the last look for those that have ended; of the planning goroutine
+		at      time.Time
+		changes int64
+	}
+
+	mu       sync.Mutex
+	troubles map[string]error // by what cannot do its work
 }
 
-// NewDispatcher checks everything and starts to dispatch.
+// NewDispatcher checks everything. The dispatcher does nothing by itself until Start.
 func NewDispatcher(deps Deps, o Options) (*Dispatcher, error) {
 	if deps.Journal == nil || deps.Outbox == nil || deps.DeadLetters == nil || deps.Silences == nil {
 		return nil, errors.New("alerting: a Dispatcher needs Deps.Journal, Outbox, DeadLetters and Silences")
@@ -58,11 +72,14 @@ func NewDispatcher(deps Deps, o Options) (*Dispatcher, error) {
 	}
 	d := &Dispatcher{
 		deps: deps, o: o, log: o.Logger, channels: make(map[string]Channel), workers: make(map[string]*worker),
-		templates: make(map[string]*Template), wake: make(chan struct{}, 1),
+		templates: make(map[string]*Template), wake: make(chan struct{}, 1), died: make(chan struct{}, 1), troubles: make(map[string]error),
 	}
 	for _, c := range deps.Channels {
 		if c == nil || c.Name() == "" || d.channels[c.Name()] != nil {
 			return nil, errors.New("alerting: Deps.Channels must have names that differ")
+		}
+		if len(recipientsOf(c)) == 0 {
+			return nil, fmt.Errorf("alerting: Deps.Channels: %s has no recipients", c.Name())
 		}
 		d.channels[c.Name()] = c
 	}
@@ -80,7 +97,11 @@ func NewDispatcher(deps Deps, o Options) (*Dispatcher, error) {
 	if missing := d.routes.missing(d.channels); len(missing) > 0 {
 		d.log.Info("channels without settings are left out", "channels", missing)
 	}
-	d.start()
+	for name, c := range d.channels {
+		d.workers[name] = newWorker(d, c)
+	}
+	d.live, d.cancel = context.WithCancel(context.Background())
+	d.hard, d.kill = context.WithCancel(context.Background())
 	return d, nil
 }
 
@@ -114,17 +135,18 @@ func (d *Dispatcher) compileTemplates() error {
 	return nil
 }
 
-func (d *Dispatcher) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	d.cancel = cancel
-	d.hard, d.kill = context.WithCancel(context.Background())
-	for name, c := range d.channels {
-		w := &worker{d: d, channel: c, name: name, wake: make(chan struct{}, 1), bucket: newBucket(d.o.flood(name), d.o.Now())}
-		d.workers[name] = w
-		d.done.Go(func() { w.run(ctx) })
-	}
-	d.done.Go(func() { d.plan(ctx) })
-	d.done.Go(func() { d.trim(ctx) })
+// Start begins to dispatch. It returns at once; a second call does nothing.
+func (d *Dispatcher) Start() {
+	d.begin.Do(func() {
+		for _, w := range d.workers {
+			d.done.Go(func() { w.run(d.live) })
+		}
+		d.done.Go(func() { d.plan(d.live) })
+		d.done.Go(func() { d.trim(d.live) })
+		if d.o.OnDead != nil {
+			d.done.Go(func() { d.tellDead(d.live) })
+		}
+	})
 }
 
 // Close stops dispatching and waits until it has. Messages that are being sent may end within
@@ -139,6 +161,12 @@ func (d *Dispatcher) Close() {
 
 // Wake makes the dispatcher look at the journal now. It never blocks; call it when alarms were stored.
 func (d *Dispatcher) Wake() { poke(d.wake) }
+
+func (d *Dispatcher) pokeWorkers() {
+	for _, w := range d.workers {
+		w.poke()
+	}
+}
 
 func poke(c chan struct{}) {
 	select {
@@ -163,33 +191,86 @@ func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {
 // trim forgets old deliveries from time to time.
 func (d *Dispatcher) trim(ctx context.Context) {
 	for {
-		if err := d.deps.Outbox.TrimDeliveries(ctx, d.o.Now().Add(-d.o.Keep)); err != nil && ctx.Err() == nil {
+		now := d.o.Now()
+		if err := d.deps.Outbox.TrimDeliveries(ctx, now.Add(-d.o.Keep), now.Add(-d.o.KeepStanding)); err != nil && ctx.Err() == nil {
 			d.log.Warn("old deliveries cannot be removed", "error", err)
 		}
+		poke(d.died)
 		if !wait(ctx, nil, time.Hour) {
 			return
 		}
 	}
 }
 
-// Test sends a message to a channel at once, past routes, outbox and limits. It gives
-// [ErrChannelNotFound], or [ErrChannelFailed] with the channel's own words.
+// trouble keeps what cannot do its work and why, nil when it can, and says whether that is news.
+func (d *Dispatcher) trouble(what string, err error) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was := d.troubles[what]
+	if err == nil {
+		delete(d.troubles, what)
+	} else {
+		d.troubles[what] = err
+	}
+	return (was == nil) != (err == nil)
+}
+
+// Err says why alarms are not dispatched, such as a store that cannot be used; nil while they are. What
+// a channel does not take is no such error.
+func (d *Dispatcher) Err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []error
+	for _, what := range slices.Sorted(maps.Keys(d.troubles)) {
+		all = append(all, fmt.Errorf("%s: %w", what, d.troubles[what]))
+	}
+	return errors.Join(all...)
+}
+
+// testsAtOnce bounds the recipients that a test tells at the same time.
+const testsAtOnce = 8
+
+// Test sends a message to every recipient of a channel at once, past routes, outbox and limits. It
+// gives [ErrChannelNotFound], or [ErrChannelFailed] with the channel's own words, which names the
+// recipients that failed.
 func (d *Dispatcher) Test(ctx context.Context, channel string) error {
 	c := d.channels[channel]
 	if c == nil {
 		return ErrChannelNotFound.On("channel", channel)
 	}
-	id := d.o.NewID()
-	n := Notification{
-		ID: id, EventID: id, Channel: channel, Severity: alarms.Info, Source: "otkit", SourceType: "Equipment",
-		Message: "Test message", Title: "Test message", Body: "This is a test of the channel " + channel + ".", At: stamp(d.o.Now()),
-	}
 	ctx, cancel := context.WithTimeout(ctx, d.o.SendTimeout)
 	defer cancel()
-	if err := send(ctx, c, n); err != nil {
-		return ErrChannelFailed.Because("%s", err).Wrap(err)
+	recipients := recipientsOf(c)
+	errs := make([]error, len(recipients))
+	turn := make(chan struct{}, testsAtOnce)
+	var all sync.WaitGroup
+	for i, r := range recipients {
+		turn <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turn }()
+			if err := d.testOne(ctx, c, r); err != nil && r != "" {
+				errs[i] = fmt.Errorf("recipient %s: %w", r, err)
+			} else {
+				errs[i] = err
+			}
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return ErrChannelFailed.Because("%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Wrap(err)
 	}
 	return nil
+}
+
+func (d *Dispatcher) testOne(ctx context.Context, c Channel, recipient string) error {
+	if err := ctx.Err(); err != nil {
+		return err // others have taken all the time
+	}
+	id := d.o.NewID()
+	return send(ctx, c, Notification{
+		ID: id, EventID: id, Channel: c.Name(), Recipient: recipient, Severity: alarms.Info, Source: "otkit", SourceType: "Equipment",
+		Message: "Test message", Title: "Test message", Body: "This is a test of the channel " + c.Name() + ".", At: stamp(d.o.Now()),
+	})
 }
 
 // ChannelStatus tells how a channel does.
@@ -197,71 +278,15 @@ type ChannelStatus struct {
 	Name        string
 	Sent        uint64    // messages taken since the start
 	Failed      uint64    // attempts that failed since the start
-	PausedUntil time.Time // zero unless the channel waits after failures
+	PausedUntil time.Time // zero unless every recipient waits after failures
 	LastError   string    // of the last attempt; empty when it succeeded
 }
 
-// Channels tells how each channel does, in no order.
+// Channels tells how each channel does, by name.
 func (d *Dispatcher) Channels() []ChannelStatus {
 	list := make([]ChannelStatus, 0, len(d.workers))
-	for _, w := range d.workers {
-		list = append(list, w.report())
+	for _, name := range slices.Sorted(maps.Keys(d.workers)) {
+		list = append(list, d.workers[name].report())
 	}
 	return list
-}
-
-// MaxDeadLetters is the largest page of dead letters.
-const MaxDeadLetters = 100
-
-// DeadLetterPage is one page of dead letters.
-type DeadLetterPage struct {
-	Deliveries []Delivery
-	TotalCount int64
-}
-
-// DeadLetters gives a page of what could not be sent, of one channel or of all when channel is empty,
-// the newest first. Pages count from 1 and have 1..[MaxDeadLetters] entries.
-func (d *Dispatcher) DeadLetters(ctx context.Context, channel string, page, pageSize int) (DeadLetterPage, error) {
-	switch {
-	case page < 1 || page > maxOffset/MaxDeadLetters:
-		return DeadLetterPage{}, ErrInvalidRequest.Invalid(fault.Field{Field: "page", Message: "is out of range"})
-	case pageSize < 1:
-		return DeadLetterPage{}, ErrInvalidRequest.Invalid(fault.Field{Field: "pageSize", Message: "must be at least 1"})
-	case pageSize > MaxDeadLetters:
-		return DeadLetterPage{}, ErrPageSizeExceeded.Invalid(fault.Field{Field: "pageSize", Message: fmt.Sprintf("must be at most %d", MaxDeadLetters)})
-	}
-	list, total, err := d.deps.DeadLetters.DeadLetters(ctx, channel, (page-1)*pageSize, pageSize)
-	if list == nil {
-		list = []Delivery{}
-	}
-	return DeadLetterPage{list, total}, err
-}
-
-// Retry sends a dead letter again. One that is not there, or is dead no more, is
-// [ErrDeadLetterNotFound].
-func (d *Dispatcher) Retry(ctx context.Context, id string) error {
-	guid, ok := canonicalID(id)
-	if !ok {
-		return ErrDeadLetterNotFound.On("id", id)
-	}
-	n, err := d.revive(ctx, guid, "")
-	if err == nil && n == 0 {
-		return ErrDeadLetterNotFound.On("id", id)
-	}
-	return err
-}
-
-// RetryAll sends all dead letters of a channel again, or of every channel when it is empty, and gives
-// their number.
-func (d *Dispatcher) RetryAll(ctx context.Context, channel string) (int, error) {
-	return d.revive(ctx, "", channel)
-}
-
-func (d *Dispatcher) revive(ctx context.Context, id, channel string) (int, error) {
-	now := stamp(d.o.Now())
-	n, err := d.deps.DeadLetters.ReviveDeadLetters(ctx, id, channel, now, now.Add(d.o.MaxAge))
-	for _, w := range d.workers {
-		w.poke()
-	}
-	return n, err
 }

@@ -101,6 +101,7 @@ func (k *desk) start(t *testing.T, o alerting.Options, channels ...alerting.Chan
 	d, err := alerting.NewDispatcher(k.deps(channels...), o)
 	require.NoError(t, err)
 	k.Dispatcher = d
+	d.Start()
 	t.Cleanup(d.Close)
 }
 

@@ -41,6 +41,7 @@ func Example() {
 		return
 	}
 	defer dispatcher.Close()
+	dispatcher.Start()
 
 	_, err = plant.Raise(ctx, alarms.Alarm{Key: "app:pump-1", Source: "pump-1", Message: "too hot", Severity: alarms.Critical})
 	if err != nil {

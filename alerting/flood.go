@@ -9,7 +9,7 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// bucket is the token bucket of one channel. It is for one goroutine.
+// bucket is the token bucket of one recipient. It is for one goroutine.
 type bucket struct {
 	limit  Flood
 	tokens float64
@@ -73,7 +73,7 @@ const digestLines = 20
 func digest(folded []Delivery) Notification {
 	first := folded[0].Notification
 	n := Notification{
-		Channel: first.Channel, Severity: first.Severity, At: first.At, Digest: len(folded),
+		Channel: first.Channel, Recipient: first.Recipient, Severity: first.Severity, At: first.At, Digest: len(folded),
 		Message: fmt.Sprintf("%d more alarm messages", len(folded)),
 	}
 	counts := make(map[alarms.Severity]int)

@@ -87,6 +87,24 @@ func (m *Memory) ApplyRecords(ctx context.Context, add []Record, complete []Comp
 	return nil
 }
 
+// TrimRecords implements [HistoryStore].
+func (m *Memory) TrimRecords(ctx context.Context, before time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records.list = slices.DeleteFunc(m.records.list, func(r *Record) bool {
+		if r.CompletedAt.IsZero() || !r.CompletedAt.Before(before) {
+			return false
+		}
+		delete(m.records.byID, r.ID)
+		delete(m.records.byKey, r.Key)
+		return true
+	})
+	return nil
+}
+
 // RelatedRecords implements [HistoryStore].
 func (m *Memory) RelatedRecords(ctx context.Context, keys []RecordKey) ([]Record, error) {
 	if err := ctx.Err(); err != nil {

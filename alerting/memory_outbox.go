@@ -13,14 +13,14 @@ import (
 type deliveryTable struct {
 	cursor  int64
 	byID    map[string]*Delivery
-	known   map[[2]string]bool     // EventID and Channel
+	known   map[[3]string]bool     // EventID, Channel and Recipient
 	open    map[string][]*Delivery // by channel, ascending by Seq and ID
 	ofAlarm map[string][]*Delivery // by occurrence
 }
 
 func newDeliveryTable() deliveryTable {
 	return deliveryTable{
-		byID: make(map[string]*Delivery), known: make(map[[2]string]bool),
+		byID: make(map[string]*Delivery), known: make(map[[3]string]bool),
 		open: make(map[string][]*Delivery), ofAlarm: make(map[string][]*Delivery),
 	}
 }
@@ -31,18 +31,23 @@ func compareDeliveries(a, b *Delivery) int {
 
 func (t *deliveryTable) add(list []Delivery) {
 	for _, d := range list {
-		if t.known[[2]string{d.EventID, d.Channel}] {
+		if t.known[identity(&d)] {
 			continue
 		}
 		d.Notification.Labels = maps.Clone(d.Notification.Labels)
 		p := &d
-		t.byID[d.ID], t.known[[2]string{d.EventID, d.Channel}] = p, true
+		t.byID[d.ID], t.known[identity(p)] = p, true
 		if d.Occurrence != "" {
 			t.ofAlarm[d.Occurrence] = append(t.ofAlarm[d.Occurrence], p)
 		}
-		t.opened(p)
+		if d.State.Open() {
+			t.opened(p)
+		}
 	}
 }
+
+// identity is what is there once.
+func identity(d *Delivery) [3]string { return [3]string{d.EventID, d.Channel, d.Recipient} }
 
 func (t *deliveryTable) opened(d *Delivery) {
 	at, _ := slices.BinarySearchFunc(t.open[d.Channel], d, compareDeliveries)
@@ -86,21 +91,24 @@ func (m *Memory) Claim(ctx context.Context, c Claim) ([]Delivery, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var claimed []Delivery
-	waiting := make(map[string]bool) // occurrences with an earlier delivery that is open
+	waiting := make(map[[2]string]bool) // occurrences and recipients with an earlier delivery that is open
+	over := func(at, latest time.Time) bool {
+		return !at.After(c.Now) || !latest.IsZero() && at.After(latest)
+	}
 	for _, d := range m.outbox.open[c.Channel] {
 		if len(claimed) >= c.Limit {
 			break
 		}
-		again := d.State == Sending && (d.Owner == c.Owner || !d.LeaseUntil.After(c.Now))
-		due := again || d.State == Pending && !d.NextAttempt.After(c.Now)
-		if due && !waiting[d.Occurrence] {
+		again := d.State == Sending && (d.Owner == c.Owner || over(d.LeaseUntil, c.LatestLease))
+		due := again || d.State == Pending && over(d.NextAttempt, c.LatestNext)
+		if due && !waiting[[2]string{d.Occurrence, d.Recipient}] {
 			d.Uncertain = d.Uncertain || again
 			d.State, d.Owner, d.LeaseUntil = Sending, c.Owner, c.LeaseUntil
 			d.Attempts++
 			claimed = append(claimed, *d)
 		}
 		if d.Occurrence != "" {
-			waiting[d.Occurrence] = true
+			waiting[[2]string{d.Occurrence, d.Recipient}] = true
 		}
 	}
 	return claimed, nil
@@ -139,7 +147,7 @@ func (m *Memory) FirstDeliveries(ctx context.Context, occurrences []string) ([]D
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var found []Delivery
-	for _, o := range occurrences {
+	for _, o := range slices.Compact(slices.Sorted(slices.Values(occurrences))) {
 		for _, d := range m.outbox.ofAlarm[o] {
 			if !d.Resolved {
 				found = append(found, *d)
@@ -149,26 +157,88 @@ func (m *Memory) FirstDeliveries(ctx context.Context, occurrences []string) ([]D
 	return found, nil
 }
 
+// SilencedDeliveries implements [Outbox].
+func (m *Memory) SilencedDeliveries(ctx context.Context, after Delivery, limit int) ([]Delivery, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var found []Delivery
+	for _, d := range m.outbox.byID {
+		if d.State == Silenced && byOccurrence(*d, after) > 0 {
+			found = append(found, *d)
+		}
+	}
+	slices.SortFunc(found, byOccurrence)
+	return found[:min(limit, len(found))], nil
+}
+
+func byOccurrence(a, b Delivery) int {
+	return cmp.Or(cmp.Compare(a.Occurrence, b.Occurrence), cmp.Compare(a.ID, b.ID))
+}
+
+// Unsilence implements [Outbox].
+func (m *Memory) Unsilence(ctx context.Context, ids []string, to DeliveryState, now, expires time.Time) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, id := range ids {
+		d := m.outbox.byID[id]
+		if d == nil || d.State != Silenced {
+			continue
+		}
+		n++
+		if d.State = to; to == Pending {
+			d.NextAttempt, d.ExpiresAt = now, expires
+			m.outbox.opened(d)
+		} else {
+			d.SettledAt = now
+		}
+	}
+	return n, nil
+}
+
 // TrimDeliveries implements [Outbox].
-func (m *Memory) TrimDeliveries(ctx context.Context, before time.Time) error {
+func (m *Memory) TrimDeliveries(ctx context.Context, before, standing time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	old := func(d *Delivery) bool { return d.State.Final() && d.SettledAt.Before(before) }
-	for id, d := range m.outbox.byID {
-		if !old(d) {
-			continue
-		}
-		delete(m.outbox.byID, id)
-		delete(m.outbox.known, [2]string{d.EventID, d.Channel})
-		rest := slices.DeleteFunc(m.outbox.ofAlarm[d.Occurrence], old)
-		if m.outbox.ofAlarm[d.Occurrence] = rest; len(rest) == 0 {
-			delete(m.outbox.ofAlarm, d.Occurrence)
+	for _, resolved := range []bool{false, true} { // the end of an alarm stays as long as its beginning
+		for _, d := range m.outbox.byID {
+			if d.Resolved == resolved && (d.CreatedAt.Before(standing) || m.outbox.past(d, before)) {
+				m.outbox.remove(d)
+			}
 		}
 	}
 	return nil
+}
+
+// past says whether a delivery that was settled before some time is of no use any more.
+func (t *deliveryTable) past(d *Delivery, before time.Time) bool {
+	if !d.State.Final() || !d.SettledAt.Before(before) {
+		return false
+	}
+	other := slices.ContainsFunc(t.ofAlarm[d.Occurrence], func(o *Delivery) bool { return o.Resolved != d.Resolved })
+	if d.Resolved {
+		return !other
+	}
+	return other || d.Occurrence == "" || d.State == Dropped
+}
+
+func (t *deliveryTable) remove(d *Delivery) {
+	delete(t.byID, d.ID)
+	delete(t.known, identity(d))
+	t.open[d.Channel] = slices.DeleteFunc(t.open[d.Channel], func(o *Delivery) bool { return o == d })
+	rest := slices.DeleteFunc(t.ofAlarm[d.Occurrence], func(o *Delivery) bool { return o == d })
+	if t.ofAlarm[d.Occurrence] = rest; len(rest) == 0 {
+		delete(t.ofAlarm, d.Occurrence)
+	}
 }
 
 // DeadLetters implements [DeadLetters].
@@ -207,10 +277,35 @@ func (m *Memory) ReviveDeadLetters(ctx context.Context, id, channel string, now,
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dead := m.dead(id, channel)
+	revive := dead[:len(dead):len(dead)]
 	for _, d := range dead {
+		for _, o := range m.outbox.ofAlarm[d.Occurrence] {
+			if !d.Resolved && o.Resolved && o.State == Dropped && o.Channel == d.Channel && o.Recipient == d.Recipient {
+				revive = append(revive, o)
+			}
+		}
+	}
+	for _, d := range revive {
+		if d.State == Pending {
+			continue // the end of an alarm that was told twice
+		}
 		d.State, d.Attempts, d.LastError = Pending, 0, ""
 		d.NextAttempt, d.ExpiresAt, d.SettledAt = now, expires, time.Time{}
 		m.outbox.opened(d)
 	}
 	return len(dead), nil
+}
+
+// CountDeadLetters implements [DeadLetters].
+func (m *Memory) CountDeadLetters(ctx context.Context) (map[string]int, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	counts := make(map[string]int)
+	for _, d := range m.dead("", "") {
+		counts[d.Channel]++
+	}
+	return counts, nil
 }

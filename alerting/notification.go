@@ -11,6 +11,7 @@ type Notification struct {
 	ID         string            `json:"id"`      // of the delivery, a GUID; the same each time it is sent, so good as an idempotency key
 	EventID    string            `json:"eventId"` // of the event in the journal
 	Channel    string            `json:"channel"`
+	Recipient  string            `json:"recipient,omitempty"` // who of the channel is told; see Addressed
 	Severity   alarms.Severity   `json:"severity"`
 	Source     string            `json:"source,omitempty"`
 	SourceType string            `json:"sourceType,omitempty"`

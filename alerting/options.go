@@ -2,6 +2,7 @@ package alerting
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,15 +29,21 @@ type Options struct {
 	// Templates are the texts of messages by channel; those of "" are for all the others.
 	Templates map[string]TemplateText
 
-	MaxAge      time.Duration // a message not sent so long after it was planned becomes a dead letter; default 24 h
-	Keep        time.Duration // sent deliveries and dead letters are forgotten after this; default 30 days
-	Poll        time.Duration // how often journal and outbox are looked at unasked; default 500 ms
-	SendTimeout time.Duration // of one message; default 30 s
-	Lease       time.Duration // for how long deliveries are claimed; above SendTimeout; default 2 min
-	Grace       time.Duration // how long Close lets messages end that are being sent; default 5 s
+	MaxAge time.Duration // a message not sent so long after it was planned becomes a dead letter; default 24 h
+	Keep   time.Duration // sent deliveries and dead letters are forgotten after this; default 30 days
+	// KeepStanding is how long they are kept while their alarm stands, so that those who were told of it
+	// hear of its end. Default a year, or Keep if that is longer.
+	KeepStanding time.Duration
+	Poll         time.Duration // how often journal and outbox are looked at unasked; default 500 ms
+	SendTimeout  time.Duration // of one message; default 30 s
+	Lease        time.Duration // for how long deliveries are claimed; above SendTimeout; default 2 min
+	Grace        time.Duration // how long Close lets messages end that are being sent; default 5 s
 
 	MinBackoff time.Duration // wait after the first failure; doubles with each; default 1 s
 	MaxBackoff time.Duration // default 5 min
+	// MaxRetryAfter is the longest time that a peer may ask to be left alone for; one that asks for
+	// more gets this. Default 30 min.
+	MaxRetryAfter time.Duration
 	// AmbiguousWait is the least wait before a message is repeated that may have arrived, on a channel
 	// that does not take a key. Default 1 min.
 	AmbiguousWait time.Duration
@@ -45,9 +52,14 @@ type Options struct {
 	// Flood limits what each channel is told, by its name; that of "" is for all the others except
 	// dashboard and webhook, which have no limit unless they are named here.
 	Flood map[string]Flood
+
+	// OnDead is told the number of dead letters of each channel: at the start, and when it has changed.
+	// It is called again later when it fails. [DeadLetterKey] is for an alarm that says so.
+	OnDead func(ctx context.Context, channel string, dead int) error
 }
 
-// Flood lets Burst messages through at once and one more for each Every. When more are due, the last
+// Flood limits what one recipient is told; a channel that is not [Addressed] counts as one. It lets
+// Burst messages through at once and one more for each Every. When more are due, the last
 // one let through is a digest of all the others. The zero Flood is 30 at once and one each 10 s; a
 // negative Burst is no limit.
 type Flood struct {
@@ -71,12 +83,14 @@ func (o Options) withDefaults() (Options, error) {
 	o.Owner = cmp.Or(o.Owner, o.NewID())
 	o.MaxAge = cmp.Or(o.MaxAge, 24*time.Hour)
 	o.Keep = cmp.Or(o.Keep, 30*24*time.Hour)
+	o.KeepStanding = cmp.Or(o.KeepStanding, max(365*24*time.Hour, o.Keep))
 	o.Poll = cmp.Or(o.Poll, 500*time.Millisecond)
 	o.SendTimeout = cmp.Or(o.SendTimeout, 30*time.Second)
 	o.Lease = cmp.Or(o.Lease, 2*time.Minute)
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	o.MinBackoff = cmp.Or(o.MinBackoff, time.Second)
 	o.MaxBackoff = cmp.Or(o.MaxBackoff, 5*time.Minute)
+	o.MaxRetryAfter = cmp.Or(o.MaxRetryAfter, 30*time.Minute)
 	o.AmbiguousWait = cmp.Or(o.AmbiguousWait, time.Minute)
 	return o, o.check()
 }
@@ -89,11 +103,13 @@ func (o Options) check() error {
 		{o.StartAfter >= 0, "StartAfter must not be negative"},
 		{o.MaxAge > 0, "MaxAge must be above 0"},
 		{o.Keep >= o.MaxAge, "Keep must be at least MaxAge"},
+		{o.KeepStanding >= o.Keep, "KeepStanding must be at least Keep"},
 		{o.Poll > 0, "Poll must be above 0"},
 		{o.SendTimeout > 0, "SendTimeout must be above 0"},
 		{o.Lease > o.SendTimeout, "Lease must be above SendTimeout"},
 		{o.Grace > 0, "Grace must be above 0"},
 		{o.MinBackoff > 0 && o.MinBackoff <= o.MaxBackoff, "MinBackoff must be above 0 and at most MaxBackoff"},
+		{o.MaxRetryAfter > 0, "MaxRetryAfter must be above 0"},
 		{o.AmbiguousWait > 0, "AmbiguousWait must be above 0"},
 	} {
 		if !rule.ok {
@@ -129,6 +145,15 @@ func (o *Options) backoff(failures int) time.Duration {
 		wait = o.MinBackoff << n
 	}
 	return o.jittered(wait)
+}
+
+// ahead is how far from now the next attempt of a delivery can be, for a channel with a limit.
+func (o *Options) ahead(f Flood) time.Duration {
+	longest := max(o.MaxBackoff*5/4, o.MaxRetryAfter, o.AmbiguousWait)
+	if f.Burst >= 0 {
+		longest = max(longest, f.Every)
+	}
+	return longest + time.Second // several engines may have clocks that differ a little
 }
 
 func (o *Options) jittered(d time.Duration) time.Duration {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,20 +19,25 @@ func (d *Dispatcher) plan(ctx context.Context) {
 	failures := 0
 	for ctx.Err() == nil {
 		n, err := d.planOnce(ctx)
+		if err == nil && n < planBatch {
+			err = d.endSilences(ctx) // what has ended or was acknowledged by now is known
+		}
+		if !errors.Is(err, ErrCursorMoved) && ctx.Err() == nil && d.trouble("journal", err) {
+			if err != nil {
+				d.log.Error("alarms cannot be dispatched", "error", err)
+			} else {
+				d.log.Info("alarms are dispatched again")
+			}
+		}
 		switch {
 		case errors.Is(err, ErrCursorMoved):
 			continue
 		case err != nil && ctx.Err() == nil:
 			failures++
-			if failures == 1 {
-				d.log.Error("alarms cannot be dispatched", "error", err)
-			}
 			wait(ctx, nil, d.o.backoff(failures))
 			continue
-		case failures > 0 && err == nil:
-			d.log.Info("alarms are dispatched again")
-			failures = 0
 		}
+		failures = 0
 		if n < planBatch && !wait(ctx, d.wake, d.o.Poll) {
 			return
 		}
@@ -55,7 +61,7 @@ func (d *Dispatcher) planOnce(ctx context.Context) (int, error) {
 	if len(events) == 0 {
 		return 0, nil
 	}
-	p := planner{d: d, now: stamp(d.o.Now()), planned: make(map[string][]Delivery)}
+	p := planner{d: d, now: stamp(d.o.Now()), planned: make(map[string][]int)}
 	if err := p.run(ctx, events); err != nil {
 		return 0, err
 	}
@@ -85,7 +91,7 @@ type planner struct {
 	index *SilenceIndex
 
 	first   map[string][]Delivery // of occurrences that end in this batch, from the outbox
-	planned map[string][]Delivery // of occurrences that begin in this batch
+	planned map[string][]int      // of occurrences that begin in this batch, places in add
 
 	add         []Delivery
 	records     []Record
@@ -104,18 +110,46 @@ func (p *planner) run(ctx context.Context, events []alarms.Event) error {
 		e := &events[i]
 		silence := p.silenced(e)
 		p.record(e, silence)
+		if quiet(e) {
+			p.dropSilenced(e)
+		}
 		switch {
 		case e.Kind.Ends():
 			p.resolved(e)
-		case tellable(e) && silence == "":
-			for _, channel := range p.d.routes[e.Occurrence.Severity] {
-				if p.d.channels[channel] != nil {
-					p.deliver(e, channel, false)
-				}
-			}
+		case tellable(e):
+			p.raised(e, silence)
 		}
 	}
 	return nil
+}
+
+// raised tells the channels of the route, at once or, when it is silenced, maybe later.
+func (p *planner) raised(e *alarms.Event, silence string) {
+	state := Pending
+	if silence != "" {
+		state = Silenced
+	}
+	for _, name := range p.d.routes[e.Occurrence.Severity] {
+		if w := p.d.workers[name]; w != nil && e.Occurrence.Key != DeadLetterKey(name) {
+			p.deliver(e, name, w.order, false, state)
+		}
+	}
+}
+
+// quiet says whether an event leaves nothing to tell of an occurrence that nobody was told of
+// yet: it is over, somebody knows of it, or it is withheld and told when it comes back.
+func quiet(e *alarms.Event) bool {
+	o := &e.Occurrence
+	return o.ID != "" && (e.Kind.Ends() || !o.Active || o.Acknowledged() || o.Withheld != 0)
+}
+
+// dropSilenced gives up what is silenced in this batch; loadFirst has done so with what was before.
+func (p *planner) dropSilenced(e *alarms.Event) {
+	for _, i := range p.planned[e.Occurrence.ID] {
+		if d := &p.add[i]; d.State == Silenced {
+			d.State, d.SettledAt = Dropped, p.now
+		}
+	}
 }
 
 // tellable says whether an event brings something new to tell: an occurrence, or that an open one has
@@ -125,22 +159,43 @@ func tellable(e *alarms.Event) bool {
 	return e.New || e.Kind == alarms.Escalated && o.Withheld == 0 && !o.Acknowledged()
 }
 
+// loadFirst reads who was told of the occurrences that end, and gives up what is silenced of those that
+// are [quiet] now. That comes before the plan: a repeat after a crash changes nothing.
 func (p *planner) loadFirst(ctx context.Context, events []alarms.Event) error {
-	var ended []string
+	var over []string
 	for i := range events {
-		if events[i].Kind.Ends() {
-			ended = append(ended, events[i].Occurrence.ID)
+		if quiet(&events[i]) {
+			over = append(over, events[i].Occurrence.ID)
 		}
 	}
-	if len(ended) == 0 {
+	if len(over) == 0 {
 		return nil
 	}
-	list, err := p.d.deps.Outbox.FirstDeliveries(ctx, ended)
-	p.first = make(map[string][]Delivery)
-	for _, f := range list {
-		p.first[f.Occurrence] = append(p.first[f.Occurrence], f)
+	slices.Sort(over)
+	over = slices.Compact(over)
+	for {
+		list, err := p.d.deps.Outbox.FirstDeliveries(ctx, over)
+		if err != nil {
+			return err
+		}
+		p.first = make(map[string][]Delivery)
+		var silenced []string
+		for _, f := range list {
+			if f.State == Silenced {
+				silenced = append(silenced, f.ID)
+				continue
+			}
+			p.first[f.Occurrence] = append(p.first[f.Occurrence], f)
+		}
+		if len(silenced) == 0 {
+			return nil
+		}
+		n, err := p.d.deps.Outbox.Unsilence(ctx, silenced, Dropped, p.now, time.Time{})
+		if err != nil || n == len(silenced) {
+			return err
+		}
+		// Another dispatcher was faster, and some of them may be sent.
 	}
-	return err
 }
 
 // silenced gives the id of a silence that held when the event happened or holds now that it is to be
@@ -184,37 +239,54 @@ func (p *planner) record(e *alarms.Event, silence string) {
 	}
 }
 
-// resolved tells the channels that were or will be told of the occurrence.
+// resolved tells those that were told of the occurrence, or will be, or would be if a dead letter were
+// sent again: it waits behind the first message, and is dropped when that was not told.
 func (p *planner) resolved(e *alarms.Event) {
-	told := make(map[string]bool)
-	for _, list := range [][]Delivery{p.first[e.Occurrence.ID], p.planned[e.Occurrence.ID]} {
-		for _, f := range list {
-			c := p.d.channels[f.Channel]
-			if c != nil && !told[f.Channel] && f.State != Dead && f.State != Dropped && tellsResolved(c) {
-				told[f.Channel] = true
-				p.deliver(e, f.Channel, true)
+	firsts := p.first[e.Occurrence.ID]
+	for _, i := range p.planned[e.Occurrence.ID] {
+		firsts = append(firsts, p.add[i])
+	}
+	told := make(map[string][]string) // recipients by channel
+	for _, f := range firsts {
+		w := p.d.workers[f.Channel]
+		if w == nil || f.State == Dropped || f.State == Silenced || !tellsResolved(w.channel) {
+			continue
+		}
+		to := []string{f.Recipient}
+		if f.Recipient == "" {
+			to = w.order // of a time when the channel's recipients had no deliveries of their own
+		}
+		for _, r := range to {
+			if w.to[r] != nil && !slices.Contains(told[f.Channel], r) {
+				told[f.Channel] = append(told[f.Channel], r)
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(told)) {
+		p.deliver(e, name, told[name], true, Pending)
+	}
 }
 
-func (p *planner) deliver(e *alarms.Event, channel string, resolved bool) {
+// deliver plans one delivery for each recipient.
+func (p *planner) deliver(e *alarms.Event, channel string, recipients []string, resolved bool, state DeliveryState) {
 	o := &e.Occurrence
 	n := Notification{
-		ID: p.d.o.NewID(), EventID: e.ID, Channel: channel, Severity: o.Severity, Source: o.Source, SourceType: o.SourceType,
+		EventID: e.ID, Channel: channel, Severity: o.Severity, Source: o.Source, SourceType: o.SourceType,
 		Message: o.Message, Labels: o.Labels, At: stamp(o.RaisedAt), Resolved: resolved,
 	}
 	if resolved {
 		n.At = stamp(o.ClearedAt)
 	}
 	p.d.render(&n, o.ID)
-	row := Delivery{
-		ID: n.ID, Seq: e.Seq, EventID: e.ID, Occurrence: o.ID, Channel: channel, Resolved: resolved, State: Pending,
-		NextAttempt: p.now, CreatedAt: p.now, ExpiresAt: p.now.Add(p.d.o.MaxAge), Notification: n,
-	}
-	p.add = append(p.add, row)
-	if !resolved {
-		p.planned[o.ID] = append(p.planned[o.ID], row)
+	for _, r := range recipients {
+		n.ID, n.Recipient = p.d.o.NewID(), r
+		if !resolved {
+			p.planned[o.ID] = append(p.planned[o.ID], len(p.add))
+		}
+		p.add = append(p.add, Delivery{
+			ID: n.ID, Seq: e.Seq, EventID: e.ID, Occurrence: o.ID, Channel: channel, Recipient: r, Resolved: resolved, State: state,
+			NextAttempt: p.now, CreatedAt: p.now, ExpiresAt: p.now.Add(p.d.o.MaxAge), Notification: n,
+		})
 	}
 }
 

@@ -80,4 +80,7 @@ type HistoryStore interface {
 	CountBySeverity(ctx context.Context, from, to time.Time) ([]SeverityCount, error)
 	// CountBySource counts as CountBySeverity does, by the exact source.
 	CountBySource(ctx context.Context, from, to time.Time) ([]SourceCount, error)
+	// TrimRecords removes the records that were completed before the given time. Those that are not
+	// complete stay, however old.
+	TrimRecords(ctx context.Context, before time.Time) error
 }

@@ -82,6 +82,7 @@ func TestCrashAnywhere(t *testing.T) {
 					deps.Outbox = &dying{Outbox: k.store, at: at, late: late}
 					first, err := alerting.NewDispatcher(deps, o)
 					require.NoError(t, err)
+					first.Start()
 					for i := range events {
 						k.raise(t, alarms.Info, fmt.Sprint(i))
 						first.Wake()
@@ -114,6 +115,7 @@ func TestTwoDispatchersShareAnOutbox(t *testing.T) {
 		other, err := alerting.NewDispatcher(k.deps(f), alerting.Options{})
 		require.NoError(t, err)
 		defer other.Close()
+		other.Start()
 		for i := range 50 {
 			k.raise(t, alarms.Info, fmt.Sprint("a", i), fmt.Sprint("b", i))
 			other.Wake()
@@ -150,6 +152,7 @@ func TestLeaseOfADeadEngineEnds(t *testing.T) {
 		deps.Outbox = unsettled{k.store}
 		gone, err := alerting.NewDispatcher(deps, alerting.Options{})
 		require.NoError(t, err)
+		gone.Start()
 		pass(time.Second)
 		gone.Close()
 		require.Len(t, hang.titles(), 1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -40,6 +41,8 @@ type SilencesOptions struct {
 type Silences struct {
 	store SilenceStore
 	opts  SilencesOptions
+
+	changes atomic.Int64 // of silences, made through this Silences
 
 	mu     sync.Mutex // held while the store is read, so that one reader reads for all
 	index  *SilenceIndex
@@ -161,6 +164,7 @@ func (s *Silences) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.index = nil
+	s.changes.Add(1)
 }
 
 // Index gives an index over the silences that hold now, will hold, or have ended within Lookback. It

@@ -71,6 +71,12 @@ const (
 // with the same labels, startsAt and status, counts as processed and changes nothing, so a sender may
 // repeat a body at any time. An alert that cannot be read counts as failed and the others go on.
 //
+// A set of labels has one alert at a time. While one lasts, a firing alert of the same labels raises
+// no second alarm: the alarm stands, the one that began later is the one that lasts, and the record of
+// the other is complete when it began. A resolved alert ends the one that lasts even if its
+// startsAt is another, as it is with a pair of Alertmanagers, unless its endsAt (its startsAt where
+// there is no endsAt) is before the startsAt of the one that lasts.
+//
 // The error is an [ErrInvalidPayload] for a body that is no JSON object or has no alerts, and
 // [ErrNothingStored] when the stores failed and not a single alert could be processed: the sender
 // should try again.

@@ -13,12 +13,16 @@ import (
 // conversion turns alerts into signals and records. The record of an alert is written after its alarm
 // was raised, and says by being there that both were done: what was interrupted in between is done
 // again when the sender repeats it, and raising twice does no harm.
+//
+// A set of labels has one alert at a time, whoever tells of it: the two senders of a pair, or one that
+// has been started again, may give one alert different beginnings. Which of two tellings is the newer
+// is decided by the times of the senders, never by the order in which they arrive.
 type conversion struct {
 	w     *Webhook
 	now   time.Time
 	index *SilenceIndex
 
-	known map[RecordKey]bool                 // a record of this alert is there
+	known map[RecordKey]time.Time            // the records that are there and when they were completed
 	open  map[string]map[RecordKey]time.Time // by alarm: the records that are not complete and when they began
 
 	signals     []alarms.Signal
@@ -29,18 +33,18 @@ type conversion struct {
 
 func newConversion(w *Webhook, index *SilenceIndex, related []Record) *conversion {
 	c := &conversion{
-		w: w, now: stamp(w.o.Now()), index: index, known: make(map[RecordKey]bool),
+		w: w, now: stamp(w.o.Now()), index: index, known: make(map[RecordKey]time.Time),
 		open: make(map[string]map[RecordKey]time.Time), orphans: make(map[int]Record),
 	}
 	for _, r := range related {
-		c.remember(tableKey(r.Key), r.CompletedAt.IsZero())
+		c.remember(tableKey(r.Key), r.CompletedAt)
 	}
 	return c
 }
 
-func (c *conversion) remember(k RecordKey, open bool) {
-	c.known[k] = true
-	if !open {
+func (c *conversion) remember(k RecordKey, completed time.Time) {
+	c.known[k] = completed
+	if !completed.IsZero() {
 		delete(c.open[k.Alarm], k)
 		return
 	}
@@ -50,81 +54,88 @@ func (c *conversion) remember(k RecordKey, open bool) {
 	c.open[k.Alarm][k] = k.At
 }
 
-func (c *conversion) isOpen(k RecordKey) bool {
-	_, open := c.open[k.Alarm][k]
-	return open
-}
-
 // add takes an alert in, and says whether there is anything to store for it.
 func (c *conversion) add(a *alert) bool {
-	switch {
-	case c.known[a.key] && (!a.resolved || !c.isOpen(a.key)):
-		return false // it came before
-	case a.resolved:
-		c.resolve(a)
-	default:
-		c.fire(a)
+	if a.resolved {
+		return c.resolve(a)
 	}
+	if _, again := c.known[a.key]; again {
+		return false
+	}
+	c.fire(a)
 	return true
 }
 
-// fire raises the alarm and adds the record. An alert that began before this one and is still open
-// ended unheard of, at the latest when this one began; one that began later means that this one is
-// heard of late and over.
+// fire raises the alarm and adds the record. When an alert of the same labels lasts, the alarm stands
+// as it is, since nobody is to be told twice of one thing that is wrong: the one of the two that began
+// later is the one that lasts from now on, and the record of the other is complete when it began. So
+// each beginning that a sender gives has a record, and what is said of it again or late is known.
 func (c *conversion) fire(a *alert) {
 	silence := ""
 	if s, ok := c.index.Match(a.sourceType, a.source, c.now); ok {
 		silence = s.ID
 	}
-	var earlier, later time.Time
+	var later time.Time
 	for k, began := range maps.Clone(c.open[a.key.Alarm]) {
 		if began.Before(a.key.At) {
-			earlier = began
 			c.complete(k, a.key.At)
 		} else if later.IsZero() || began.Before(later) {
 			later = began
 		}
 	}
 	c.records = append(c.records, c.record(a, silence))
-	c.remember(a.key, true)
+	c.remember(a.key, time.Time{})
 	if !later.IsZero() {
 		c.complete(a.key, later)
 		return
 	}
-	if !earlier.IsZero() {
-		c.signals = append(c.signals, alarms.Signal{Key: a.key.Alarm, At: a.key.At})
-	}
 	c.signals = append(c.signals, alarms.Signal{Raise: a.alarm(silence)})
 }
 
-// resolve clears the alarm, unless an alert of the same labels has begun since and lasts, and
-// completes the record. When there is no record and yet an alarm was active, the two were interrupted
-// in between, and the record is made now.
-func (c *conversion) resolve(a *alert) {
-	ended := a.endsAt
-	if ended.IsZero() {
-		ended = c.now
+// resolve completes the record of the alert of these labels that lasts and clears the alarm, whatever
+// beginning the sender gives it. It does neither when the alert that lasts began after the end that is
+// told of, or after the beginning where no end is given: this is late word of an earlier one. When
+// there is no record and yet an alarm was active, the two were interrupted in between, and the record
+// is made now.
+func (c *conversion) resolve(a *alert) bool {
+	heard, ended := a.endsAt, a.endsAt
+	if a.endsAt.IsZero() {
+		heard, ended = a.key.At, c.now
 	}
-	if ended.Before(a.key.At) {
-		ended = a.key.At
+	ended = latest(ended, a.key.At)
+	completed, known := c.known[a.key]
+	lasting := maps.Clone(c.open[a.key.Alarm])
+	if known && len(lasting) == 0 || !completed.IsZero() && !heard.After(completed) {
+		return false // it came before
 	}
-	if c.known[a.key] {
-		c.complete(a.key, ended)
+	for k, began := range lasting {
+		if k == a.key || !heard.Before(began) {
+			ended = latest(ended, began)
+			c.complete(k, ended)
+		}
 	}
-	if len(c.open[a.key.Alarm]) > 0 {
-		return
+	if left := len(c.open[a.key.Alarm]); left > 0 {
+		return left < len(lasting)
 	}
 	c.signals = append(c.signals, alarms.Signal{Key: a.key.Alarm, At: ended})
-	if !c.known[a.key] {
+	if len(lasting) == 0 {
 		r := c.record(a, "")
 		r.CompletedAt = ended
 		c.orphans[len(c.signals)-1] = r
 	}
+	return true
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 func (c *conversion) complete(k RecordKey, at time.Time) {
 	c.completions = append(c.completions, Completion{Key: k, At: at})
-	c.remember(k, false)
+	c.remember(k, at)
 }
 
 func (c *conversion) record(a *alert, silence string) Record {

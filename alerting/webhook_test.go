@@ -170,6 +170,8 @@ func TestWebhookRepeatsChangeNothing(t *testing.T) {
 func TestWebhookSequences(t *testing.T) {
 	first, second := firing("Pump", noon), firing("Pump", noon.Add(time.Minute))
 	end := func(a m) m { return resolved(a, noon.Add(time.Hour)) }
+	soon := resolved(first, noon.Add(30*time.Second)) // before the second began
+	endless := resolved(first, time.Time{})
 	for _, c := range []struct {
 		name      string
 		alerts    []any
@@ -179,10 +181,21 @@ func TestWebhookSequences(t *testing.T) {
 	}{
 		{"one body with both", []any{first, end(first)}, "Raised Cleared", 1, 1},
 		{"again after it ended", []any{first, end(first), second}, "Raised Cleared Raised", 1, 2},
-		{"again, the end unheard of", []any{first, second}, "Raised Cleared Raised", 1, 2},
-		{"the end of the first is late", []any{first, second, end(first)}, "Raised Cleared Raised", 1, 2},
+		{"again, the end unheard of", []any{first, second}, "Raised", 1, 2},
+		{"again, the end late", []any{first, second, soon, soon}, "Raised", 1, 2},
+		{"again, an end without a time late", []any{first, second, endless}, "Raised", 1, 2},
+		{"again after it ended, the end repeated", []any{first, soon, second, soon}, "Raised Cleared Raised", 1, 2},
+		{"an end without a time", []any{first, endless}, "Raised Cleared", 1, 1},
+		{"an end before the beginning", []any{second, resolved(second, noon)}, "Raised Cleared", 1, 1},
 		{"the first is late", []any{second, first}, "Raised", 1, 2},
-		{"the first is late, then both end", []any{second, first, end(first), end(second)}, "Raised Cleared", 2, 2},
+		{"the first is late and ends early", []any{second, first, soon}, "Raised", 1, 2},
+		{"the first and its early end are late", []any{second, soon, end(second)}, "Raised Cleared", 1, 1},
+		{"a pair, the earlier one ends it", []any{first, second, first, end(first), end(second)}, "Raised Cleared", 2, 2},
+		{"a pair, the later one ends it", []any{first, second, first, end(second), end(first), first, second}, "Raised Cleared", 2, 2},
+		{"a pair, the later one first, the earlier one ends it", []any{second, first, second, end(first), end(second), first, second}, "Raised Cleared", 2, 2},
+		{"a pair, the later one first ends it", []any{second, first, end(second), end(first), second, first}, "Raised Cleared", 2, 2},
+		{"a pair, each hears of a half", []any{first, end(second)}, "Raised Cleared", 1, 1},
+		{"a pair, each hears of the other half", []any{second, end(first)}, "Raised Cleared", 1, 1},
 		{"an end without a beginning", []any{end(first)}, "", 0, 0},
 		{"different labels", []any{first, firing("Fan", noon), end(first)}, "Raised Raised Cleared", 1, 2},
 	} {
@@ -205,6 +218,10 @@ func TestWebhookSequences(t *testing.T) {
 					}
 				}
 				require.Equal(t, c.completed, completed)
+				require.Len(t, r.records(t), c.records)
+
+				require.True(t, r.post(t, c.alerts...).Success)
+				require.Equal(t, c.events, kinds(r.events(t)), "a repeat of the body")
 				require.Len(t, r.records(t), c.records)
 			})
 		}

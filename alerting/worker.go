@@ -3,32 +3,55 @@ package alerting
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
 
 const (
 	claimBatch = 100  // deliveries claimed at once
-	floodBatch = 2000 // where the number of messages is limited, so that one digest takes in many
+	floodBatch = 2000 // for each recipient where the number of messages is limited, so that one digest takes in many
+	floodMost  = 10_000
 	// settleEvery bounds how much is sent again after a crash on channels where that does no harm.
 	settleEvery = 100 * time.Millisecond
-	// patience is the number of failures in a row after which the whole channel waits.
+	// patience is the number of failures in a row after which a whole channel waits. A recipient among
+	// others waits after the first: the others need not.
 	patience = 3
 )
 
 // worker sends the deliveries of one channel, one after the other.
 type worker struct {
-	d       *Dispatcher
-	channel Channel
-	name    string
-	wake    chan struct{}
-	bucket  *bucket
-
-	failures int // in a row
-	storeErr bool
+	d        *Dispatcher
+	channel  Channel
+	name     string
+	wake     chan struct{}
+	patience int
+	ahead    time.Duration // from now to the latest next attempt that there can be
+	order    []string      // the keys of to
+	to       map[string]*recipient
 
 	mu     sync.Mutex
 	status ChannelStatus
+}
+
+// recipient is how one recipient does. It is of the worker's goroutine, but for until.
+type recipient struct {
+	bucket   *bucket
+	failures int       // in a row
+	until    time.Time // it is left alone until then; under the worker's mu
+}
+
+func newWorker(d *Dispatcher, c Channel) *worker {
+	flood := d.o.flood(c.Name())
+	w := &worker{d: d, channel: c, name: c.Name(), wake: make(chan struct{}, 1), patience: patience, ahead: d.o.ahead(flood),
+		order: recipientsOf(c), to: make(map[string]*recipient)}
+	if w.order[0] != "" {
+		w.patience = 1
+	}
+	for _, r := range w.order {
+		w.to[r] = &recipient{bucket: newBucket(flood, d.o.Now())}
+	}
+	return w
 }
 
 func (w *worker) poke() { poke(w.wake) }
@@ -38,10 +61,38 @@ func (w *worker) report() ChannelStatus {
 	defer w.mu.Unlock()
 	s := w.status
 	s.Name = w.name
-	if !s.PausedUntil.After(w.d.o.Now()) {
-		s.PausedUntil = time.Time{}
+	now := w.d.o.Now()
+	for i, r := range w.order {
+		until := w.paused(w.to[r], now)
+		if until.IsZero() {
+			s.PausedUntil = until
+			break
+		}
+		if i == 0 || until.Before(s.PausedUntil) {
+			s.PausedUntil = until
+		}
 	}
 	return s
+}
+
+// paused gives the end of a pause after failures, zero when there is none. One that ends later than any
+// can was begun before the clock was set back.
+func (w *worker) paused(r *recipient, now time.Time) time.Time {
+	if rest := r.until.Sub(now); rest <= 0 || rest > w.ahead {
+		return time.Time{}
+	}
+	return r.until
+}
+
+// blocked gives the time until which a recipient cannot be told anything, zero when it can.
+func (w *worker) blocked(r *recipient, now time.Time) time.Time {
+	until := w.paused(r, now)
+	if !r.bucket.unlimited() && r.bucket.whole(now) < 1 {
+		if room := now.Add(max(r.bucket.next(), time.Millisecond)); room.After(until) {
+			until = room
+		}
+	}
+	return until
 }
 
 func (w *worker) run(ctx context.Context) {
@@ -55,52 +106,61 @@ func (w *worker) run(ctx context.Context) {
 // round sends what is due and gives how long there is nothing to do.
 func (w *worker) round(ctx context.Context) time.Duration {
 	now := w.d.o.Now()
-	if rest := w.pausedUntil().Sub(now); rest > 0 {
+	if rest := w.rest(now); rest > 0 {
 		return rest
 	}
-	room, batch := claimBatch, claimBatch
-	if !w.bucket.unlimited() {
-		if room, batch = w.bucket.whole(now), floodBatch; room < 1 {
-			return max(w.bucket.next(), time.Millisecond)
-		}
+	batch := claimBatch
+	if !w.to[w.order[0]].bucket.unlimited() {
+		batch = min(floodBatch*len(w.order), floodMost)
 	}
 	lease := stamp(now.Add(w.d.o.Lease))
-	claimed, err := w.d.deps.Outbox.Claim(ctx, Claim{Channel: w.name, Owner: w.d.o.Owner, Now: stamp(now), LeaseUntil: lease, Limit: batch})
+	claimed, err := w.d.deps.Outbox.Claim(ctx, Claim{
+		Channel: w.name, Owner: w.d.o.Owner, Now: stamp(now), LeaseUntil: lease, Limit: batch,
+		// Twice the lease, since the clocks of several engines may differ.
+		LatestNext: stamp(now.Add(w.ahead)), LatestLease: stamp(now.Add(2 * w.d.o.Lease)),
+	})
 	if err != nil {
-		w.storeFailed(ctx, err)
+		w.store(ctx, err)
 		return w.d.o.jittered(max(w.d.o.Poll, time.Second))
 	}
-	w.storeErr = false
+	w.store(ctx, nil)
 	if len(claimed) == 0 {
 		return w.d.o.Poll
 	}
 	b := &run{worker: w, lease: lease}
 	if claimed, err = b.sift(ctx, claimed); err == nil {
-		send, fold, back := split(claimed, room)
-		b.fold(fold)
-		b.giveBack(back)
+		send := b.portion(claimed)
 		if b.settle(ctx) { // before anything is sent: what is folded must stay folded
 			b.sendAll(ctx, send)
 		}
 	} else {
-		w.storeFailed(ctx, err)
+		w.store(ctx, err)
 		b.giveBack(claimed)
 	}
 	b.settle(ctx)
 	return 0
 }
 
-func (w *worker) pausedUntil() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.status.PausedUntil
+// rest gives how long nobody can be told anything.
+func (w *worker) rest(now time.Time) time.Duration {
+	var least time.Duration
+	for _, r := range w.order {
+		until := w.blocked(w.to[r], now)
+		if until.IsZero() {
+			return 0
+		}
+		if rest := until.Sub(now); least == 0 || rest < least {
+			least = rest
+		}
+	}
+	return least
 }
 
-func (w *worker) storeFailed(ctx context.Context, err error) {
-	if !w.storeErr && ctx.Err() == nil {
+// store notes whether the outbox can be used.
+func (w *worker) store(ctx context.Context, err error) {
+	if ctx.Err() == nil && w.d.trouble("outbox of "+w.name, err) && err != nil {
 		w.d.log.Error("the outbox cannot be used", "channel", w.name, "error", err)
 	}
-	w.storeErr = true
 }
 
 // run is what one claim leads to.
@@ -129,46 +189,39 @@ func settled(d *Delivery, state DeliveryState) Settlement {
 	}
 }
 
-// sift takes out what is not to be sent any more.
-func (b *run) sift(ctx context.Context, claimed []Delivery) ([]Delivery, error) {
-	var resolved []string
+// portion gives what is to be sent now, the recipients taking turns, and leaves the rest for later.
+func (b *run) portion(claimed []Delivery) []Delivery {
+	groups := make(map[string][]Delivery)
 	for i := range claimed {
-		if claimed[i].Resolved {
-			resolved = append(resolved, claimed[i].Occurrence)
-		}
-	}
-	told := make(map[string]bool)
-	if len(resolved) > 0 {
-		list, err := b.d.deps.Outbox.FirstDeliveries(ctx, resolved)
-		if err != nil {
-			return claimed, err
-		}
-		for _, f := range list {
-			if f.Channel == b.name && (f.State == Sent || f.State == Folded) {
-				told[f.Occurrence] = true
-			}
-		}
+		groups[claimed[i].Recipient] = append(groups[claimed[i].Recipient], claimed[i])
 	}
 	now := b.d.o.Now()
-	keep := claimed[:0:0]
-	for i := range claimed {
-		d := &claimed[i]
-		switch {
-		case !d.ExpiresAt.After(now):
-			s := settled(d, Dead)
-			s.Attempts--
-			if s.LastError == "" {
-				s.LastError = "not sent in time"
+	most := 0
+	for key, list := range groups {
+		r := b.to[key]
+		if until := b.blocked(r, now); !until.IsZero() {
+			b.putOff(list, until)
+			delete(groups, key)
+			continue
+		}
+		room := len(list)
+		if !r.bucket.unlimited() {
+			room = r.bucket.whole(now)
+		}
+		send, fold, back := split(list, room)
+		b.fold(fold)
+		b.giveBack(back)
+		groups[key], most = send, max(most, len(send))
+	}
+	var send []Delivery
+	for turn := range most {
+		for _, key := range b.order {
+			if turn < len(groups[key]) {
+				send = append(send, groups[key][turn])
 			}
-			b.note(s)
-			b.d.log.Error("message was not sent in time", "channel", b.name, "delivery", d.ID, "error", s.LastError)
-		case d.Resolved && !told[d.Occurrence]:
-			b.note(settled(d, Dropped))
-		default:
-			keep = append(keep, *d)
 		}
 	}
-	return keep, nil
+	return send
 }
 
 // fold puts deliveries into one digest, which is sent like any other.
@@ -181,7 +234,7 @@ func (b *run) fold(list []Delivery) {
 	n.ID = b.d.o.NewID()
 	n.EventID = n.ID
 	row := Delivery{
-		ID: n.ID, Seq: list[0].Seq, EventID: n.ID, Channel: b.name, State: Pending, NextAttempt: now,
+		ID: n.ID, Seq: list[0].Seq, EventID: n.ID, Channel: b.name, Recipient: n.Recipient, State: Pending, NextAttempt: now,
 		CreatedAt: now, ExpiresAt: now.Add(b.d.o.MaxAge), Notification: n,
 	}
 	for i := range list {
@@ -202,6 +255,18 @@ func (b *run) giveBack(list []Delivery) {
 	}
 }
 
+// putOff leaves deliveries for a later time, as if they had not been claimed.
+func (b *run) putOff(list []Delivery, until time.Time) {
+	for i := range list {
+		s := settled(&list[i], Pending)
+		s.Attempts--
+		if s.NextAttempt = stamp(until); s.NextAttempt.After(list[i].ExpiresAt) {
+			s.NextAttempt = list[i].ExpiresAt
+		}
+		b.note(s)
+	}
+}
+
 // settle writes down what was decided. Until that is done nothing more is claimed, since it would be
 // sent twice; it gives up, with false, when the dispatcher ends or the lease does.
 func (b *run) settle(ctx context.Context) bool {
@@ -210,11 +275,14 @@ func (b *run) settle(ctx context.Context) bool {
 		sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.d.o.Grace)
 		err := b.d.deps.Outbox.Settle(sctx, b.d.o.Owner, b.done, b.add)
 		cancel()
+		b.store(ctx, err)
 		if err == nil {
+			if slices.ContainsFunc(b.done, func(s Settlement) bool { return s.State == Dead }) {
+				poke(b.d.died)
+			}
 			b.done, b.add = nil, nil
 			break
 		}
-		b.storeFailed(ctx, err)
 		if !b.d.o.Now().Before(b.lease) || !wait(ctx, nil, min(b.d.o.backoff(n), time.Second)) {
 			b.done, b.add = nil, nil
 			return false
@@ -226,9 +294,13 @@ func (b *run) settle(ctx context.Context) bool {
 func (b *run) sendAll(ctx context.Context, list []Delivery) {
 	for i := range list {
 		now := b.d.o.Now()
-		if ctx.Err() != nil || b.pausedUntil().After(now) || now.Add(b.d.o.SendTimeout).After(b.lease) {
+		if ctx.Err() != nil || now.Add(b.d.o.SendTimeout).After(b.lease) {
 			b.giveBack(list[i:])
 			return
+		}
+		if until := b.paused(b.to[list[i].Recipient], now); !until.IsZero() {
+			b.putOff(list[i:i+1], until)
+			continue
 		}
 		b.sendOne(&list[i])
 		if takesKey(b.channel) && len(b.done) < claimBatch && b.d.o.Now().Sub(b.since) < settleEvery {
@@ -258,31 +330,32 @@ func send(ctx context.Context, c Channel, n Notification) (err error) {
 
 // outcome decides what becomes of a delivery after an attempt.
 func (b *run) outcome(d *Delivery, err error) {
-	now := stamp(b.d.o.Now())
+	now, to := stamp(b.d.o.Now()), b.to[d.Recipient]
 	if err == nil {
-		b.bucket.take()
-		b.failures = 0
-		b.attempted(nil, time.Time{})
+		to.bucket.take()
+		to.failures = 0
+		b.attempted(d, nil, time.Time{})
 		s := settled(d, Sent)
 		s.LastError = ""
 		b.note(s)
 		return
 	}
 	e := classify(err)
+	after := min(e.After, b.d.o.MaxRetryAfter)
 	s := settled(d, Pending)
 	s.LastError = truncate(500, e.Error())
 	switch e.Outcome {
 	case OutcomePermanent:
-		b.failures = 0
-		b.attempted(err, time.Time{})
+		to.failures = 0
+		b.attempted(d, err, time.Time{})
 		s.State = Dead
 		b.note(s)
-		b.d.log.Error("message was refused", "channel", b.name, "delivery", d.ID, "error", s.LastError)
+		b.d.log.Error("message was refused", "channel", b.name, "recipient", d.Recipient, "delivery", d.ID, "error", s.LastError)
 		return
 	case OutcomeRetryable:
-		s.NextAttempt = now.Add(max(e.After, b.d.o.backoff(d.Attempts)))
+		s.NextAttempt = now.Add(max(after, b.d.o.backoff(d.Attempts)))
 	default:
-		b.bucket.take()
+		to.bucket.take()
 		s.Uncertain = true
 		s.NextAttempt = now.Add(b.d.o.backoff(d.Attempts))
 		if takesKey(b.channel) && d.Attempts == 1 {
@@ -291,31 +364,35 @@ func (b *run) outcome(d *Delivery, err error) {
 			s.NextAttempt = least
 		}
 	}
-	b.failures++
+	to.failures++
 	if s.NextAttempt = stamp(s.NextAttempt); s.NextAttempt.After(d.ExpiresAt) {
 		s.NextAttempt = d.ExpiresAt // to become a dead letter then
 	}
 	var pause time.Time
-	if e.After > 0 {
-		pause = now.Add(min(e.After, b.d.o.MaxAge))
-	} else if b.failures >= patience {
-		pause = now.Add(b.d.o.backoff(b.failures - patience + 1))
+	if after > 0 {
+		pause = now.Add(after)
+	} else if to.failures >= b.patience {
+		pause = now.Add(b.d.o.backoff(to.failures - b.patience + 1))
 	}
-	b.attempted(err, pause)
+	b.attempted(d, err, pause)
 	b.note(s)
-	b.d.log.Warn("message was not sent", "channel", b.name, "delivery", d.ID, "attempt", d.Attempts, "next", s.NextAttempt, "error", s.LastError)
+	b.d.log.Warn("message was not sent", "channel", b.name, "recipient", d.Recipient, "delivery", d.ID, "attempt", d.Attempts, "next", s.NextAttempt, "error", s.LastError)
 }
 
 // attempted keeps the status of the channel.
-func (w *worker) attempted(err error, pause time.Time) {
+func (w *worker) attempted(d *Delivery, err error, pause time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.status.PausedUntil = pause
+	w.to[d.Recipient].until = pause
 	if err == nil {
 		w.status.Sent++
 		w.status.LastError = ""
 		return
 	}
 	w.status.Failed++
-	w.status.LastError = truncate(500, err.Error())
+	text := err.Error()
+	if d.Recipient != "" {
+		text = "recipient " + d.Recipient + ": " + text
+	}
+	w.status.LastError = truncate(500, text)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"time"
 
 	"github.com/otkit/otkit/alarms"
 )
@@ -120,36 +119,6 @@ func (s *AlarmStore) WithheldConditions(ctx context.Context) ([]alarms.Condition
 		return nil
 	})
 	return all, err
-}
-
-// Trim implements alarms.Store.
-func (s *AlarmStore) Trim(ctx context.Context, before time.Time) error {
-	for _, part := range []struct {
-		query string
-		args  []any
-	}{
-		// An occurrence was raised before it was cleared, so that the index by that time leads to it.
-		{`DELETE FROM alarm_occurrences WHERE seq IN (SELECT o.seq FROM alarm_occurrences o
-			WHERE o.raised_us < ? AND o.cleared_us < ? AND NOT o.active
-			AND NOT EXISTS (SELECT 1 FROM alarm_conditions c WHERE c.code = o.code AND c.last_seq = o.seq) LIMIT ?)`,
-			[]any{Stamp(before), Stamp(before), trimSlice}},
-		{`DELETE FROM alarm_events WHERE seq IN (SELECT seq FROM alarm_events WHERE at_us < ? LIMIT ?)`,
-			[]any{Stamp(before), trimSlice}},
-	} {
-		for n := int64(trimSlice); n == trimSlice; {
-			err := s.db.Update(ctx, "alarms.trim", func(ctx context.Context, tx *Tx) (err error) {
-				if err = tx.lock(ctx, "alarm_counter"); err != nil {
-					return err
-				}
-				n, err = tx.Exec(ctx, part.query, part.args...)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // AddResolution implements alarms.ResolutionStore.

@@ -80,11 +80,21 @@ func addEvents(ctx context.Context, tx *Tx, list []alarms.Event) error {
 	return tx.Insert(ctx, "INSERT INTO alarm_events (seq, id, at_us, kind, done_by, comment, until_us, is_new, occurrence) VALUES", rows, "")
 }
 
-// Events implements alarms.Store.
+// Events implements alarms.Store. An event that cannot be read is passed over: those after it can.
 func (s *AlarmStore) Events(ctx context.Context, after int64, limit int) ([]alarms.Event, error) {
-	var all []alarms.Event
-	err := s.db.View(ctx, "alarms.events", func(ctx context.Context, tx *Tx) error {
-		all = nil
+	for {
+		all, last, err := s.events(ctx, after, limit)
+		if err != nil || len(all) > 0 || last == after {
+			return all, err
+		}
+		after = last // none of them could be read
+	}
+}
+
+// events reads some events and gives the number of the last one that is there.
+func (s *AlarmStore) events(ctx context.Context, after int64, limit int) (all []alarms.Event, last int64, err error) {
+	err = s.db.View(ctx, "alarms.events", func(ctx context.Context, tx *Tx) error {
+		all, last = nil, after
 		return tx.Each(ctx, `SELECT seq, id, at_us, kind, done_by, comment, until_us, is_new, occurrence FROM alarm_events
 			WHERE seq > ? ORDER BY seq LIMIT ?`, []any{after, max(limit, 0)}, func(row Scanner) error {
 			var (
@@ -95,12 +105,21 @@ func (s *AlarmStore) Events(ctx context.Context, after int64, limit int) ([]alar
 			if err != nil {
 				return err
 			}
+			last = e.Seq
 			if e.Occurrence, err = readSnapshot(text); err != nil {
-				return ErrCorrupt.On("event", e.ID).Wrap(err)
+				s.unreadable(e.Seq, err)
+				return nil
 			}
 			all = append(all, e)
 			return nil
 		})
 	})
-	return all, err
+	return all, last, err
+}
+
+// unreadable logs an event that cannot be read. It is read again and again, and logged once.
+func (s *AlarmStore) unreadable(seq int64, err error) {
+	if newest := s.db.unreadable.Load(); seq > newest && s.db.unreadable.CompareAndSwap(newest, seq) {
+		s.db.opts.Logger.Error("an event of the journal cannot be read and is passed over", "event", seq, "error", err)
+	}
 }

@@ -264,3 +264,31 @@ func (s alertHistory) CountBySource(ctx context.Context, start, end time.Time) (
 	})
 	return counts, err
 }
+
+// TrimRecords implements alerting.HistoryStore.
+func (s alertHistory) TrimRecords(ctx context.Context, before time.Time) error {
+	for _, part := range []struct {
+		query string
+		args  []any
+	}{
+		// A record was raised before it was completed, so that the index by that time leads to it.
+		{"DELETE FROM alert_records WHERE id IN (SELECT id FROM alert_records WHERE at_us < ? AND completed_us < ? LIMIT ?)",
+			[]any{before.UnixMicro(), Stamp(before), trimSlice}},
+		{`DELETE FROM alert_sources WHERE id IN (SELECT s.id FROM alert_sources s
+			WHERE NOT EXISTS (SELECT 1 FROM alert_records r WHERE r.source_id = s.id) LIMIT ?)`, []any{trimSlice}},
+	} {
+		for n := int64(trimSlice); n == trimSlice; {
+			err := s.db.Update(ctx, "alerts.trim", func(ctx context.Context, tx *Tx) (err error) {
+				if err = tx.lock(ctx, "alert_sources"); err != nil {
+					return err
+				}
+				n, err = tx.Exec(ctx, part.query, part.args...)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

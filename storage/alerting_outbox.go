@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"math"
 	"strconv"
 	"time"
 
@@ -68,32 +69,34 @@ func addDeliveries(ctx context.Context, tx *Tx, add []alerting.Delivery) error {
 		if err != nil {
 			return err
 		}
-		rows[i] = []any{d.ID, d.Seq, d.EventID, d.Occurrence, plain(d.Channel), d.Resolved, string(d.State), d.Attempts, d.Uncertain,
+		rows[i] = []any{d.ID, d.Seq, d.EventID, d.Occurrence, plain(d.Channel), plain(d.Recipient), d.Resolved, string(d.State), d.Attempts, d.Uncertain,
 			d.NextAttempt.UnixMicro(), plain(d.Owner), Stamp(d.LeaseUntil), plain(d.LastError), d.DigestID, Stamp(d.CreatedAt),
 			Stamp(d.ExpiresAt), Stamp(d.SettledAt), string(text)}
 	}
-	return tx.Insert(ctx, `INSERT INTO alert_deliveries (id, seq, event_id, occurrence, channel, resolved, state, attempts,
-		uncertain, next_us, owner, lease_us, last_error, digest_id, created_us, expires_us, settled_us, notification) VALUES`,
+	return tx.Insert(ctx, `INSERT INTO alert_deliveries (id, seq, event_id, occurrence, channel, recipient, resolved, state,
+		attempts, uncertain, next_us, owner, lease_us, last_error, digest_id, created_us, expires_us, settled_us, notification) VALUES`,
 		rows, "ON CONFLICT DO NOTHING")
 }
 
-const selectDelivery = `SELECT d.id, d.seq, d.event_id, d.occurrence, d.channel, d.resolved, d.state, d.attempts, d.uncertain,
-	d.next_us, d.owner, d.lease_us, d.last_error, d.digest_id, d.created_us, d.expires_us, d.settled_us, d.notification
+const selectDelivery = `SELECT d.id, d.seq, d.event_id, d.occurrence, d.channel, d.recipient, d.resolved, d.state, d.attempts,
+	d.uncertain, d.next_us, d.owner, d.lease_us, d.last_error, d.digest_id, d.created_us, d.expires_us, d.settled_us, d.notification
 	FROM alert_deliveries d `
 
+// scanDelivery reads a delivery. One whose message cannot be read is marked so: it must not keep back
+// those that can.
 func scanDelivery(row Scanner) (alerting.Delivery, error) {
 	var (
 		d    alerting.Delivery
 		text []byte
 	)
-	err := row.Scan(&d.ID, &d.Seq, &d.EventID, &d.Occurrence, &d.Channel, &d.Resolved, &d.State, &d.Attempts, &d.Uncertain,
+	err := row.Scan(&d.ID, &d.Seq, &d.EventID, &d.Occurrence, &d.Channel, &d.Recipient, &d.Resolved, &d.State, &d.Attempts, &d.Uncertain,
 		(*Stamp)(&d.NextAttempt), &d.Owner, (*Stamp)(&d.LeaseUntil), &d.LastError, &d.DigestID, (*Stamp)(&d.CreatedAt),
 		(*Stamp)(&d.ExpiresAt), (*Stamp)(&d.SettledAt), &text)
 	if err != nil {
 		return d, err
 	}
-	if err := json.Unmarshal(text, &d.Notification); err != nil {
-		return d, ErrCorrupt.On("delivery", d.ID).Wrap(err)
+	if json.Unmarshal(text, &d.Notification) != nil {
+		d.Notification, d.Unreadable = alerting.Notification{}, true
 	}
 	return d, nil
 }
@@ -110,11 +113,12 @@ func (s *Outbox) Claim(ctx context.Context, c alerting.Claim) ([]alerting.Delive
 		claimed = nil
 		var ids []any
 		err := tx.Each(ctx, selectDelivery+`WHERE d.channel = ? AND d.state IN ('pending', 'sending')
-			AND (d.state = 'pending' AND d.next_us <= ? OR d.state = 'sending' AND (d.lease_us <= ? OR d.owner = ?))
+			AND (d.state = 'pending' AND (d.next_us <= ? OR d.next_us > ?)
+				OR d.state = 'sending' AND (d.lease_us <= ? OR d.lease_us > ? OR d.owner = ?))
 			AND (d.occurrence = '' OR NOT EXISTS (SELECT 1 FROM alert_deliveries e WHERE e.occurrence = d.occurrence
-				AND e.channel = d.channel AND e.seq < d.seq AND e.state IN ('pending', 'sending')))
+				AND e.channel = d.channel AND e.recipient = d.recipient AND e.seq < d.seq AND e.state IN ('pending', 'sending')))
 			ORDER BY d.seq, d.id LIMIT ?`,
-			[]any{c.Channel, c.Now.UnixMicro(), c.Now.UnixMicro(), c.Owner, c.Limit}, func(row Scanner) error {
+			[]any{c.Channel, c.Now.UnixMicro(), latest(c.LatestNext), c.Now.UnixMicro(), latest(c.LatestLease), c.Owner, c.Limit}, func(row Scanner) error {
 				d, err := scanDelivery(row)
 				if err != nil {
 					return err
@@ -143,15 +147,26 @@ func (s *Outbox) Claim(ctx context.Context, c alerting.Claim) ([]alerting.Delive
 // due says whether there may be something to claim, without a transaction that writes.
 func (s *Outbox) due(ctx context.Context, c alerting.Claim) (due bool, err error) {
 	err = s.db.View(ctx, "outbox.due", func(ctx context.Context, tx *Tx) error {
-		var next sql.NullInt64 // its lowest value is the first in the index
-		err := tx.Row(ctx, "SELECT MIN(next_us) FROM alert_deliveries WHERE channel = ? AND state = 'pending'", []any{c.Channel}, &next)
-		if due = next.Valid && next.Int64 <= c.Now.UnixMicro(); err != nil || due {
-			return err
+		for _, bound := range [...]string{"MIN", "MAX"} { // the first and the last value in the index
+			var next sql.NullInt64
+			err := tx.Row(ctx, "SELECT "+bound+"(next_us) FROM alert_deliveries WHERE channel = ? AND state = 'pending'", []any{c.Channel}, &next)
+			if due = next.Valid && (next.Int64 <= c.Now.UnixMicro() || next.Int64 > latest(c.LatestNext)); err != nil || due {
+				return err
+			}
 		}
 		return tx.Row(ctx, `SELECT EXISTS (SELECT 1 FROM alert_deliveries WHERE channel = ? AND state = 'sending'
-			AND (lease_us <= ? OR owner = ?))`, []any{c.Channel, c.Now.UnixMicro(), c.Owner}, &due)
+			AND (lease_us <= ? OR lease_us > ? OR owner = ?))`,
+			[]any{c.Channel, c.Now.UnixMicro(), latest(c.LatestLease), c.Owner}, &due)
 	})
 	return due, err
+}
+
+// latest gives the microseconds of a limit, where the zero time is none.
+func latest(t time.Time) int64 {
+	if t.IsZero() {
+		return math.MaxInt64
+	}
+	return t.UnixMicro()
 }
 
 // Settle implements alerting.Outbox.
@@ -201,77 +216,13 @@ func (s *Outbox) FirstDeliveries(ctx context.Context, occurrences []string) ([]a
 	var found []alerting.Delivery
 	err := s.db.View(ctx, "outbox.first", func(ctx context.Context, tx *Tx) error {
 		found = nil
-		return tx.eachIn(ctx, "SELECT id, occurrence, channel, state FROM alert_deliveries WHERE NOT resolved AND occurrence IN ",
+		return tx.eachIn(ctx, "SELECT id, occurrence, channel, recipient, state FROM alert_deliveries WHERE NOT resolved AND occurrence IN ",
 			keys, "", func(row Scanner) error {
 				var d alerting.Delivery
-				err := row.Scan(&d.ID, &d.Occurrence, &d.Channel, &d.State)
+				err := row.Scan(&d.ID, &d.Occurrence, &d.Channel, &d.Recipient, &d.State)
 				found = append(found, d)
 				return err
 			})
 	})
 	return found, err
-}
-
-// TrimDeliveries implements alerting.Outbox.
-func (s *Outbox) TrimDeliveries(ctx context.Context, before time.Time) error {
-	for n := int64(trimSlice); n == trimSlice; {
-		err := s.update(ctx, "outbox.trim", func(ctx context.Context, tx *Tx) (err error) {
-			n, err = tx.Exec(ctx, `DELETE FROM alert_deliveries WHERE id IN (SELECT id FROM alert_deliveries
-				WHERE settled_us IS NOT NULL AND settled_us < ? AND state NOT IN ('pending', 'sending') LIMIT ?)`,
-				Stamp(before), trimSlice)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// DeadLetters implements alerting.DeadLetters.
-func (s *Outbox) DeadLetters(ctx context.Context, channel string, offset, limit int) ([]alerting.Delivery, int64, error) {
-	var (
-		page  []alerting.Delivery
-		total int64
-		where = "WHERE d.state = 'dead'"
-		args  []any
-	)
-	if channel != "" {
-		where += " AND d.channel = ?"
-		args = append(args, plain(channel))
-	}
-	err := s.db.View(ctx, "outbox.dead", func(ctx context.Context, tx *Tx) error {
-		page = nil
-		if err := tx.Row(ctx, "SELECT COUNT(*) FROM alert_deliveries d "+where, args, &total); err != nil {
-			return err
-		}
-		paged := append(args[:len(args):len(args)], max(limit, 0), max(offset, 0))
-		return tx.Each(ctx, selectDelivery+where+" ORDER BY d.seq DESC, d.id DESC LIMIT ? OFFSET ?", paged, func(row Scanner) error {
-			d, err := scanDelivery(row)
-			page = append(page, d)
-			return err
-		})
-	})
-	return page, total, err
-}
-
-// ReviveDeadLetters implements alerting.DeadLetters.
-func (s *Outbox) ReviveDeadLetters(ctx context.Context, id, channel string, now, expires time.Time) (int, error) {
-	query := `UPDATE alert_deliveries SET state = 'pending', attempts = 0, last_error = '', next_us = ?, expires_us = ?,
-		settled_us = NULL WHERE state = 'dead'`
-	args := []any{now.UnixMicro(), Stamp(expires)}
-	if id != "" {
-		query += " AND id = ?"
-		args = append(args, plain(id))
-	}
-	if channel != "" {
-		query += " AND channel = ?"
-		args = append(args, plain(channel))
-	}
-	var n int64
-	err := s.update(ctx, "outbox.revive", func(ctx context.Context, tx *Tx) (err error) {
-		n, err = tx.Exec(ctx, query, args...)
-		return err
-	})
-	return int(n), err
 }

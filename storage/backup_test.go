@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/tags"
 )
@@ -34,6 +35,9 @@ func fill(t testing.TB, db *storage.DB) {
 		{ID: "w3", Tag: "c", Value: tags.StringValue(""), State: tags.WriteQueued},
 	}))
 	fillAlarms(t, db)
+	require.NoError(t, db.Keys().PublishKeys(ctx, []accounts.PublicKey{{ID: "k1", PKIX: []byte{0, 1, 255}, ExpiresAt: when}}, when))
+	require.NoError(t, db.Board().Post(ctx, alerting.Notification{ID: "n1", Message: "too hot"}))
+	fillShells(t, db)
 	p := newPlant(20)
 	require.NoError(t, db.History().Append(ctx, p.batch(5000)))
 	require.NoError(t, db.History().Compact(ctx))
@@ -56,6 +60,7 @@ func dump(t testing.TB, db *storage.DB) string {
 		fmt.Fprintf(&b, "%+v\n", w)
 	}
 	dumpAlarms(t, db, &b)
+	dumpShells(t, db, &b)
 	for i := range 20 {
 		fmt.Fprintln(&b, samplesOf(t, db.History(), fmt.Sprintf("line.tag%d", i)))
 	}

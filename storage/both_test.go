@@ -15,6 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	child()
+	importChild()
 	pgtest.Main(m, func() int {
 		if err := goleak.Find(); err != nil {
 			println(err.Error())

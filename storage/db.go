@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otkit/otkit/accounts"
@@ -76,6 +77,9 @@ type DB struct {
 	state   *set // what was acknowledged: durable when a write returns
 	past    *set // history of samples
 	history *History
+	aas     *AASStore
+
+	unreadable atomic.Int64 // the newest event of the journal that was logged for being so
 
 	closing sync.Once
 	closed  error
@@ -103,6 +107,7 @@ func New(ctx context.Context, d Dialect, state, history Pools, opts Options) (*D
 		}
 	}
 	db.history = newHistory(db.past, opts)
+	db.aas = &AASStore{db: db}
 	return db, nil
 }
 
@@ -168,6 +173,9 @@ func (db *DB) AlertHistory() alerting.HistoryStore { return alertHistory{db} }
 
 // Outbox gives the store of messages that are to be sent.
 func (db *DB) Outbox() *Outbox { return &Outbox{db: db} }
+
+// AAS gives the store of asset administration shells and what belongs to them.
+func (db *DB) AAS() *AASStore { return db.aas }
 
 // History gives the store of samples.
 func (db *DB) History() *History { return db.history }

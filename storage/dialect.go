@@ -26,7 +26,8 @@ type Dialect interface {
 	Name() string
 	// Types gives the column types for the placeholders of the migrations: bytes, float, text
 	// (compared byte by byte), serial (a primary key that the database counts up) and key (a primary
-	// key of numbers that the store gives).
+	// key of numbers that the store gives); and clustered, which after a table's columns keeps its rows in
+	// the order of the primary key where the database can.
 	Types() map[string]string
 	// Classify says what an error of the driver means.
 	Classify(err error) Failure

@@ -34,5 +34,11 @@ func tables(set string) []table {
 		{name: "alert_records", key: "id"},
 		{name: "alert_cursor", key: "id", seeded: true},
 		{name: "alert_deliveries", key: "id"},
+		{name: "engine_keys", key: "id"},
+		{name: "alert_posts", key: "seq", serial: "seq"},
+		{name: "aas_documents", key: "kind, id"},
+		{name: "aas_terms", key: "kind, name, value, id"},
+		{name: "aas_files", key: "kind, id, name"},
+		{name: "aas_counts", key: "kind, slot"},
 	}
 }

@@ -278,20 +278,38 @@ func testTrim(t *testing.T, s *store) {
 	late := s.raise(t, at(0), nil, "c")[0]
 	s.clear(t, alarms.ByKey("c"), at(10))
 	s.raise(t, at(11), nil, "c")
+	_, err := s.AddResolution(t.Context(), alarms.Resolution{Code: old.Code, ResolvedBy: "anna", ResolvedAt: at(3), ActionTaken: "greased"})
+	require.NoError(t, err)
+	shelved := s.raise(t, at(4), nil, "d")[0]
+	s.clear(t, alarms.ByKey("d"), at(5))
+	s.change(t, alarms.ByKey("d"), at(5), alarms.Shelved, func(f alarms.Found) {
+		f.Condition.Withheld, f.Condition.ShelvedUntil = alarms.WithheldShelved, at(50)
+	})
+	gone := s.raise(t, at(6), nil, "e")[0]
+	s.clear(t, alarms.ByKey("e"), at(7))
+	require.NoError(t, s.Trim(t.Context(), at(7)))
+	require.Equal(t, gone.Seq, s.stored(t, gone.ID).Seq, "what was cleared at that time stays")
 	require.NoError(t, s.Trim(t.Context(), at(10)))
-	_, err := s.Occurrence(t.Context(), old.ID)
-	require.ErrorIs(t, err, alarms.ErrAlarmNotFound)
-	for _, o := range []alarms.Occurrence{newest, active, late} {
-		require.Equal(t, o.Seq, s.stored(t, o.ID).Seq, "the newest of a condition, active ones and late ones stay")
+	for _, id := range []string{old.ID, gone.ID} {
+		_, err = s.Occurrence(t.Context(), id)
+		require.ErrorIs(t, err, alarms.ErrAlarmNotFound)
+	}
+	_, err = s.Condition(t.Context(), alarms.ByKey("e"))
+	require.ErrorIs(t, err, alarms.ErrAlarmNotFound, "a condition that nothing needs goes")
+	for _, o := range []alarms.Occurrence{newest, shelved, active, late} {
+		require.Equal(t, o.Seq, s.stored(t, o.ID).Seq, "the newest of a condition that is needed, active ones and late ones stay")
 	}
 	events := s.events(t)
 	require.Len(t, events, 2)
 	require.Equal(t, alarms.Cleared, events[0].Kind)
 	require.NoError(t, s.Trim(t.Context(), at(100)))
-	require.Len(t, s.all(t), 3, "each condition keeps its newest")
+	require.Len(t, s.all(t), 4, "each condition that is needed keeps its newest")
 	require.Empty(t, s.events(t))
 	next := s.raise(t, at(12), nil, "a")[0]
-	require.Equal(t, old.Code, next.Code, "a code is never given twice")
+	require.Equal(t, old.Code, next.Code, "the code stays with the condition")
+	back := s.raise(t, at(12), nil, "e")[0]
+	require.Greater(t, back.Code, shelved.Code, "a code is never given twice")
+	require.NotEqual(t, gone.Code, back.Code)
 	require.Greater(t, next.Seq, events[1].Seq, "nor a sequence number, though the journal was empty")
 }
 

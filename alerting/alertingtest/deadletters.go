@@ -16,18 +16,111 @@ func testTrimDeliveries(t *testing.T, o Outbox) {
 	plan(t, o, delivery(1, "sms"), delivery(2, "email"), delivery(3, "fax"))
 	settle(t, o, "sms", alerting.Sent)
 	settle(t, o, "email", alerting.Dead)
-	require.NoError(t, o.TrimDeliveries(t.Context(), base))
+	ends := []alerting.Delivery{end(11, delivery(1, "sms")), end(12, delivery(2, "email"))}
+	plan(t, o, ends...)
+	settle(t, o, "sms", alerting.Sent)
+	settle(t, o, "email", alerting.Dropped)
+	require.NoError(t, o.TrimDeliveries(t.Context(), base, time.Time{}))
 	_, dead, err := o.DeadLetters(t.Context(), "", 0, 1)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, dead, "settled at that time, not before")
-	require.NoError(t, o.TrimDeliveries(t.Context(), base.Add(time.Microsecond)))
+	require.NoError(t, o.TrimDeliveries(t.Context(), base.Add(time.Microsecond), base))
 	_, dead, err = o.DeadLetters(t.Context(), "", 0, 1)
 	require.NoError(t, err)
 	require.Zero(t, dead)
 	first, err := o.FirstDeliveries(t.Context(), []string{delivery(1, "").Occurrence})
 	require.NoError(t, err)
 	require.Empty(t, first)
+	plan(t, o, ends...) // their identities are free again
+	require.Len(t, claim(t, o, "sms", "a", base), 1)
 	require.Len(t, claim(t, o, "fax", "a", base), 1, "what is to be sent stays")
+}
+
+// end is the message that the occurrence of another one has cleared.
+func end(n int, first alerting.Delivery) alerting.Delivery {
+	d := delivery(n, first.Channel)
+	d.Occurrence, d.Recipient, d.Resolved = first.Occurrence, first.Recipient, true
+	return d
+}
+
+func firsts(t *testing.T, o Outbox, of ...alerting.Delivery) []string {
+	t.Helper()
+	var occurrences []string
+	for _, d := range of {
+		occurrences = append(occurrences, d.Occurrence)
+	}
+	list, err := o.FirstDeliveries(t.Context(), occurrences)
+	require.NoError(t, err)
+	return ids(list)
+}
+
+func testTrimStanding(t *testing.T, o Outbox) {
+	sent, dead, folded, dropped, digest := delivery(1, "sms"), delivery(2, "email"), delivery(3, "fax"), delivery(4, "tts"), delivery(5, "line")
+	digest.Occurrence = ""
+	all := []alerting.Delivery{sent, dead, folded, dropped, digest}
+	plan(t, o, all...)
+	for i, state := range []alerting.DeliveryState{alerting.Sent, alerting.Dead, alerting.Folded, alerting.Dropped, alerting.Sent} {
+		settle(t, o, all[i].Channel, state)
+	}
+	late := base.Add(40 * 24 * time.Hour)
+	require.NoError(t, o.TrimDeliveries(t.Context(), late, base))
+	require.ElementsMatch(t, []string{id(1), id(2), id(3)}, firsts(t, o, all[:4]...), "their alarms may stand")
+	plan(t, o, digest)
+	require.Len(t, claim(t, o, "line", "a", base), 1, "a digest is of no alarm")
+
+	plan(t, o, end(11, sent), end(12, dead), end(13, folded))
+	require.NoError(t, o.TrimDeliveries(t.Context(), late, base))
+	require.Empty(t, firsts(t, o, all[:4]...), "they have ended")
+	require.Len(t, claim(t, o, "sms", "a", base), 1, "their ends are to be told")
+
+	silenced := delivery(6, "apns")
+	silenced.State = alerting.Silenced
+	plan(t, o, delivery(7, "fcm"), silenced)
+	settle(t, o, "fcm", alerting.Sent)
+	require.NoError(t, o.TrimDeliveries(t.Context(), late, base.Add(time.Microsecond)))
+	require.Empty(t, firsts(t, o, delivery(7, ""), silenced), "nothing stays for ever")
+	require.Empty(t, claim(t, o, "email", "a", base))
+}
+
+func testReviveResolved(t *testing.T, o Outbox) {
+	first, other, told := delivery(1, "sms"), delivery(2, "sms"), delivery(3, "sms")
+	first.Recipient, other.Recipient, told.Recipient = "anna", "bob", "anna"
+	other.Occurrence = first.Occurrence
+	plan(t, o, first, other, told)
+	require.Len(t, claim(t, o, "sms", "a", base), 3)
+	dead := func(d alerting.Delivery) alerting.Settlement { return settlement(d, alerting.Dead) }
+	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{dead(first), dead(other), settlement(told, alerting.Sent)}, nil))
+	plan(t, o, end(11, first), end(12, other), end(13, told))
+	settle(t, o, "sms", alerting.Dropped)
+
+	n, err := o.ReviveDeadLetters(t.Context(), first.ID, "", base, base.Add(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, []string{id(1)}, ids(claim(t, o, "sms", "a", base)), "the end waits for the beginning")
+	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{settlement(first, alerting.Sent)}, nil))
+	got := claim(t, o, "sms", "a", base)
+	require.Equal(t, []string{id(11)}, ids(got))
+	require.Equal(t, 1, got[0].Attempts)
+	sameTime(t, base.Add(time.Hour), got[0].ExpiresAt, "ExpiresAt")
+
+	n, err = o.ReviveDeadLetters(t.Context(), "", "sms", base, base.Add(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	settle(t, o, "sms", alerting.Sent)
+	require.Equal(t, []string{id(12)}, ids(claim(t, o, "sms", "b", base)))
+}
+
+func testCountDeadLetters(t *testing.T, o Outbox) {
+	counts, err := o.CountDeadLetters(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, counts)
+	plan(t, o, delivery(1, "sms"), delivery(2, "sms"), delivery(3, "email"), delivery(4, "fax"))
+	settle(t, o, "sms", alerting.Dead)
+	settle(t, o, "email", alerting.Dead)
+	settle(t, o, "fax", alerting.Sent)
+	counts, err = o.CountDeadLetters(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"sms": 2, "email": 1}, counts)
 }
 
 func testDeadLetters(t *testing.T, o Outbox) {

@@ -70,8 +70,10 @@ func DSN(t testing.TB) string {
 	return dsn(name)
 }
 
-func dsn(database string) string {
-	q := url.Values{"host": {server.dir}, "user": {"postgres"}, "sslmode": {"disable"}}
+func dsn(database string) string { return dsnIn(server.dir, database) }
+
+func dsnIn(dir, database string) string {
+	q := url.Values{"host": {dir}, "user": {"postgres"}, "sslmode": {"disable"}}
 	return "postgres:///" + database + "?" + q.Encode()
 }
 
@@ -117,12 +119,12 @@ func start(bin string) error {
 		return err
 	}
 	server.cmd = cmd
-	return ready(filepath.Join(dir, "log"))
+	return ready(dsn("postgres"), filepath.Join(dir, "log"))
 }
 
 // ready waits until the server answers.
-func ready(log string) error {
-	db, err := sql.Open("pgx", dsn("postgres"))
+func ready(dsn, log string) error {
+	db, err := sql.Open("pgx", dsn)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,9 @@ func Open(ctx context.Context, opts Options) (*storage.DB, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "otkit"
 	}
+	if config.RuntimeParams["jit"] == "" {
+		config.RuntimeParams["jit"] = "off" // compiling takes longer than the longest of our queries
+	}
 	pool := stdlib.OpenDB(*config)
 	pool.SetMaxOpenConns(opts.MaxConns)
 	pool.SetMaxIdleConns(opts.MaxConns)

@@ -19,7 +19,7 @@ func (dialect) Name() string { return "sqlite" }
 func (dialect) Types() map[string]string {
 	return map[string]string{
 		"bytes": "BLOB", "float": "REAL", "text": "TEXT", "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
-		"key": "INTEGER PRIMARY KEY",
+		"key": "INTEGER PRIMARY KEY", "clustered": " WITHOUT ROWID",
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
-	"github.com/otkit/otkit/alerting/channel/internal/fanout"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
+	"github.com/otkit/otkit/alerting/channel/internal/recipients"
 )
 
 const (
@@ -50,7 +50,7 @@ type Channel struct {
 	base string
 	key  *ecdsa.PrivateKey
 	post *post.Client
-	sent fanout.Sender
+	to   recipients.List
 
 	mu    sync.Mutex
 	token string
@@ -78,31 +78,38 @@ func New(o Options) (*Channel, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Channel{o: o, base: base, key: key, post: post.New(o.Client, o.Devices...)}, nil
+	c := &Channel{o: o, base: base, key: key, post: post.New(o.Client, o.Devices...)}
+	c.to.AddSecret(o.Devices...)
+	return c, nil
 }
 
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelAPNs }
 
+// Recipients implements alerting.Addressed.
+func (c *Channel) Recipients() []string { return c.to.Recipients() }
+
 // Send implements alerting.Channel.
 func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
-	return c.sent.Each(n.ID, c.o.Devices, func(device string) error {
-		token, err := c.provider()
-		if err != nil {
-			return alerting.Permanent(errors.New("the provider token cannot be signed"))
-		}
-		now := c.o.Now()
-		a, err := c.post.JSON(ctx, c.base+"/3/device/"+url.PathEscape(device), map[string]string{
-			"Authorization": "bearer " + token, "apns-topic": c.o.Topic, "apns-push-type": "alert", "apns-priority": "10",
-			"apns-expiration": strconv.FormatInt(now.Add(keep).Unix(), 10),
-			// A device shows one notification of a collapse id: a message that comes twice is seen once.
-			"apns-collapse-id": n.ID,
-		}, payload(n))
-		if a.Status == 0 || a.Status == http.StatusOK {
-			return err
-		}
-		return c.read(a, token)
-	})
+	device, err := c.to.Find(n)
+	if err != nil {
+		return err
+	}
+	token, err := c.provider()
+	if err != nil {
+		return alerting.Permanent(errors.New("the provider token cannot be signed"))
+	}
+	now := c.o.Now()
+	a, err := c.post.JSON(ctx, c.base+"/3/device/"+url.PathEscape(device), map[string]string{
+		"Authorization": "bearer " + token, "apns-topic": c.o.Topic, "apns-push-type": "alert", "apns-priority": "10",
+		"apns-expiration": strconv.FormatInt(now.Add(keep).Unix(), 10),
+		// A device shows one notification of a collapse id: a message that comes twice is seen once.
+		"apns-collapse-id": n.ID,
+	}, payload(n))
+	if a.Status == 0 || a.Status == http.StatusOK {
+		return err
+	}
+	return c.read(a, token)
 }
 
 func payload(n alerting.Notification) map[string]any {

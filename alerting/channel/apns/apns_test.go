@@ -60,7 +60,7 @@ func TestSend(t *testing.T) {
 	c := channel(t, o)
 	n := channeltest.Message()
 	n.Body = strings.Repeat("ä", 5000)
-	require.NoError(t, c.Send(t.Context(), n))
+	require.NoError(t, channeltest.To(c).Send(t.Context(), n))
 	got := p.Got()[0]
 	require.Equal(t, 2, got.Proto, "HTTP/2")
 	require.Equal(t, "/3/device/00fc13adff785122", got.Path)
@@ -88,7 +88,7 @@ func TestSend(t *testing.T) {
 	}{{39 * time.Minute, true}, {2 * time.Minute, false}} {
 		now = now.Add(c2.after)
 		n.ID = fmt.Sprint(i)
-		require.NoError(t, c.Send(t.Context(), n))
+		require.NoError(t, channeltest.To(c).Send(t.Context(), n))
 		require.Equal(t, c2.same, "bearer "+bearer == p.Got()[i+1].Header.Get("Authorization"))
 	}
 }
@@ -100,7 +100,7 @@ func TestReasons(t *testing.T) {
 		outcome alerting.Outcome
 	}{
 		{400, "BadDeviceToken", alerting.OutcomePermanent}, {410, "Unregistered", alerting.OutcomePermanent},
-		{403, "InvalidProviderToken", alerting.OutcomePermanent}, {403, "ExpiredProviderToken", alerting.OutcomeRetryable},
+		{403, "InvalidProviderToken", alerting.OutcomeRetryable}, {403, "ExpiredProviderToken", alerting.OutcomeRetryable},
 		{429, "TooManyRequests", alerting.OutcomeRetryable}, {503, "Shutdown", alerting.OutcomeRetryable},
 		{500, "InternalServerError", alerting.OutcomeAmbiguous},
 	} {
@@ -108,7 +108,7 @@ func TestReasons(t *testing.T) {
 		p.Answer = channeltest.Say(c.status, `{"reason":"`+c.reason+`"}`)
 		o := options(t, p.URL)
 		o.Client = p.Client()
-		err := channel(t, o).Send(t.Context(), channeltest.Message())
+		err := channeltest.To(channel(t, o)).Send(t.Context(), channeltest.Message())
 		outcome, _ := channeltest.Outcome(t, err)
 		require.Equal(t, c.outcome, outcome, c.reason)
 		require.ErrorContains(t, err, c.reason)
@@ -126,14 +126,14 @@ func TestExpiredTokenIsForgotten(t *testing.T) {
 	o := options(t, p.URL)
 	o.Client = p.Client()
 	c := channel(t, o)
-	require.Error(t, c.Send(t.Context(), channeltest.Message()))
-	require.NoError(t, c.Send(t.Context(), channeltest.Message()))
+	require.Error(t, channeltest.To(c).Send(t.Context(), channeltest.Message()))
+	require.NoError(t, channeltest.To(c).Send(t.Context(), channeltest.Message()))
 	require.NotEqual(t, p.Got()[0].Header.Get("Authorization"), p.Got()[1].Header.Get("Authorization"))
 }
 
 func TestUntrustedPeer(t *testing.T) {
 	p := channeltest.NewTLSPeer(t)
-	outcome, _ := channeltest.Outcome(t, channel(t, options(t, p.URL)).Send(t.Context(), channeltest.Message()))
+	outcome, _ := channeltest.Outcome(t, channeltest.To(channel(t, options(t, p.URL))).Send(t.Context(), channeltest.Message()))
 	require.Equal(t, alerting.OutcomeRetryable, outcome)
 	require.Empty(t, p.Got())
 }

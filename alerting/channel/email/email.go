@@ -15,7 +15,7 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
-	"github.com/otkit/otkit/alerting/channel/internal/fanout"
+	"github.com/otkit/otkit/alerting/channel/internal/recipients"
 )
 
 // Encryption is how the connection to the mail server is protected.
@@ -44,8 +44,8 @@ type Options struct {
 
 // Channel sends e-mail. Safe for concurrent use.
 type Channel struct {
-	o    Options
-	sent fanout.Sender
+	o  Options
+	to recipients.List
 }
 
 // New makes the channel.
@@ -68,6 +68,7 @@ func New(o Options) (*Channel, error) {
 		return nil, errors.New("email: Options.To is required")
 	}
 	c := &Channel{o: o}
+	c.to.Add(o.To...)
 	for _, to := range o.To { // tries the addresses
 		if _, err := c.message(alerting.Notification{}, to); err != nil {
 			return nil, err
@@ -82,15 +83,20 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelEmail }
 
+// Recipients implements alerting.Addressed.
+func (c *Channel) Recipients() []string { return c.to.Recipients() }
+
 // Send implements alerting.Channel.
 func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
-	return c.sent.Each(n.ID, c.o.To, func(to string) error {
-		m, err := c.message(n, to)
-		if err != nil {
-			return alerting.Permanent(err)
-		}
-		return c.deliver(ctx, m)
-	})
+	to, err := c.to.Find(n)
+	if err != nil {
+		return err
+	}
+	m, err := c.message(n, to)
+	if err != nil {
+		return alerting.Permanent(err)
+	}
+	return c.deliver(ctx, m)
 }
 
 func (c *Channel) message(n alerting.Notification, to string) (*mail.Msg, error) {
@@ -204,11 +210,15 @@ func (c *Channel) deliver(ctx context.Context, m *mail.Msg) error {
 // refused is for errors before the message itself: it has surely not arrived.
 func (c *Channel) refused(err error) error {
 	var answer *textproto.Error
-	if errors.As(err, &answer) && answer.Code >= 500 {
+	if errors.As(err, &answer) && answer.Code >= 500 && !credentials(answer.Code) {
 		return alerting.Permanent(c.clean(err))
 	}
 	return alerting.Retryable(c.clean(err), 0)
 }
+
+// credentials says whether an answer is about username and password, which an operator can mend: RFC
+// 4954.
+func credentials(code int) bool { return code == 530 || code == 534 || code == 535 }
 
 func (c *Channel) outcome(err error) error {
 	var e *mail.SendError
@@ -216,6 +226,8 @@ func (c *Channel) outcome(err error) error {
 		return alerting.Ambiguous(c.clean(err))
 	}
 	switch code := e.ErrorCode(); {
+	case credentials(code):
+		return alerting.Retryable(c.clean(err), 0)
 	case code >= 500:
 		return alerting.Permanent(c.clean(err))
 	case code >= 400:

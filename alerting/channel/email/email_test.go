@@ -61,7 +61,7 @@ func TestSend(t *testing.T) {
 			}
 			n := channeltest.Message()
 			n.Title, n.Body = "[Error] Kühler: 100 °C", "line ä\n.\nline three "+strings.Repeat("x", 2000)
-			require.NoError(t, channel(t, o).Send(t.Context(), n))
+			require.NoError(t, channeltest.To(channel(t, o)).Send(t.Context(), n))
 			require.Len(t, s.got(), 1)
 			got := s.got()[0]
 			require.Equal(t, "plant1@example.com", got.from)
@@ -92,6 +92,7 @@ func TestAnswers(t *testing.T) {
 		"greylisting":      {rcpt: answer(451, "try again later"), outcome: alerting.OutcomeRetryable},
 		"no such user":     {rcpt: answer(550, "no such user"), outcome: alerting.OutcomePermanent},
 		"mailbox is full":  {data: answer(452, "mailbox is full"), outcome: alerting.OutcomeRetryable},
+		"needs a password": {rcpt: answer(530, "authentication required"), outcome: alerting.OutcomeRetryable},
 		"looks like spam":  {data: answer(554, "looks like spam"), outcome: alerting.OutcomePermanent},
 		"shutting down":    {rcpt: answer(421, "shutting down"), outcome: alerting.OutcomeRetryable},
 		"message too long": {data: answer(552, "too long"), outcome: alerting.OutcomePermanent},
@@ -99,7 +100,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, false)
 			s.rcpt, s.data = func(string) error { return c.rcpt }, func() error { return c.data }
-			err := channel(t, options(s.port)).Send(t.Context(), channeltest.Message())
+			err := channeltest.To(channel(t, options(s.port))).Send(t.Context(), channeltest.Message())
 			outcome, _ := channeltest.Outcome(t, err)
 			require.Equal(t, c.outcome, outcome, "%v", err)
 			require.Empty(t, s.got())
@@ -119,11 +120,14 @@ func TestOneRecipientIsRefused(t *testing.T) {
 	o := options(s.port)
 	o.To = []string{"anna@example.com", "Bob <bob@example.com>", "cleo@example.com"}
 	c := channel(t, o)
-	outcome, _ := channeltest.Outcome(t, c.Send(t.Context(), channeltest.Message()))
+	require.Equal(t, o.To, c.Recipients())
+	outcome, _ := channeltest.Outcome(t, channeltest.To(c).Send(t.Context(), channeltest.Message()))
 	require.Equal(t, alerting.OutcomeRetryable, outcome)
 	require.Len(t, s.got(), 2)
 	grey = false
-	require.NoError(t, c.Send(t.Context(), channeltest.Message()))
+	n := channeltest.Message()
+	n.Recipient = o.To[1]
+	require.NoError(t, c.Send(t.Context(), n))
 	require.Len(t, s.got(), 3)
 	require.Equal(t, "bob@example.com", s.got()[2].to)
 }
@@ -133,7 +137,7 @@ func TestNoTLS(t *testing.T) {
 	s.TLSConfig = nil
 	o := options(s.port)
 	o.Encryption = email.StartTLS
-	outcome, _ := channeltest.Outcome(t, channel(t, o).Send(t.Context(), channeltest.Message()))
+	outcome, _ := channeltest.Outcome(t, channeltest.To(channel(t, o)).Send(t.Context(), channeltest.Message()))
 	require.Equal(t, alerting.OutcomeRetryable, outcome)
 	require.Empty(t, s.got(), "nothing is sent in the clear")
 }
@@ -143,7 +147,7 @@ func TestUntrustedServer(t *testing.T) {
 		s := newServer(t, enc == email.TLS)
 		o := options(s.port)
 		o.Encryption, o.Username, o.Password = enc, "plant", "p4ssw0rd!"
-		outcome, _ := channeltest.Outcome(t, channel(t, o).Send(t.Context(), channeltest.Message()))
+		outcome, _ := channeltest.Outcome(t, channeltest.To(channel(t, o)).Send(t.Context(), channeltest.Message()))
 		require.Equal(t, alerting.OutcomeRetryable, outcome)
 		require.Empty(t, s.got())
 	}
@@ -154,9 +158,9 @@ func TestWrongPassword(t *testing.T) {
 	o := options(s.port)
 	o.Encryption, o.TLS = email.TLS, &tls.Config{RootCAs: s.root, MinVersion: tls.VersionTLS12}
 	o.Username, o.Password = "plant", "wr0ng"
-	err := channel(t, o).Send(t.Context(), channeltest.Message())
+	err := channeltest.To(channel(t, o)).Send(t.Context(), channeltest.Message())
 	outcome, _ := channeltest.Outcome(t, err)
-	require.Equal(t, alerting.OutcomePermanent, outcome, "%v", err)
+	require.Equal(t, alerting.OutcomeRetryable, outcome, "an operator mends it: %v", err)
 	require.NotContains(t, err.Error(), "wr0ng")
 }
 
@@ -164,7 +168,7 @@ func TestPasswordIsNotSentInTheClear(t *testing.T) {
 	s := newServer(t, false)
 	o := options(s.port)
 	o.Username, o.Password = "plant", "p4ssw0rd!"
-	err := channel(t, o).Send(t.Context(), channeltest.Message())
+	err := channeltest.To(channel(t, o)).Send(t.Context(), channeltest.Message())
 	outcome, _ := channeltest.Outcome(t, err)
 	require.NotEqual(t, alerting.OutcomeAmbiguous, outcome)
 	require.Empty(t, s.got())
@@ -186,7 +190,7 @@ func TestHangingServer(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
 			start := time.Now()
-			outcome, _ := channeltest.Outcome(t, c2.Send(ctx, channeltest.Message()))
+			outcome, _ := channeltest.Outcome(t, channeltest.To(c2).Send(ctx, channeltest.Message()))
 			require.Equal(t, c.outcome, outcome)
 			require.Less(t, time.Since(start), 4*time.Second, "it ends with the context, not with its own timeout")
 		})
@@ -198,7 +202,7 @@ func TestAnswerIsLost(t *testing.T) {
 	s.data = func() error {
 		panic("the server dies") // the connection ends without an answer
 	}
-	outcome, _ := channeltest.Outcome(t, channel(t, options(s.port)).Send(t.Context(), channeltest.Message()))
+	outcome, _ := channeltest.Outcome(t, channeltest.To(channel(t, options(s.port))).Send(t.Context(), channeltest.Message()))
 	require.NotEqual(t, alerting.OutcomePermanent, outcome)
 }
 
@@ -206,7 +210,7 @@ func TestNobodyThere(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
-	outcome, _ := channeltest.Outcome(t, channel(t, options(l.Addr().(*net.TCPAddr).Port)).Send(t.Context(), channeltest.Message()))
+	outcome, _ := channeltest.Outcome(t, channeltest.To(channel(t, options(l.Addr().(*net.TCPAddr).Port))).Send(t.Context(), channeltest.Message()))
 	require.Equal(t, alerting.OutcomeRetryable, outcome)
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/otkit/otkit/alerting"
-	"github.com/otkit/otkit/alerting/channel/internal/fanout"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
+	"github.com/otkit/otkit/alerting/channel/internal/recipients"
 )
 
 // What a notification may have at most; FCM takes 4096 bytes as a whole.
@@ -41,8 +41,7 @@ type Options struct {
 type Channel struct {
 	url    string
 	post   *post.Client
-	to     []string // "token:..." or "topic:..."
-	sent   fanout.Sender
+	to     recipients.List // addresses are "token:..." or "topic:..."
 	tokens tokens
 }
 
@@ -85,10 +84,10 @@ func New(o Options) (*Channel, error) {
 		tokens: tokens{key: key, cred: cred, audience: tokenURL, post: client, now: o.Now},
 	}
 	for _, d := range o.Devices {
-		c.to = append(c.to, "token:"+d)
+		c.to.AddAs(alerting.RecipientKey(d), "token:"+d)
 	}
 	for _, t := range o.Topics {
-		c.to = append(c.to, "topic:"+t)
+		c.to.Add("topic:" + t)
 	}
 	return c, nil
 }
@@ -96,20 +95,25 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelFCM }
 
+// Recipients implements alerting.Addressed.
+func (c *Channel) Recipients() []string { return c.to.Recipients() }
+
 // Send implements alerting.Channel.
 func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
-	return c.sent.Each(n.ID, c.to, func(to string) error {
-		token, err := c.tokens.get(ctx)
-		if err != nil {
-			return err
-		}
-		a, err := c.post.JSON(ctx, c.url, map[string]string{"Authorization": "Bearer " + token}, message(n, to))
-		if a.Status == http.StatusUnauthorized {
-			c.tokens.forget(token)
-			return alerting.Retryable(errors.New("peer did not accept the access token"), 0)
-		}
+	to, err := c.to.Find(n)
+	if err != nil {
 		return err
-	})
+	}
+	token, err := c.tokens.get(ctx)
+	if err != nil {
+		return err
+	}
+	a, err := c.post.JSON(ctx, c.url, map[string]string{"Authorization": "Bearer " + token}, message(n, to))
+	if a.Status == http.StatusUnauthorized {
+		c.tokens.forget(token)
+		return alerting.Retryable(errors.New("peer did not accept the access token"), 0)
+	}
+	return err
 }
 
 func message(n alerting.Notification, to string) map[string]any {

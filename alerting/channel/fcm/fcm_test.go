@@ -85,8 +85,9 @@ func TestSend(t *testing.T) {
 	google(p, nil)
 	now := time.Now()
 	c := channel(t, p.URL, fcm.Options{Devices: []string{"d1"}, Topics: []string{"alarms"}, Now: func() time.Time { return now }})
-	require.NoError(t, c.Send(t.Context(), channeltest.Message()))
+	require.NoError(t, channeltest.To(c).Send(t.Context(), channeltest.Message()))
 	require.Equal(t, "/token /messages:send /messages:send", paths(p))
+	require.Equal(t, []string{alerting.RecipientKey("d1"), "topic:alarms"}, c.Recipients(), "the token of a device is a secret")
 
 	form, err := url.ParseQuery(p.Got()[0].Body)
 	require.NoError(t, err)
@@ -113,11 +114,11 @@ func TestSend(t *testing.T) {
 
 	next := channeltest.Message()
 	next.ID = "2"
-	require.NoError(t, c.Send(t.Context(), next))
+	require.NoError(t, channeltest.To(c).Send(t.Context(), next))
 	require.Len(t, p.Got(), 5, "the token is kept")
 	now = now.Add(59*time.Minute + time.Second)
 	next.ID = "3"
-	require.NoError(t, c.Send(t.Context(), next))
+	require.NoError(t, channeltest.To(c).Send(t.Context(), next))
 	require.Equal(t, "Bearer t2", p.Got()[6].Header.Get("Authorization"), "until it is about to end")
 }
 
@@ -130,10 +131,10 @@ func TestRefusedTokenIsForgotten(t *testing.T) {
 		}
 	})
 	c := channel(t, p.URL, fcm.Options{})
-	err := c.Send(t.Context(), channeltest.Message())
+	err := channeltest.To(c).Send(t.Context(), channeltest.Message())
 	outcome, _ := channeltest.Outcome(t, err)
 	require.Equal(t, alerting.OutcomeRetryable, outcome)
-	require.NoError(t, c.Send(t.Context(), channeltest.Message()))
+	require.NoError(t, channeltest.To(c).Send(t.Context(), channeltest.Message()))
 }
 
 func TestTokenTrouble(t *testing.T) {
@@ -143,11 +144,11 @@ func TestTokenTrouble(t *testing.T) {
 		outcome alerting.Outcome
 	}{
 		{200, `{}`, alerting.OutcomeRetryable}, {200, `x`, alerting.OutcomeRetryable}, {500, `x`, alerting.OutcomeRetryable},
-		{400, `{"error":"invalid_grant"}`, alerting.OutcomePermanent},
+		{400, `{"error":"invalid_grant"}`, alerting.OutcomeRetryable},
 	} {
 		p := channeltest.NewPeer(t)
 		p.Answer = channeltest.Say(c.status, c.body)
-		outcome, _ := channeltest.Outcome(t, channel(t, p.URL, fcm.Options{}).Send(t.Context(), channeltest.Message()))
+		outcome, _ := channeltest.Outcome(t, channeltest.To(channel(t, p.URL, fcm.Options{})).Send(t.Context(), channeltest.Message()))
 		require.Equal(t, c.outcome, outcome, c.body)
 		require.Equal(t, "/token", paths(p))
 	}

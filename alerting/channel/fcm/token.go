@@ -55,10 +55,11 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	return t.token, nil
 }
 
-// unsent says of an error in getting a token that the message has surely not been sent.
+// unsent says of an error in getting a token that the message has surely not been sent. A token that is
+// refused is no end either: an operator mends the credentials.
 func unsent(err error) error {
 	var e *alerting.SendError
-	if errors.As(err, &e) && e.Outcome == alerting.OutcomeAmbiguous {
+	if errors.As(err, &e) {
 		return alerting.Retryable(e.Err, e.After)
 	}
 	return err

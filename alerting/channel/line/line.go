@@ -9,12 +9,13 @@ import (
 
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
+	"github.com/otkit/otkit/alerting/channel/internal/recipients"
 )
 
 // maxText keeps to LINE's limit of 5000 UTF-16 units, whatever the characters.
 const maxText = 2500
 
-// maxTo is how many LINE takes in one request.
+// maxTo bounds the messages of one alarm.
 const maxTo = 500
 
 // Options of a [Channel].
@@ -30,6 +31,7 @@ type Channel struct {
 	o    Options
 	url  string
 	post *post.Client
+	to   recipients.List
 }
 
 // New makes the channel.
@@ -43,7 +45,9 @@ func New(o Options) (*Channel, error) {
 	case len(o.To) == 0 || len(o.To) > maxTo:
 		return nil, fmt.Errorf("line: Options.To must have 1 to %d ids", maxTo)
 	}
-	return &Channel{o: o, url: base + "/v2/bot/message/multicast", post: post.New(o.Client, o.Token)}, nil
+	c := &Channel{o: o, url: base + "/v2/bot/message/push", post: post.New(o.Client, o.Token)}
+	c.to.Add(o.To...)
+	return c, nil
 }
 
 // Name implements alerting.Channel.
@@ -52,12 +56,19 @@ func (c *Channel) Name() string { return alerting.ChannelLine }
 // TakesKey implements alerting.Idempotent: LINE takes a message with a retry key once within a day.
 func (c *Channel) TakesKey() bool { return true }
 
+// Recipients implements alerting.Addressed.
+func (c *Channel) Recipients() []string { return c.to.Recipients() }
+
 // Send implements alerting.Channel.
 func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
+	to, err := c.to.Find(n)
+	if err != nil {
+		return err
+	}
 	text := map[string]string{"type": "text", "text": post.Cut(n.Title+"\n\n"+n.Body, maxText)}
 	a, err := c.post.JSON(ctx, c.url, map[string]string{
 		"Authorization": "Bearer " + c.o.Token, "X-Line-Retry-Key": n.ID,
-	}, map[string]any{"to": c.o.To, "messages": []any{text}})
+	}, map[string]any{"to": to, "messages": []any{text}})
 	if a.Status == http.StatusConflict {
 		return nil // taken before
 	}

@@ -32,18 +32,19 @@ func TestSend(t *testing.T) {
 	p := channeltest.NewPeer(t)
 	n := channeltest.Message()
 	n.Title, n.Body = "t", "b"
-	require.NoError(t, channel(t, p.URL).Send(t.Context(), n))
+	require.NoError(t, channeltest.To(channel(t, p.URL)).Send(t.Context(), n))
+	require.Len(t, p.Got(), 2)
 	got := p.Got()[0]
-	require.Equal(t, "/v2/bot/message/multicast", got.Path)
+	require.Equal(t, "/v2/bot/message/push", got.Path)
 	require.Equal(t, "Bearer s3cret", got.Header.Get("Authorization"))
 	require.Equal(t, n.ID, got.Header.Get("X-Line-Retry-Key"))
-	require.JSONEq(t, `{"to":["U1","U2"],"messages":[{"type":"text","text":"t\n\nb"}]}`, got.Body)
+	require.JSONEq(t, `{"to":"U1","messages":[{"type":"text","text":"t\n\nb"}]}`, got.Body)
 }
 
 func TestTakenBefore(t *testing.T) {
 	p := channeltest.NewPeer(t)
 	p.Answer = channeltest.Say(409, `{"message":"The retry key is already accepted"}`)
-	require.NoError(t, channel(t, p.URL).Send(t.Context(), channeltest.Message()))
+	require.NoError(t, channeltest.To(channel(t, p.URL)).Send(t.Context(), channeltest.Message()))
 }
 
 func TestFaults(t *testing.T) {

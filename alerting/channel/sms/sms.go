@@ -10,8 +10,8 @@ import (
 	"net/url"
 
 	"github.com/otkit/otkit/alerting"
-	"github.com/otkit/otkit/alerting/channel/internal/fanout"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
+	"github.com/otkit/otkit/alerting/channel/internal/recipients"
 )
 
 // maxText keeps a message to three parts on the air, even where it needs UCS-2.
@@ -33,7 +33,7 @@ type Channel struct {
 	o    Options
 	url  string
 	post *post.Client
-	sent fanout.Sender
+	to   recipients.List
 }
 
 // New makes the channel.
@@ -51,28 +51,35 @@ func New(o Options) (*Channel, error) {
 	case len(o.To) == 0:
 		return nil, errors.New("sms: Options.To is required")
 	}
-	return &Channel{
+	c := &Channel{
 		o: o, url: base + "/2010-04-01/Accounts/" + url.PathEscape(o.AccountSID) + "/Messages.json",
 		post: post.New(o.Client, o.AuthToken, basic(o)),
-	}, nil
+	}
+	c.to.Add(o.To...)
+	return c, nil
 }
 
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelSMS }
 
+// Recipients implements alerting.Addressed.
+func (c *Channel) Recipients() []string { return c.to.Recipients() }
+
 // Send implements alerting.Channel.
 func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
-	headers := map[string]string{"Authorization": "Basic " + basic(c.o)}
-	return c.sent.Each(n.ID, c.o.To, func(to string) error {
-		form := url.Values{"To": {to}, "Body": {post.Cut(n.Title, maxText)}}
-		if len(c.o.From) > 2 && c.o.From[:2] == "MG" {
-			form.Set("MessagingServiceSid", c.o.From)
-		} else {
-			form.Set("From", c.o.From)
-		}
-		_, err := c.post.Form(ctx, c.url, headers, form)
+	to, err := c.to.Find(n)
+	if err != nil {
 		return err
-	})
+	}
+	headers := map[string]string{"Authorization": "Basic " + basic(c.o)}
+	form := url.Values{"To": {to}, "Body": {post.Cut(n.Title, maxText)}}
+	if len(c.o.From) > 2 && c.o.From[:2] == "MG" {
+		form.Set("MessagingServiceSid", c.o.From)
+	} else {
+		form.Set("From", c.o.From)
+	}
+	_, err = c.post.Form(ctx, c.url, headers, form)
+	return err
 }
 
 func basic(o Options) string {

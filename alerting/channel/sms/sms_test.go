@@ -2,7 +2,6 @@ package sms_test
 
 import (
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -32,7 +31,7 @@ func TestSend(t *testing.T) {
 	p.Answer = channeltest.Say(201, `{"sid":"SM1","status":"queued"}`)
 	n := channeltest.Message()
 	n.Title = strings.Repeat("ä", 500)
-	require.NoError(t, channel(t, p.URL+"/", "+49151", "+491", "+492").Send(t.Context(), n))
+	require.NoError(t, channeltest.To(channel(t, p.URL+"/", "+49151", "+491", "+492")).Send(t.Context(), n))
 	require.Len(t, p.Got(), 2)
 	got := p.Got()[1]
 	require.Equal(t, "/2010-04-01/Accounts/AC1/Messages.json", got.Path)
@@ -41,24 +40,24 @@ func TestSend(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, url.Values{"To": {"+492"}, "From": {"+49151"}, "Body": {strings.Repeat("ä", 199) + "…"}}, form)
 
-	require.NoError(t, channel(t, p.URL, "MG77", "+491").Send(t.Context(), n))
+	require.NoError(t, channeltest.To(channel(t, p.URL, "MG77", "+491")).Send(t.Context(), n))
 	require.Contains(t, p.Got()[2].Body, "MessagingServiceSid=MG77")
 }
 
-func TestRepeatGoesToThoseWhoHaveNotGotIt(t *testing.T) {
+func TestRecipients(t *testing.T) {
 	p := channeltest.NewPeer(t)
-	busy := true
-	p.Answer = func(w http.ResponseWriter, r channeltest.Request) {
-		if strings.Contains(r.Body, "%2B492") && busy {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	}
-	c := channel(t, p.URL, "+1", "+491", "+492", "+493")
-	outcome, _ := channeltest.Outcome(t, c.Send(t.Context(), channeltest.Message()))
-	require.Equal(t, alerting.OutcomeRetryable, outcome)
-	busy = false
-	require.NoError(t, c.Send(t.Context(), channeltest.Message()))
-	require.Len(t, p.Got(), 4)
+	c := channel(t, p.URL, "+1", "+491", "+492", "+491")
+	require.Equal(t, []string{"+491", "+492"}, c.Recipients())
+	n := channeltest.Message()
+	n.Recipient = "+492"
+	require.NoError(t, c.Send(t.Context(), n))
+	require.Len(t, p.Got(), 1)
+	require.Contains(t, p.Got()[0].Body, "%2B492")
+	n.Recipient = "+499"
+	err := c.Send(t.Context(), n)
+	outcome, _ := channeltest.Outcome(t, err)
+	require.Equal(t, alerting.OutcomePermanent, outcome)
+	require.ErrorContains(t, err, "not configured")
 }
 
 func TestFaults(t *testing.T) {

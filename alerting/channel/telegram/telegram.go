@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/alerting"
-	"github.com/otkit/otkit/alerting/channel/internal/fanout"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
+	"github.com/otkit/otkit/alerting/channel/internal/recipients"
 )
 
 // maxText keeps to Telegram's limit of 4096 UTF-16 units, whatever the characters.
@@ -30,7 +30,7 @@ type Channel struct {
 	o    Options
 	url  string
 	post *post.Client
-	sent fanout.Sender
+	to   recipients.List
 }
 
 // New makes the channel.
@@ -44,24 +44,31 @@ func New(o Options) (*Channel, error) {
 	case len(o.Chats) == 0:
 		return nil, errors.New("telegram: Options.Chats is required")
 	}
-	return &Channel{o: o, url: base + "/bot" + o.Token + "/sendMessage", post: post.New(o.Client, o.Token)}, nil
+	c := &Channel{o: o, url: base + "/bot" + o.Token + "/sendMessage", post: post.New(o.Client, o.Token)}
+	c.to.Add(o.Chats...)
+	return c, nil
 }
 
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelTelegram }
 
+// Recipients implements alerting.Addressed.
+func (c *Channel) Recipients() []string { return c.to.Recipients() }
+
 // Send implements alerting.Channel.
 func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
 	text := post.Cut(n.Title+"\n\n"+n.Body, maxText)
-	return c.sent.Each(n.ID, c.o.Chats, func(chat string) error {
-		a, err := c.post.JSON(ctx, c.url, nil, map[string]any{
-			"chat_id": chat, "text": text, "link_preview_options": map[string]bool{"is_disabled": true},
-		})
-		if a.Status == 0 {
-			return err
-		}
-		return c.read(a, err)
+	chat, err := c.to.Find(n)
+	if err != nil {
+		return err
+	}
+	a, err := c.post.JSON(ctx, c.url, nil, map[string]any{
+		"chat_id": chat, "text": text, "link_preview_options": map[string]bool{"is_disabled": true},
 	})
+	if a.Status == 0 {
+		return err
+	}
+	return c.read(a, err)
 }
 
 // read makes an error of Telegram's own words, which come with every status.

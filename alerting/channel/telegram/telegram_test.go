@@ -36,7 +36,7 @@ func channel(t testing.TB, base string) *telegram.Channel {
 func TestSend(t *testing.T) {
 	p := channeltest.NewPeer(t)
 	p.Answer = channeltest.Say(200, `{"ok":true,"result":{}}`)
-	require.NoError(t, channel(t, p.URL).Send(t.Context(), channeltest.Message()))
+	require.NoError(t, channeltest.To(channel(t, p.URL)).Send(t.Context(), channeltest.Message()))
 	got := p.Got()[0]
 	require.Equal(t, "/bot"+token+"/sendMessage", got.Path)
 	var body map[string]any
@@ -61,7 +61,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		p := channeltest.NewPeer(t)
 		p.Answer = channeltest.Say(c.status, c.body)
-		err := channel(t, p.URL).Send(t.Context(), channeltest.Message())
+		err := channeltest.To(channel(t, p.URL)).Send(t.Context(), channeltest.Message())
 		outcome, after := channeltest.Outcome(t, err)
 		require.Equal(t, c.outcome, outcome, c.body)
 		require.Equal(t, c.after, after)
@@ -81,5 +81,5 @@ func TestOptions(t *testing.T) {
 	}
 	c, err := telegram.New(telegram.Options{Token: token, Chats: []string{"1"}, BaseURL: "http://127.0.0.1:1", Client: &http.Client{}})
 	require.NoError(t, err)
-	require.NotContains(t, c.Send(t.Context(), channeltest.Message()).Error(), token)
+	require.NotContains(t, channeltest.To(c).Send(t.Context(), channeltest.Message()).Error(), token)
 }

@@ -25,6 +25,27 @@ func Message() alerting.Notification {
 	}
 }
 
+// Recipients are all the recipients of a channel.
+type Recipients struct{ alerting.Channel }
+
+// To gives the recipients of a channel.
+func To(c alerting.Channel) Recipients { return Recipients{c} }
+
+// Send sends to one after the other and gives the first error.
+func (r Recipients) Send(ctx context.Context, n alerting.Notification) error {
+	a, ok := r.Channel.(alerting.Addressed)
+	if !ok {
+		return r.Channel.Send(ctx, n)
+	}
+	var first error
+	for _, n.Recipient = range a.Recipients() {
+		if err := r.Channel.Send(ctx, n); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
 // Request is what a peer was sent.
 type Request struct {
 	Path   string
@@ -106,6 +127,8 @@ func TestHTTP(t *testing.T, make func(t testing.TB, base string) alerting.Channe
 		after   time.Duration
 	}{
 		"400":                   {Say(400, strings.Join(secrets, " ")), alerting.OutcomePermanent, 0},
+		"401":                   {Say(401, "x"), alerting.OutcomeRetryable, 0},
+		"403":                   {Say(403, strings.Join(secrets, " ")), alerting.OutcomeRetryable, 0},
 		"404":                   {Say(404, "x"), alerting.OutcomePermanent, 0},
 		"429 with Retry-After":  {retryAfter(429, "17"), alerting.OutcomeRetryable, 17 * time.Second},
 		"503 with Retry-After":  {retryAfter(503, "9"), alerting.OutcomeRetryable, 9 * time.Second},
@@ -123,7 +146,7 @@ func TestHTTP(t *testing.T, make func(t testing.TB, base string) alerting.Channe
 				}
 				_, _ = io.WriteString(w, `{"access_token":"t","expires_in":3600}`)
 			}
-			err := make(t, p.URL).Send(t.Context(), Message())
+			err := To(make(t, p.URL)).Send(t.Context(), Message())
 			outcome, after := Outcome(t, err)
 			require.Equal(t, c.outcome, outcome, "%v", err)
 			require.Equal(t, c.after, after)
@@ -137,7 +160,7 @@ func TestHTTP(t *testing.T, make func(t testing.TB, base string) alerting.Channe
 		p := NewPeer(t)
 		base := p.URL
 		p.Close()
-		err := make(t, base).Send(t.Context(), Message())
+		err := To(make(t, base)).Send(t.Context(), Message())
 		outcome, _ := Outcome(t, err)
 		require.Equal(t, alerting.OutcomeRetryable, outcome)
 		noSecret(t, err, secrets)
@@ -157,7 +180,7 @@ func TestHTTP(t *testing.T, make func(t testing.TB, base string) alerting.Channe
 		defer close(hold)
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		err := make(t, p.URL).Send(ctx, Message())
+		err := To(make(t, p.URL)).Send(ctx, Message())
 		outcome, _ := Outcome(t, err)
 		require.Equal(t, alerting.OutcomeAmbiguous, outcome)
 		noSecret(t, err, secrets)

@@ -144,6 +144,8 @@ func (c *Client) Check(a Answer, text string) error {
 	case a.Status == http.StatusTooManyRequests, a.Status == http.StatusServiceUnavailable,
 		a.Status == http.StatusRequestTimeout, a.Status == http.StatusTooEarly:
 		return alerting.Retryable(err, c.retryAfter(a.Header))
+	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden: // an operator mends the credentials
+		return alerting.Retryable(err, 0)
 	case a.Status >= 500: // it may have failed after the message was taken
 		return alerting.Ambiguous(err)
 	}

@@ -1,0 +1,123 @@
+package alertingtest
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alerting"
+)
+
+func testRecipients(t *testing.T, o Outbox) {
+	anna, bob := delivery(1, "sms"), delivery(2, "sms")
+	anna.Recipient, bob.Recipient = "anna", "bob"
+	bob.EventID, bob.Occurrence = anna.EventID, anna.Occurrence
+	bob.Seq = anna.Seq
+	again := anna
+	again.ID = id(9)
+	plan(t, o, anna, bob, again, end(3, anna), end(4, bob))
+	got := claim(t, o, "sms", "a", base)
+	require.Equal(t, []string{id(1), id(2)}, ids(got), "once each")
+	require.Equal(t, "anna", got[0].Recipient)
+	require.Equal(t, "bob", got[1].Recipient)
+	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{settlement(bob, alerting.Sent)}, nil))
+	got = claim(t, o, "sms", "b", base)
+	require.Equal(t, []string{id(4)}, ids(got), "one recipient does not wait for another")
+	require.Equal(t, "bob", got[0].Recipient)
+	list, err := o.FirstDeliveries(t.Context(), []string{anna.Occurrence})
+	require.NoError(t, err)
+	states := make(map[string]alerting.DeliveryState)
+	for _, d := range list {
+		states[d.ID+d.Recipient] = d.State
+	}
+	require.Equal(t, map[string]alerting.DeliveryState{id(1) + "anna": alerting.Sending, id(2) + "bob": alerting.Sent}, states)
+}
+
+func testClockSetBack(t *testing.T, o Outbox) {
+	late := delivery(2, "sms")
+	late.NextAttempt = base.Add(time.Minute)
+	plan(t, o, delivery(1, "sms"), late)
+	require.Len(t, claim(t, o, "sms", "a", base), 1)
+	before := base.Add(-time.Hour) // the lease is until a minute after base
+	c := claimOf("sms", "b", before)
+	for _, limit := range []time.Duration{time.Hour + time.Minute, -1} {
+		if c.LatestNext, c.LatestLease = before.Add(limit), before.Add(limit); limit < 0 {
+			c.LatestNext, c.LatestLease = time.Time{}, time.Time{}
+		}
+		list, err := o.Claim(t.Context(), c)
+		require.NoError(t, err)
+		require.Empty(t, list)
+	}
+	c.LatestNext, c.LatestLease = base, base.Add(time.Hour)
+	list, err := o.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, []string{id(2)}, ids(list))
+	c.LatestLease = base
+	list, err = o.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, []string{id(1)}, ids(list)[:1])
+	require.True(t, list[0].Uncertain)
+}
+
+func testSilencedDeliveries(t *testing.T, o Outbox) {
+	var all []alerting.Delivery
+	for n := range 5 {
+		d := delivery(n+1, "sms")
+		d.Occurrence, d.State = id(2000+n/2), alerting.Silenced
+		all = append(all, d)
+	}
+	all[4].State = alerting.Pending
+	plan(t, o, all...)
+	require.Equal(t, []string{id(5)}, ids(claim(t, o, "sms", "a", base)))
+	var (
+		got  []string
+		last alerting.Delivery
+	)
+	for {
+		list, err := o.SilencedDeliveries(t.Context(), last, 3)
+		require.NoError(t, err)
+		if got = append(got, ids(list)...); len(list) == 0 {
+			break
+		}
+		last = list[len(list)-1]
+		sameDelivery(t, all[len(got)-1], last)
+	}
+	require.Equal(t, []string{id(1), id(2), id(3), id(4)}, got)
+
+	now, expires := base.Add(time.Hour), base.Add(48*time.Hour)
+	n, err := o.Unsilence(t.Context(), []string{id(1), id(2), id(5), id(77)}, alerting.Pending, now, expires)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	n, err = o.Unsilence(t.Context(), []string{id(2), id(3)}, alerting.Dropped, now, time.Time{})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	n, err = o.Unsilence(t.Context(), nil, alerting.Dropped, now, time.Time{})
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Empty(t, claim(t, o, "sms", "b", now.Add(-time.Microsecond))[1:], "but for the lease that has ended")
+	list := claim(t, o, "sms", "c", now)
+	require.Equal(t, []string{id(1)}, ids(list), "the second one of an occurrence waits")
+	sameTime(t, expires, list[0].ExpiresAt, "ExpiresAt")
+	require.NoError(t, o.Settle(t.Context(), "c", []alerting.Settlement{settlement(list[0], alerting.Sent)}, nil))
+	require.Equal(t, []string{id(2)}, ids(claim(t, o, "sms", "c", now)))
+	require.NoError(t, o.TrimDeliveries(t.Context(), now.Add(time.Microsecond), time.Time{}))
+	require.ElementsMatch(t, []string{id(1), id(2), id(4), id(5)}, firsts(t, o, all...), "what was dropped is settled")
+}
+
+func testConcurrentUnsilence(t *testing.T, o Outbox) {
+	d := delivery(1, "sms")
+	d.State = alerting.Silenced
+	plan(t, o, d)
+	var won atomic.Int64
+	together(func(caller int) {
+		to := []alerting.DeliveryState{alerting.Pending, alerting.Dropped}[caller%2]
+		n, err := o.Unsilence(t.Context(), []string{d.ID}, to, base, base.Add(time.Hour))
+		if err != nil {
+			t.Errorf("caller %d: %v", caller, err)
+		}
+		won.Add(int64(n))
+	})
+	require.EqualValues(t, 1, won.Load())
+}

@@ -1,0 +1,3 @@
+// Package recipients knows the recipients of a channel: by keys that may be stored and shown, and their
+// addresses, which may be secrets.
+package recipients

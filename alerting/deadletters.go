@@ -1,0 +1,114 @@
+package alerting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// MaxDeadLetters is the largest page of dead letters.
+const MaxDeadLetters = 100
+
+// DeadLetterPage is one page of dead letters.
+type DeadLetterPage struct {
+	Deliveries []Delivery
+	TotalCount int64
+}
+
+// DeadLetters gives a page of what could not be sent, of one channel or of all when channel is empty,
+// the newest first. Pages count from 1 and have 1..[MaxDeadLetters] entries.
+func (d *Dispatcher) DeadLetters(ctx context.Context, channel string, page, pageSize int) (DeadLetterPage, error) {
+	switch {
+	case page < 1 || page > maxOffset/MaxDeadLetters:
+		return DeadLetterPage{}, ErrInvalidRequest.Invalid(fault.Field{Field: "page", Message: "is out of range"})
+	case pageSize < 1:
+		return DeadLetterPage{}, ErrInvalidRequest.Invalid(fault.Field{Field: "pageSize", Message: "must be at least 1"})
+	case pageSize > MaxDeadLetters:
+		return DeadLetterPage{}, ErrPageSizeExceeded.Invalid(fault.Field{Field: "pageSize", Message: fmt.Sprintf("must be at most %d", MaxDeadLetters)})
+	}
+	list, total, err := d.deps.DeadLetters.DeadLetters(ctx, channel, (page-1)*pageSize, pageSize)
+	if list == nil {
+		list = []Delivery{}
+	}
+	return DeadLetterPage{list, total}, err
+}
+
+// Retry sends a dead letter again. One that is not there, or is dead no more, is
+// [ErrDeadLetterNotFound].
+func (d *Dispatcher) Retry(ctx context.Context, id string) error {
+	guid, ok := canonicalID(id)
+	if !ok {
+		return ErrDeadLetterNotFound.On("id", id)
+	}
+	n, err := d.revive(ctx, guid, "")
+	if err == nil && n == 0 {
+		return ErrDeadLetterNotFound.On("id", id)
+	}
+	return err
+}
+
+// RetryAll sends all dead letters of a channel again, or of every channel when it is empty, and gives
+// their number.
+func (d *Dispatcher) RetryAll(ctx context.Context, channel string) (int, error) {
+	return d.revive(ctx, "", channel)
+}
+
+func (d *Dispatcher) revive(ctx context.Context, id, channel string) (int, error) {
+	now := stamp(d.o.Now())
+	n, err := d.deps.DeadLetters.ReviveDeadLetters(ctx, id, channel, now, now.Add(d.o.MaxAge))
+	d.pokeWorkers()
+	poke(d.died)
+	return n, err
+}
+
+// DeadLetterKey is the key of the alarm that a channel has dead letters. That channel is not told of it.
+func DeadLetterKey(channel string) string { return "alerting:dead:" + channel }
+
+// tellDead tells OnDead of dead letters until ctx ends.
+func (d *Dispatcher) tellDead(ctx context.Context) {
+	told := make(map[string]int)
+	for {
+		pause := time.Minute // they may be of another engine
+		err := d.tellDeadOnce(ctx, told)
+		if err != nil {
+			pause = 5 * time.Second
+		}
+		if ctx.Err() == nil && d.trouble("dead letters", err) && err != nil {
+			d.log.Error("dead letters cannot be told of", "error", err)
+		}
+		if !wait(ctx, d.died, pause) {
+			return
+		}
+	}
+}
+
+// tellDeadOnce tells of the channels whose number is not the one told.
+func (d *Dispatcher) tellDeadOnce(ctx context.Context, told map[string]int) error {
+	counts, err := d.deps.DeadLetters.CountDeadLetters(ctx)
+	if err != nil {
+		return err
+	}
+	names := KnownChannels() // of a channel without settings there may be an alarm to clear
+	for _, more := range []map[string]int{counts, told} {
+		names = slices.AppendSeq(names, maps.Keys(more))
+	}
+	names = slices.AppendSeq(names, maps.Keys(d.channels))
+	slices.Sort(names)
+	var errs []error
+	for _, name := range slices.Compact(names) {
+		if was, ok := told[name]; ok && was == counts[name] {
+			continue
+		}
+		if err := d.o.OnDead(ctx, name, counts[name]); err != nil {
+			errs = append(errs, fmt.Errorf("channel %s: %w", name, err))
+			continue
+		}
+		told[name] = counts[name]
+	}
+	return errors.Join(errs...)
+}

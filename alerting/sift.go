@@ -1,0 +1,92 @@
+package alerting
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// sift takes out what is not to be sent any more.
+func (b *run) sift(ctx context.Context, claimed []Delivery) ([]Delivery, error) {
+	t, err := b.readTold(ctx, claimed)
+	if err != nil {
+		return claimed, err
+	}
+	now := b.d.o.Now()
+	keep := claimed[:0:0]
+	for i := range claimed {
+		d := &claimed[i]
+		switch {
+		case d.Unreadable:
+			b.bury(d, "the stored message cannot be read")
+		case !d.ExpiresAt.After(now):
+			b.bury(d, cmp.Or(d.LastError, notInTime))
+		case b.to[d.Recipient] == nil && d.Recipient == "":
+			b.spread(d)
+		case b.to[d.Recipient] == nil:
+			b.bury(d, "the recipient "+d.Recipient+" is not configured any more")
+		case d.Resolved && (t.open[occurrenceOf(d)] || t.open[[2]string{d.Occurrence}]):
+			b.putOff(claimed[i:i+1], now.Add(time.Second)) // the first message was revived right now
+		case d.Resolved && !t.told[occurrenceOf(d)] && !t.told[[2]string{d.Occurrence}]:
+			b.note(settled(d, Dropped))
+		default:
+			keep = append(keep, *d)
+		}
+	}
+	return keep, nil
+}
+
+// told says of occurrences and recipients where their first messages stand.
+type told struct {
+	told, open map[[2]string]bool
+}
+
+func occurrenceOf(d *Delivery) [2]string { return [2]string{d.Occurrence, d.Recipient} }
+
+// readTold looks after those whose end is to be told.
+func (b *run) readTold(ctx context.Context, claimed []Delivery) (told, error) {
+	t := told{told: make(map[[2]string]bool), open: make(map[[2]string]bool)}
+	var resolved []string
+	for i := range claimed {
+		if claimed[i].Resolved {
+			resolved = append(resolved, claimed[i].Occurrence)
+		}
+	}
+	if len(resolved) == 0 {
+		return t, nil
+	}
+	slices.Sort(resolved)
+	list, err := b.d.deps.Outbox.FirstDeliveries(ctx, slices.Compact(resolved))
+	for i := range list {
+		if f := &list[i]; f.Channel == b.name {
+			t.told[occurrenceOf(f)] = t.told[occurrenceOf(f)] || f.State == Sent || f.State == Folded
+			t.open[occurrenceOf(f)] = t.open[occurrenceOf(f)] || f.State.Open()
+		}
+	}
+	return t, err
+}
+
+const notInTime = "not sent in time"
+
+// bury makes a dead letter of what was not tried this time.
+func (b *run) bury(d *Delivery, why string) {
+	s := settled(d, Dead)
+	s.Attempts, s.LastError = s.Attempts-1, why
+	b.note(s)
+	b.d.log.Error("message is given up", "channel", b.name, "recipient", d.Recipient, "delivery", d.ID, "error", why)
+}
+
+// spread replaces a delivery of a time when the channel's recipients had none of their own.
+func (b *run) spread(d *Delivery) {
+	s := settled(d, Dropped)
+	s.Attempts--
+	b.note(s)
+	for _, r := range b.order {
+		one := *d
+		one.ID, one.Recipient, one.State, one.Attempts = b.d.o.NewID(), r, Pending, 0
+		one.Owner, one.LeaseUntil = "", time.Time{}
+		one.Notification.ID, one.Notification.Recipient = one.ID, r
+		b.add = append(b.add, one)
+	}
+}

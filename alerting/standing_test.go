@@ -1,0 +1,201 @@
+package alerting_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alerting"
+)
+
+func (k *desk) silence(t *testing.T, pattern string, d time.Duration) alerting.Silence {
+	t.Helper()
+	s, err := k.silences.Create(t.Context(), alerting.Silence{
+		SourceType: "*", Pattern: pattern, Reason: "x", StartsAt: time.Now(), EndsAt: time.Now().Add(d),
+	})
+	require.NoError(t, err)
+	return s
+}
+
+func TestWhatStandsIsToldWhenTheSilenceEnds(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, k *desk, s alerting.Silence){
+		"it expires": func(*testing.T, *desk, alerting.Silence) { pass(time.Hour + 20*time.Second) },
+		"it is deleted": func(t *testing.T, k *desk, s alerting.Silence) {
+			require.NoError(t, k.silences.Delete(t.Context(), s.ID))
+			pass(time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{name: "dashboard"}
+				k := newDesk(t, alerting.Options{}, f)
+				other, err := alerting.NewDispatcher(k.deps(f), alerting.Options{Templates: map[string]alerting.TemplateText{"": {Subject: "{{if .Resolved}}-{{end}}{{.Title}}"}}})
+				require.NoError(t, err)
+				defer other.Close()
+				other.Start()
+				s := k.silence(t, "*", time.Hour)
+				k.raise(t, alarms.Warning, "stands", "cleared", "seen", "graver")
+				pass(30 * time.Second)
+				k.clear(t, "cleared")
+				_, err = k.alarms.Acknowledge(t.Context(), alarms.ByKey("seen"), "anna", "")
+				require.NoError(t, err)
+				k.raise(t, alarms.Critical, "graver")
+				pass(30 * time.Second)
+				require.Empty(t, f.titles())
+				end(t, k, s)
+				require.ElementsMatch(t, []string{"stands", "graver"}, f.titles(), "each once, of two dispatchers")
+				k.clear(t, "stands")
+				pass(time.Second)
+				require.Equal(t, "-stands", f.titles()[2])
+			})
+		})
+	}
+}
+
+func TestRaisedAndClearedAtOnceUnderASilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{name: "dashboard"}
+		k := newDesk(t, alerting.Options{}, f)
+		k.Close()
+		k.silence(t, "*", time.Minute)
+		k.raise(t, alarms.Warning, "Pump")
+		k.clear(t, "Pump")
+		k.start(t, alerting.Options{}, f)
+		pass(time.Hour)
+		require.Empty(t, f.titles())
+	})
+}
+
+func TestAnAlarmThatStoodForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{name: "dashboard"}
+		k := newDesk(t, alerting.Options{Poll: time.Minute}, f)
+		k.raise(t, alarms.Warning, "Pump")
+		pass(40 * 24 * time.Hour)
+		k.clear(t, "Pump")
+		pass(time.Minute)
+		require.Equal(t, []string{"Pump", "-Pump"}, f.titles())
+	})
+}
+
+func TestDeadLettersOfAChannelAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			mu     sync.Mutex
+			told   []string
+			failed atomic.Bool
+			mended atomic.Bool
+		)
+		f := &fake{name: "email", answer: func(context.Context, alerting.Notification) error {
+			if mended.Load() {
+				return nil
+			}
+			return alerting.Permanent(errors.New("no"))
+		}}
+		k := newDesk(t, alerting.Options{OnDead: func(_ context.Context, channel string, dead int) error {
+			if channel != "email" {
+				return nil
+			}
+			if !failed.Swap(true) {
+				return errors.New("the store is busy") // it is told again
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, fmt.Sprint(dead))
+			return nil
+		}}, f)
+		pass(time.Minute)
+		k.raise(t, alarms.Critical, "Pump", alerting.DeadLetterKey("email"))
+		pass(time.Second)
+		require.Len(t, f.got, 1, "a channel is not told that it cannot be told")
+		mended.Store(true)
+		_, err := k.RetryAll(t.Context(), "")
+		require.NoError(t, err)
+		pass(time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		require.Equal(t, []string{"0", "1", "0"}, told)
+	})
+}
+
+func TestNothingIsSentBeforeStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{name: "dashboard"}
+		k := newDesk(t, alerting.Options{}, f)
+		k.Close()
+		k.raise(t, alarms.Warning, "Pump")
+		d, err := alerting.NewDispatcher(k.deps(f), alerting.Options{})
+		require.NoError(t, err)
+		pass(time.Hour)
+		require.Empty(t, f.titles())
+		d.Close() // without Start
+	})
+}
+
+func TestClockSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var back atomic.Int64
+		now := func() time.Time { return time.Now().Add(-time.Duration(back.Load())).Round(0) }
+		var down atomic.Bool
+		down.Store(true)
+		f := &fake{name: "email", answer: func(context.Context, alerting.Notification) error {
+			if down.Load() {
+				return alerting.Retryable(errors.New("down"), 0)
+			}
+			return nil
+		}}
+		k := newDesk(t, alerting.Options{Now: now}, f)
+		k.raise(t, alarms.Critical, "Pump")
+		pass(10 * time.Minute)
+		down.Store(false)
+		f.forget()
+		back.Store(int64(time.Hour))
+		k.Wake()
+		pass(6 * time.Minute)
+		require.Len(t, f.titles(), 1, "not an hour later")
+	})
+}
+
+// broken is an outbox that cannot be used for a while.
+type broken struct {
+	alerting.Outbox
+	down atomic.Bool
+}
+
+func (b *broken) Cursor(ctx context.Context) (int64, error) {
+	if b.down.Load() {
+		return 0, errDead
+	}
+	return b.Outbox.Cursor(ctx)
+}
+
+func TestErrWhileTheStoreCannotBeUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{name: "dashboard"}
+		k := newDesk(t, alerting.Options{}, f)
+		k.Close()
+		deps := k.deps(f)
+		b := &broken{Outbox: k.store}
+		deps.Outbox = b
+		d, err := alerting.NewDispatcher(deps, alerting.Options{})
+		require.NoError(t, err)
+		defer d.Close()
+		d.Start()
+		pass(time.Second)
+		require.NoError(t, d.Err())
+		b.down.Store(true)
+		pass(time.Second)
+		require.ErrorIs(t, d.Err(), errDead)
+		b.down.Store(false)
+		pass(10 * time.Minute)
+		require.NoError(t, d.Err())
+	})
+}

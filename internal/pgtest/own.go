@@ -1,0 +1,115 @@
+package pgtest
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/otkit/otkit/internal/realtest"
+)
+
+// Server is a server of one test alone, which may kill it.
+type Server struct {
+	t        testing.TB
+	bin, dir string
+	cmd      *exec.Cmd
+	alive    io.Closer
+}
+
+const (
+	initScript = `"$0"/initdb -D "$1"/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N >"$1"/log 2>&1`
+	ownScript  = `"$0"/postgres -D "$1"/data -c listen_addresses= -c unix_socket_directories="$1" >>"$1"/log 2>&1 </dev/null &
+read -r _
+kill -QUIT $! 2>/dev/null
+wait $!
+exit 0`
+)
+
+// Own starts a server, which ends with the test. Without an installed PostgreSQL the test is skipped,
+// or fails where real components are required.
+func Own(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{t: t, bin: filepath.Dir(realtest.Need(t, "initdb", "/usr/lib/postgresql/*/bin/initdb"))}
+	var err error
+	if s.dir, err = os.MkdirTemp("", "pgtest"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.end()
+		if err := os.RemoveAll(s.dir); err != nil {
+			t.Error(err)
+		}
+	})
+	cmd := s.command(initScript)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("PostgreSQL: %v", err)
+	}
+	s.Start()
+	return s
+}
+
+func (s *Server) command(script string) *exec.Cmd {
+	s.t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", script, s.bin, s.dir)
+	cmd.Dir = "/"
+	if err := lend(cmd, s.dir); err != nil {
+		s.t.Fatal(err)
+	}
+	return cmd
+}
+
+// DSN gives the server's database.
+func (s *Server) DSN() string { return dsnIn(s.dir, "postgres") }
+
+// Kill ends the server as a power cut would.
+func (s *Server) Kill() {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, "data", "postmaster.pid"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	process, err := os.FindProcess(pid)
+	if err == nil {
+		err = process.Kill()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.end()
+}
+
+// Start starts the server again after Kill and waits until it answers.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.cmd = s.command(ownScript)
+	var err error
+	if s.alive, err = s.cmd.StdinPipe(); err == nil {
+		err = s.cmd.Start()
+	}
+	if err == nil {
+		err = ready(s.DSN(), filepath.Join(s.dir, "log"))
+	}
+	if err != nil {
+		s.t.Fatalf("PostgreSQL does not start: %v", err)
+	}
+}
+
+func (s *Server) end() {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return
+	}
+	_ = s.alive.Close()
+	if err := s.cmd.Wait(); err != nil {
+		s.t.Errorf("stopping PostgreSQL: %v", err)
+	}
+	s.cmd = nil
+}

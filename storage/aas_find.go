@@ -1,0 +1,251 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/otkit/otkit/aas"
+)
+
+// Find implements aas.Store.
+func (s *AASStore) Find(ctx context.Context, q aas.Query) (aas.Page, error) {
+	var page aas.Page
+	err := s.db.View(ctx, "aas.find", func(ctx context.Context, tx *Tx) error {
+		f := finder{tx: tx, totals: &s.totals, q: q, after: keyOf(q.After), contains: strings.ToLower(q.Contains)}
+		f.q.Terms = slices.SortedStableFunc(slices.Values(q.Terms), func(a, b aas.Term) int {
+			return cmp.Compare(breadth(a.Name), breadth(b.Name))
+		})
+		var err error
+		page, err = f.find(ctx)
+		return err
+	})
+	return page, err
+}
+
+// breadth puts terms in the order in which they are looked for: those that few documents have first.
+func breadth(name string) int {
+	switch name {
+	case "assetKind":
+		return 2
+	case "type", "semantic", "assetType", "dataSpecification":
+		return 1
+	}
+	return 0
+}
+
+// finder makes the statements for one query.
+type finder struct {
+	tx       *Tx
+	totals   *aasTotals
+	q        aas.Query
+	after    string
+	contains string
+}
+
+// everything says whether a query selects all documents of its kind.
+func (f *finder) everything() bool {
+	return f.q.IDShort == "" && f.contains == "" && len(f.q.Terms) == 0 && f.q.Linked == nil
+}
+
+func (f *finder) find(ctx context.Context) (page aas.Page, err error) {
+	total := math.MaxInt
+	backward := f.everything() && f.q.After == "" && f.q.Offset > 1000
+	if f.q.Count || backward {
+		if total, err = f.count(ctx); err != nil {
+			return page, err
+		}
+		if f.q.Count {
+			page.Total = total
+		}
+		if f.q.Offset >= total && f.q.After == "" {
+			return page, nil
+		}
+	}
+	if f.everything() && f.q.Offset == 0 && !f.q.WithoutJSON {
+		return page, f.straight(ctx, &page)
+	}
+	var keys []string
+	if backward && f.q.Offset > total/2 {
+		keys, err = f.keysFromEnd(ctx, total)
+	} else {
+		keys, err = f.keys(ctx)
+	}
+	if err != nil {
+		return page, err
+	}
+	if page.More = len(keys) > f.q.Limit; page.More {
+		keys = keys[:f.q.Limit]
+	}
+	if len(keys) == 0 {
+		return page, nil
+	}
+	if !f.q.WithoutJSON {
+		page.Documents, err = documentsByKey(ctx, f.tx, f.q.Kind, keys)
+		return page, err
+	}
+	page.Documents, err = f.heads(ctx, keys)
+	return page, err
+}
+
+// straight reads a page of all documents.
+func (f *finder) straight(ctx context.Context, page *aas.Page) error {
+	return f.tx.Each(ctx, selectDocument+"WHERE kind = ? AND id > ? ORDER BY id LIMIT ?",
+		[]any{int64(f.q.Kind), f.after, f.q.Limit + 1}, func(row Scanner) error {
+			if len(page.Documents) == f.q.Limit {
+				page.More = true
+				return nil
+			}
+			d, _, err := scanDocument(row, f.q.Kind)
+			page.Documents = append(page.Documents, d)
+			return err
+		})
+}
+
+// heads gives documents without their JSON.
+func (f *finder) heads(ctx context.Context, keys []string) ([]aas.Document, error) {
+	found := make(map[string]aas.Document, len(keys))
+	wanted := make([]any, len(keys))
+	for i, key := range keys {
+		wanted[i] = key
+	}
+	for marks, part := range lists(wanted) {
+		err := f.tx.Each(ctx, "SELECT id, long_id, id_short, version, live, NULL FROM aas_documents WHERE kind = ? AND id IN "+marks,
+			append([]any{int64(f.q.Kind)}, part...), func(row Scanner) error {
+				d, key, err := scanDocument(row, f.q.Kind)
+				found[key] = d
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	list := make([]aas.Document, len(keys))
+	for i, key := range keys {
+		list[i] = found[key]
+	}
+	return list, nil
+}
+
+// query is a statement that is being put together. Its rows have a column id.
+type query struct {
+	from  string
+	where []string
+	args  []any
+}
+
+func (q *query) and(condition string, args ...any) {
+	q.where = append(q.where, condition)
+	q.args = append(q.args, args...)
+}
+
+func (q *query) text(head, tail string) string {
+	return head + q.from + " WHERE " + strings.Join(q.where, " AND ") + tail
+}
+
+// conditions gives the statement for what a query selects, After, Offset and Limit apart.
+func (f *finder) conditions() *query {
+	kind := int64(f.q.Kind)
+	q := &query{from: "aas_documents d"}
+	terms := f.q.Terms
+	switch {
+	case f.q.IDShort == "" && len(terms) > 0:
+		q.from = "aas_terms d"
+		q.and("d.kind = ? AND d.name = ? AND d.value = ?", kind, terms[0].Name, keyOf(terms[0].Value))
+		terms = terms[1:]
+		if f.contains != "" {
+			q.and("EXISTS (SELECT 1 FROM aas_documents c WHERE c.kind = ? AND c.id = d.id AND "+f.part("c")+")", kind, f.contains)
+		}
+	default:
+		q.and("d.kind = ?", kind)
+		if f.q.IDShort != "" {
+			q.and("d.id_short = ?", f.q.IDShort)
+		}
+		if f.contains != "" {
+			q.and(f.part("d"), f.contains)
+		}
+	}
+	for _, t := range terms {
+		q.and("EXISTS (SELECT 1 FROM aas_terms t WHERE t.kind = ? AND t.name = ? AND t.value = ? AND t.id = d.id)",
+			kind, t.Name, keyOf(t.Value))
+	}
+	return q
+}
+
+// part gives the condition that a text is part of the idShort.
+func (f *finder) part(table string) string {
+	if f.tx.set.dialect.Name() == "postgres" {
+		return "strpos(" + table + ".id_short_lower, ?) > 0"
+	}
+	return "instr(" + table + ".id_short_lower, ?) > 0"
+}
+
+// broad is from how many documents on a link is not looked at from their side.
+const broad = 1000
+
+// linked adds the condition over two kinds of document. Few documents at the other end are gone
+// through; of many it is asked for each document whether it leads to one, which ends with the page. The
+// OFFSET keeps PostgreSQL from joining everything first.
+func (f *finder) linked(ctx context.Context, q *query) error {
+	l := f.q.Linked
+	if l == nil {
+		return nil
+	}
+	n := 0
+	err := f.tx.Row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM aas_terms WHERE kind = ? AND name = ? AND value = ? LIMIT ?) AS few",
+		[]any{int64(l.Kind), l.Term.Name, keyOf(l.Term.Value), broad}, &n)
+	if err != nil {
+		return err
+	}
+	if n < broad {
+		q.and("d.id IN ("+fromLink+")", f.linkArgs()...)
+		return nil
+	}
+	q.and(`EXISTS (SELECT 1 FROM aas_terms l JOIN aas_terms x ON x.kind = ? AND x.name = ? AND x.value = ? AND x.id = l.value
+		WHERE l.kind = ? AND l.name = ? AND l.id = d.id LIMIT 1 OFFSET 0)`, f.linkArgs()...)
+	return nil
+}
+
+// fromLink gives the documents that lead to one at the other end. The order of the tables is that of
+// the joins with SQLite.
+const fromLink = `SELECT l.id FROM aas_terms x CROSS JOIN aas_terms l
+	WHERE x.kind = ? AND x.name = ? AND x.value = ? AND l.kind = ? AND l.name = ? AND l.value = x.id`
+
+func (f *finder) linkArgs() []any {
+	l := f.q.Linked
+	return []any{int64(l.Kind), l.Term.Name, keyOf(l.Term.Value), int64(f.q.Kind), l.Name}
+}
+
+func (f *finder) keys(ctx context.Context) ([]string, error) {
+	q := f.conditions()
+	if f.q.After != "" {
+		q.and("d.id > ?", f.after)
+	}
+	if err := f.linked(ctx, q); err != nil {
+		return nil, err
+	}
+	q.args = append(q.args, f.q.Limit+1, f.q.Offset)
+	return f.readKeys(ctx, q.text("SELECT d.id FROM ", " ORDER BY d.id LIMIT ? OFFSET ?"), q.args)
+}
+
+// keysFromEnd gives the keys of a page of all documents, counted from the end, which is nearer.
+func (f *finder) keysFromEnd(ctx context.Context, total int) ([]string, error) {
+	end := min(f.q.Offset+f.q.Limit+1, total)
+	keys, err := f.readKeys(ctx, "SELECT id FROM aas_documents WHERE kind = ? ORDER BY id DESC LIMIT ? OFFSET ?",
+		[]any{int64(f.q.Kind), end - f.q.Offset, total - end})
+	slices.Reverse(keys)
+	return keys, err
+}
+
+func (f *finder) readKeys(ctx context.Context, text string, args []any) ([]string, error) {
+	var keys []string
+	err := f.tx.Each(ctx, text, args, func(row Scanner) error {
+		var key string
+		err := row.Scan(&key)
+		keys = append(keys, key)
+		return err
+	})
+	return keys, err
+}

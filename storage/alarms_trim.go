@@ -1,0 +1,55 @@
+package storage
+
+import (
+	"context"
+	"time"
+)
+
+// Trim implements alarms.Store.
+func (s *AlarmStore) Trim(ctx context.Context, before time.Time) error {
+	at := Stamp(before)
+	for _, part := range []func(ctx context.Context, tx *Tx) (int64, error){
+		// An occurrence was raised before it was cleared, so that the index by that time leads to it.
+		func(ctx context.Context, tx *Tx) (int64, error) {
+			return tx.Exec(ctx, `DELETE FROM alarm_occurrences WHERE seq IN (SELECT o.seq FROM alarm_occurrences o
+				WHERE o.raised_us < ? AND o.cleared_us < ? AND NOT o.active
+				AND NOT EXISTS (SELECT 1 FROM alarm_conditions c WHERE c.code = o.code AND c.last_seq = o.seq) LIMIT ?)`,
+				at, at, trimSlice)
+		},
+		func(ctx context.Context, tx *Tx) (int64, error) { return trimConditions(ctx, tx, at) },
+		func(ctx context.Context, tx *Tx) (int64, error) {
+			return tx.Exec(ctx, `DELETE FROM alarm_events WHERE seq IN (SELECT seq FROM alarm_events WHERE at_us < ? LIMIT ?)`, at, trimSlice)
+		},
+	} {
+		for n := int64(trimSlice); n == trimSlice; {
+			err := s.db.Update(ctx, "alarms.trim", func(ctx context.Context, tx *Tx) (err error) {
+				if err = tx.lock(ctx, "alarm_counter"); err != nil {
+					return err
+				}
+				n, err = part(ctx, tx)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// trimConditions removes conditions that nothing needs, each with its newest occurrence. The others
+// have been removed before.
+func trimConditions(ctx context.Context, tx *Tx, at Stamp) (int64, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM alarm_conditions WHERE code IN (SELECT c.code FROM alarm_occurrences o
+		JOIN alarm_conditions c ON c.code = o.code AND c.last_seq = o.seq
+		WHERE o.raised_us < ? AND o.cleared_us < ? AND NOT o.active AND c.withheld = 0
+		AND NOT EXISTS (SELECT 1 FROM alarm_resolutions r WHERE r.code = c.code)
+		AND NOT EXISTS (SELECT 1 FROM alarm_rules r WHERE c.alarm_key LIKE 'rule:%' AND r.id = substr(c.alarm_key, 6)) LIMIT ?)`,
+		at, at, trimSlice)
+	if err != nil || n == 0 {
+		return n, err
+	}
+	_, err = tx.Exec(ctx, `DELETE FROM alarm_occurrences WHERE raised_us < ?
+		AND NOT EXISTS (SELECT 1 FROM alarm_conditions c WHERE c.code = alarm_occurrences.code)`, at)
+	return n, err
+}

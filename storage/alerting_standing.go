@@ -1,0 +1,84 @@
+package storage
+
+import (
+	"context"
+	"time"
+
+	"github.com/otkit/otkit/alerting"
+)
+
+// SilencedDeliveries implements alerting.Outbox.
+func (s *Outbox) SilencedDeliveries(ctx context.Context, after alerting.Delivery, limit int) ([]alerting.Delivery, error) {
+	var found []alerting.Delivery
+	err := s.db.View(ctx, "outbox.silenced", func(ctx context.Context, tx *Tx) error {
+		found = nil
+		return tx.Each(ctx, selectDelivery+`WHERE d.state = 'silenced' AND (d.occurrence, d.id) > (?, ?)
+			ORDER BY d.occurrence, d.id LIMIT ?`, []any{after.Occurrence, after.ID, max(limit, 0)}, func(row Scanner) error {
+			d, err := scanDelivery(row)
+			found = append(found, d)
+			return err
+		})
+	})
+	return found, err
+}
+
+// Unsilence implements alerting.Outbox.
+func (s *Outbox) Unsilence(ctx context.Context, ids []string, to alerting.DeliveryState, now, expires time.Time) (int, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	keys := make([]any, 0, len(ids))
+	for _, id := range once(ids, func(id string) string { return id }) {
+		keys = append(keys, plain(id))
+	}
+	set, values := "settled_us = ?", []any{string(to), Stamp(now)}
+	if to == alerting.Pending {
+		set, values = "next_us = ?, expires_us = ?", []any{string(to), now.UnixMicro(), Stamp(expires)}
+	}
+	var n int64
+	err := s.update(ctx, "outbox.unsilence", func(ctx context.Context, tx *Tx) error {
+		n = 0
+		for marks, part := range lists(keys) {
+			changed, err := tx.Exec(ctx, "UPDATE alert_deliveries SET state = ?, "+set+" WHERE state = 'silenced' AND id IN "+marks,
+				append(values[:len(values):len(values)], part...)...)
+			if err != nil {
+				return err
+			}
+			n += changed
+		}
+		return nil
+	})
+	return int(n), err
+}
+
+// trims choose what TrimDeliveries removes, in this order: the end of an alarm stays as long as its
+// beginning, which would pass for that of one that stands.
+var trims = [...]string{
+	`created_us < ?`,
+	`settled_us IS NOT NULL AND settled_us < ? AND state IN ('sent', 'folded', 'dropped', 'dead') AND NOT resolved
+		AND (occurrence = '' OR state = 'dropped' OR EXISTS (SELECT 1 FROM alert_deliveries e
+			WHERE e.occurrence = d.occurrence AND e.resolved))`,
+	`settled_us IS NOT NULL AND settled_us < ? AND state IN ('sent', 'folded', 'dropped', 'dead') AND resolved
+		AND NOT EXISTS (SELECT 1 FROM alert_deliveries e WHERE e.occurrence = d.occurrence AND NOT e.resolved)`,
+}
+
+// TrimDeliveries implements alerting.Outbox.
+func (s *Outbox) TrimDeliveries(ctx context.Context, before, standing time.Time) error {
+	for i, which := range trims {
+		limit := before
+		if i == 0 {
+			limit = standing
+		}
+		for n := int64(trimSlice); n == trimSlice; {
+			err := s.update(ctx, "outbox.trim", func(ctx context.Context, tx *Tx) (err error) {
+				n, err = tx.Exec(ctx, "DELETE FROM alert_deliveries WHERE id IN (SELECT d.id FROM alert_deliveries d WHERE "+which+" LIMIT ?)",
+					Stamp(limit), trimSlice)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
