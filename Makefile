@@ -9,7 +9,7 @@ list: ## List the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' Makefile
 
 generate: ## Rebuild the generated code from openapi/openapi.yaml and proto/
-	for d in authapi tagsapi tagconfigapi alarmsapi alertingapi client; do \
+	for d in authapi tagsapi tagconfigapi alarmsapi alertingapi aasapi client; do \
 		$(TOOL) oapi-codegen -config openapi/$$d/oapi-codegen.yaml openapi/openapi.yaml || exit 1; done
 	cd proto && $(subst internal,../internal,$(TOOL)) buf generate
 

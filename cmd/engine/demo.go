@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
+	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/netcompliance"
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/demo"
 	"github.com/otkit/otkit/storage"
@@ -36,6 +39,9 @@ func addDemo(ctx context.Context, db *storage.DB, log *slog.Logger, o *server.Op
 			return err
 		}
 	}
+	if err := addShellsOfDemo(ctx, db, known, o); err != nil {
+		return err
+	}
 	o.Drivers = append(o.Drivers, server.Driver{ID: demo.DriverID, Driver: d,
 		Options: tags.DriverOptions{Type: simdriver.TypeName, Interval: 500 * time.Millisecond, Tags: known}})
 	return nil
@@ -53,4 +59,21 @@ func pastAlarms(ctx context.Context, db *storage.DB, d *simdriver.Driver, now ti
 		return 0, err
 	}
 	return events, service.Close()
+}
+
+// addShellsOfDemo brings the plant's shells in, and what is known of its network.
+func addShellsOfDemo(ctx context.Context, db *storage.DB, known []tags.Tag, o *server.Options) error {
+	service, err := aas.NewService(db.AAS(), o.AAS)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(demo.FillShells(ctx, service, o.TagMapping.Mapper, known), service.Close()); err != nil {
+		return err
+	}
+	network, err := netcompliance.New(netcompliance.SourceFunc(demo.NetworkFacts), netcompliance.Options{})
+	if err != nil {
+		return err
+	}
+	o.AAS.Providers = append(o.AAS.Providers, network)
+	return nil
 }

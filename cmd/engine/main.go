@@ -4,6 +4,7 @@
 //	engine users add|passwd|list|remove ...
 //	engine config print|check [-config FILE]
 //	engine backup|restore [-config FILE] [-data DIR] FILE
+//	engine aas import|export [-config FILE] [-data DIR] FILE
 //
 // Every setting can also come from the environment; docs/engine-settings.md lists them.
 package main
@@ -27,6 +28,7 @@ engine users add|passwd|list|remove                        manage accounts
 engine config print|check                                  show or check the settings
 engine backup FILE                                         save everything, also while the engine runs
 engine restore FILE                                        fill an empty database from a backup
+engine aas import|export                                   bring shells and submodels in or out
 engine version                                             tell the version
 Each command tells its flags with -h.
 `
@@ -66,6 +68,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return c.backup(ctx, args[1:])
 	case "restore":
 		return c.restore(ctx, args[1:])
+	case "aas":
+		return c.shells(ctx, args[1:])
 	case "help":
 		_, err := fmt.Fprint(out, help)
 		return err

@@ -31,7 +31,7 @@ var factories = driverconfig.Factories{
 
 // serve runs the engine until a signal.
 func (c *command) serve(ctx context.Context, args []string) error {
-	f := c.flags("engine", "[-config FILE] [-data DIR] [-listen ADDR] [-demo]\n       engine users|config|backup|restore|version ...")
+	f := c.flags("engine", "[-config FILE] [-data DIR] [-listen ADDR] [-demo]\n       engine users|config|backup|restore|aas|version ...")
 	f.StringVar(&c.listen, "listen", "", "`ADDR`ess to listen on, such as :5001")
 	withDemo := f.Bool("demo", false, "add a living demo plant: driver sim")
 	if err := f.Parse(args); err != nil {
@@ -90,8 +90,15 @@ func (c *command) serveOn(ctx context.Context, s settings.Engine, e *environment
 			return errors.Join(fmt.Errorf("demo: %w", err), engine.Stop(context.WithoutCancel(ctx)))
 		}
 	}
+	end, err := publishShells(s.AAS.Events, e, engine.AAS())
+	if err != nil {
+		return errors.Join(err, engine.Stop(context.WithoutCancel(ctx)))
+	}
 	c.welcome(engine, s, withDemo)
-	return engine.Run(ctx, s.Server.ShutdownTimeout)
+	err = engine.Run(ctx, s.Server.ShutdownTimeout)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, end(stopping))
 }
 
 // welcome tells a person at the terminal what there is to do, and the first password, which is shown
@@ -111,7 +118,7 @@ func (c *command) welcome(engine *server.Server, s settings.Engine, withDemo boo
 		fmt.Fprintf(&text, "First account: %s, password %s (shown once; change it with: go run ./cmd/engine users passwd -data %s %[1]s)\n", s.Auth.AdminUsername, password, s.Storage.DataDir)
 	}
 	if withDemo {
-		text.WriteString("Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more\n")
+		text.WriteString("Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more; three shells under /api/v1/aas\n")
 	}
 	fmt.Fprint(c.out, text.String())
 }
@@ -146,7 +153,7 @@ func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (se
 		DataDir: s.Storage.DataDir, ModelPath: modelPath(s), Version: version, Logger: e.log, Metrics: e.metrics,
 		Stores: server.Stores{Accounts: db.Accounts(), Sessions: db.Sessions(), Writes: db.Writes(), History: db.History(), Ping: db.Ping,
 			Alarms: db.Alarms(), Resolutions: db.Resolutions(), AlarmRules: db.AlarmRules(), RuleStates: db.AlarmRules(),
-			Silences: db.Silences(), AlertHistory: db.AlertHistory(), Outbox: db.Outbox(), DeadLetters: db.Outbox()},
+			Silences: db.Silences(), AlertHistory: db.AlertHistory(), Outbox: db.Outbox(), DeadLetters: db.Outbox(), AAS: db.AAS()},
 		Listen: s.Server.Listen, MaxConns: s.Server.MaxConnections, MaxBodyBytes: s.Server.MaxBodyBytes,
 		HeaderTimeout: s.Server.ReadHeaderTimeout, IdleTimeout: s.Server.IdleTimeout,
 		CORSOrigins: s.Server.CORS.AllowedOrigins, AccessLog: s.Log.Requests,
@@ -170,9 +177,13 @@ func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (se
 	if err != nil {
 		return o, err
 	}
-	o.Alerting = server.AlertingOptions{Channels: channels, Routes: table, WebhookToken: s.Alerting.WebhookToken}
-	if s.Storage.Driver == "sqlite" {
-		o.Alerting.Owner = "engine" // the data directory has one engine, which so goes on at once after a crash
+	o.Alerting = server.AlertingOptions{Channels: channels, Routes: table, WebhookToken: s.Alerting.WebhookToken,
+		HistoryMaxAge: s.Alerting.HistoryMaxAge}
+	if err := addShells(s.AAS, &o); err != nil {
+		return o, err
+	}
+	if s.Storage.Driver == "postgres" {
+		o.Stores.Shared = &server.Shared{Keys: db.Keys(), Board: db.Board()}
 	}
 	if oidc := s.Auth.OIDC; oidc.Issuer != "" {
 		o.Auth.OIDC = &auth.OIDC{Issuer: oidc.Issuer, Audience: oidc.Audience, RolesClaim: oidc.RolesClaim}

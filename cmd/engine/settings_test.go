@@ -82,7 +82,9 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		"no YAML":                  {"e.yaml", "server: [", nil, []string{"e.yaml", "YAML"}},
 		"no JSON":                  {"e.json", `{"server": `, nil, []string{"e.json", "JSON"}},
 		"driver of no known type":  {"e.yaml", "drivers:\n  - id: a\n    type: Modbuss\n", nil, []string{"drivers[0]", "Modbuss"}},
+		"coil that YAML misreads":  {"e.yaml", modbusWith(`Address: 040000`), nil, []string{"drivers[0]", "Settings.Tags[0].Address", "must be in quotes"}},
 		"setting of a driver":      {"e.yaml", modbusWith(`Address: "90001"`), nil, []string{"drivers[0]", "Settings.Tags[0].Address"}},
+		"blank in the token":       {"e.yaml", "", []string{"Alerting__WebhookToken=two words"}, []string{"alerting.webhookToken", "without blanks"}},
 		"short password":           {"e.yaml", "", []string{"Auth__AdminPassword=short"}, []string{"auth.adminPassword"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,6 +143,7 @@ func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	run(t, nil, "", "config", "check", "-data", data, "-config", file(t, "e.yaml", modbusWith(`Address: "40001"`))).ok(t)
+	run(t, nil, "", "config", "check", "-data", data, "-config", file(t, "e.yaml", modbusWith(`Address: 40001`))).ok(t)
 	run(t, nil, "", "config", "check", "-data", data, "-config", file(t, "e.yaml", modbusWith(`Address: "90001"`))).
 		refused(t, "drivers[0]", "plc1", "Settings.Tags[0].Address")
 	run(t, nil, "", "config", "check", "-data", data, "-config", file(t, "e.yaml", modbusWith(`Place: "40001"`))).

@@ -56,6 +56,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer dispatcher.Close()
+	dispatcher.Start()
 
 	_, err = plant.Raise(ctx, alarms.Alarm{Key: "app:boiler-1", Source: "boiler-1", Message: "pressure too high", Severity: alarms.Critical})
 	if err != nil {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"io/fs"
 	"iter"
 	"log"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -56,8 +58,9 @@ func write(file *os.File, samples []tags.HistorySample) error {
 	return file.Sync() // a nil error promises that the samples survive
 }
 
-// load reads every sample that keep wants, in order of time; of two with one time the later wins.
-func (h *fileHistory) load(keep func(tags.HistorySample) bool) ([]tags.HistorySample, error) {
+// load reads every sample that keep wants of the lines that begin so, in order of time; of two with
+// one time the later wins.
+func (h *fileHistory) load(begin []byte, keep func(tags.HistorySample) bool) ([]tags.HistorySample, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	file, err := os.Open(h.path)
@@ -73,14 +76,22 @@ func (h *fileHistory) load(keep func(tags.HistorySample) bool) ([]tags.HistorySa
 		at  time.Time
 	}
 	newest := make(map[key]tags.HistorySample)
-	for lines := json.NewDecoder(bufio.NewReader(file)); lines.More(); {
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, math.MaxInt32)
+	for lines.Scan() {
+		if !bytes.HasPrefix(lines.Bytes(), begin) { // far quicker than to decode it
+			continue
+		}
 		var s tags.HistorySample
-		if err := lines.Decode(&s); err != nil {
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
 			return nil, err
 		}
 		if keep(s) {
 			newest[key{s.Tag, s.Time}] = s
 		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
 	}
 	list := make([]tags.HistorySample, 0, len(newest))
 	for _, s := range newest {
@@ -94,7 +105,13 @@ func (h *fileHistory) load(keep func(tags.HistorySample) bool) ([]tags.HistorySa
 
 func (h *fileHistory) Range(ctx context.Context, tag string, start, end time.Time) iter.Seq2[tags.HistorySample, error] {
 	return func(yield func(tags.HistorySample, error) bool) {
-		list, err := h.load(func(s tags.HistorySample) bool {
+		name, err := json.Marshal(tag)
+		if err != nil {
+			yield(tags.HistorySample{}, err)
+			return
+		}
+		begin := slices.Concat([]byte(`{"Tag":`), name, []byte(`,`))
+		list, err := h.load(begin, func(s tags.HistorySample) bool {
 			return s.Tag == tag && !s.Time.Before(start) && s.Time.Before(end)
 		})
 		if err = cmp.Or(ctx.Err(), err); err != nil {
@@ -117,7 +134,7 @@ func (h *fileHistory) Trim(ctx context.Context, before time.Time, maxBytes int64
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	list, err := h.load(func(s tags.HistorySample) bool { return !s.Time.Before(before) })
+	list, err := h.load(nil, func(s tags.HistorySample) bool { return !s.Time.Before(before) })
 	if err != nil {
 		return err
 	}

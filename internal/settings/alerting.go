@@ -10,17 +10,18 @@ type Alarms struct {
 // Alerting says who is told of alarms. A channel is set up by its first setting; without it, it is left
 // out.
 type Alerting struct {
-	WebhookToken string   `koanf:"webhookToken" secret:"true" doc:"Bearer token that the alert webhook takes besides those of accounts, for use with auth.protectOpenSurfaces."`
-	Routes       Routes   `koanf:"routes"`
-	Email        Email    `koanf:"email"`
-	TeamChat     TeamChat `koanf:"teamChat"`
-	SMS          SMS      `koanf:"sms"`
-	TTS          TTS      `koanf:"tts"`
-	FCM          FCM      `koanf:"fcm"`
-	APNs         APNs     `koanf:"apns"`
-	Telegram     Telegram `koanf:"telegram"`
-	Line         Line     `koanf:"line"`
-	Webhook      Webhook  `koanf:"webhook"`
+	HistoryMaxAge time.Duration `koanf:"historyMaxAge" doc:"How long records of completed alerts are kept, from 720h."`
+	WebhookToken  string        `koanf:"webhookToken" secret:"true" doc:"Bearer token that the alert webhook takes besides those of accounts, for use with auth.protectOpenSurfaces."`
+	Routes        Routes        `koanf:"routes"`
+	Email         Email         `koanf:"email"`
+	TeamChat      TeamChat      `koanf:"teamChat"`
+	SMS           SMS           `koanf:"sms"`
+	TTS           TTS           `koanf:"tts"`
+	FCM           FCM           `koanf:"fcm"`
+	APNs          APNs          `koanf:"apns"`
+	Telegram      Telegram      `koanf:"telegram"`
+	Line          Line          `koanf:"line"`
+	Webhook       Webhook       `koanf:"webhook"`
 }
 
 // Routes are the channels by severity.

@@ -15,6 +15,7 @@ type Engine struct {
 	Tags     Tags     `koanf:"tags" doc:"Tag configuration, history and the log of writes."`
 	Alarms   Alarms   `koanf:"alarms" doc:"Alarms."`
 	Alerting Alerting `koanf:"alerting" doc:"Who is told of alarms, and alerts from other systems. A channel is set up by its first setting."`
+	AAS      AAS      `koanf:"aas" doc:"Asset administration shells."`
 	Drivers  []Driver `koanf:"drivers" doc:"The devices that the engine reads, a list. A file's list replaces the one before it; variables change items, or add the next one."`
 }
 
@@ -130,6 +131,7 @@ func EngineDefaults() Engine {
 		},
 		Alarms: Alarms{MaxAge: 400 * 24 * time.Hour},
 		Alerting: Alerting{
+			HistoryMaxAge: 400 * 24 * time.Hour,
 			Routes: Routes{
 				Critical: []string{"email", "teamchat", "sms", "tts", "dashboard", "fcm", "apns"},
 				Error:    []string{"teamchat", "telegram", "line", "dashboard", "fcm", "apns"},
@@ -139,5 +141,6 @@ func EngineDefaults() Engine {
 			Email:    Email{Security: "starttls"},
 			TeamChat: TeamChat{Format: "slack"},
 		},
+		AAS: AAS{Verification: "strict", MaxFileBytes: 32 << 20, Events: AASEvents{Topic: "otkit/aas", QoS: 1}},
 	}
 }

@@ -38,9 +38,16 @@ func (e Engine) Validate() error {
 	e.Tracing.check(&p)
 	e.Tags.check(&p)
 	p.must(e.Alarms.MaxAge >= 720*time.Hour, "alarms.maxAge", "must be at least 720h")
+	p.must(e.Alerting.HistoryMaxAge >= 720*time.Hour, "alerting.historyMaxAge", "must be at least 720h")
+	p.must(!strings.ContainsFunc(e.Alerting.WebhookToken, unfitForToken), "alerting.webhookToken",
+		"must be printable ASCII without blanks, or no request can carry it")
+	e.AAS.check(&p)
 	checkDrivers(e.Drivers, &p)
 	return p.err("")
 }
+
+// unfitForToken holds for what a bearer token in a header cannot have.
+func unfitForToken(r rune) bool { return r <= ' ' || r > '~' }
 
 func within(n, least, most int) bool { return n >= least && n <= most }
 

@@ -119,7 +119,7 @@ type ChannelStatus struct {
 	LastError string `json:"lastError,omitempty,omitzero"`
 	Name      string `json:"name"`
 
-	// PausedUntil Set while the channel waits after failures.
+	// PausedUntil Set while every recipient of the channel waits after failures.
 	PausedUntil time.Time `json:"pausedUntil,omitempty,omitzero"`
 
 	// Sent Messages taken since the start.
@@ -134,11 +134,14 @@ type ChannelTest struct {
 
 // DeadLetter defines model for DeadLetter.
 type DeadLetter struct {
-	Attempts  int                `json:"attempts"`
-	Channel   string             `json:"channel"`
-	CreatedAt time.Time          `json:"createdAt"`
-	ID        string             `json:"id"`
-	LastError string             `json:"lastError"`
+	Attempts  int       `json:"attempts"`
+	Channel   string    `json:"channel"`
+	CreatedAt time.Time `json:"createdAt"`
+	ID        string    `json:"id"`
+	LastError string    `json:"lastError"`
+
+	// Recipient Who of the channel was to be told; a hash where the address is a secret. Not there for a channel without several recipients.
+	Recipient string             `json:"recipient,omitempty,omitzero"`
 	Severity  DeadLetterSeverity `json:"severity"`
 	Source    string             `json:"source"`
 	Subject   string             `json:"subject"`
@@ -151,6 +154,12 @@ type DeadLetterSeverity string
 type DeadLetterList struct {
 	DeadLetters []DeadLetter `json:"deadLetters"`
 	TotalCount  int64        `json:"totalCount"`
+}
+
+// DeadLettersRetried defines model for DeadLettersRetried.
+type DeadLettersRetried struct {
+	// Retried Number of notifications that are queued again.
+	Retried int `json:"retried"`
 }
 
 // FieldError defines model for FieldError.
@@ -244,6 +253,12 @@ type ListDeadLettersParams struct {
 	PageSize *int   `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// RetryDeadLettersParams defines parameters for RetryDeadLetters.
+type RetryDeadLettersParams struct {
+	// Channel Of this channel only.
+	Channel string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
+}
+
 // AddSilenceJSONRequestBody defines body for AddSilence for application/json ContentType.
 type AddSilenceJSONRequestBody = SilenceRequest
 
@@ -285,6 +300,9 @@ type ServerInterface interface {
 	// ListDeadLetters Notifications that could not be delivered
 	// (GET /api/v1/alerting/deadletters)
 	ListDeadLetters(w http.ResponseWriter, r *http.Request, params ListDeadLettersParams)
+	// RetryDeadLetters Try to deliver all notifications again that could not be delivered
+	// (POST /api/v1/alerting/deadletters/retry)
+	RetryDeadLetters(w http.ResponseWriter, r *http.Request, params RetryDeadLettersParams)
 	// RetryDeadLetter Try to deliver a notification again
 	// (POST /api/v1/alerting/deadletters/{id}/retry)
 	RetryDeadLetter(w http.ResponseWriter, r *http.Request, id string)
@@ -363,6 +381,12 @@ func (_ Unimplemented) TestChannel(w http.ResponseWriter, r *http.Request, name 
 // ListDeadLetters Notifications that could not be delivered
 // (GET /api/v1/alerting/deadletters)
 func (_ Unimplemented) ListDeadLetters(w http.ResponseWriter, r *http.Request, params ListDeadLettersParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// RetryDeadLetters Try to deliver all notifications again that could not be delivered
+// (POST /api/v1/alerting/deadletters/retry)
+func (_ Unimplemented) RetryDeadLetters(w http.ResponseWriter, r *http.Request, params RetryDeadLettersParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -778,6 +802,39 @@ func (siw *ServerInterfaceWrapper) ListDeadLetters(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
+// RetryDeadLetters operation middleware
+func (siw *ServerInterfaceWrapper) RetryDeadLetters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RetryDeadLettersParams
+
+	// ------------- Optional query parameter "channel" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "channel", r.URL.Query(), &params.Channel, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "channel"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "channel", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RetryDeadLetters(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // RetryDeadLetter operation middleware
 func (siw *ServerInterfaceWrapper) RetryDeadLetter(w http.ResponseWriter, r *http.Request) {
 
@@ -946,6 +1003,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/api/v1/alerting/deadletters", wrapper.ListDeadLetters)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/api/v1/alerting/deadletters/retry", wrapper.RetryDeadLetters)
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/api/v1/alerting/deadletters/{id}/retry", wrapper.RetryDeadLetter)
@@ -1926,6 +1986,114 @@ func (response ListDeadLetters500ApplicationProblemPlusJSONResponse) VisitListDe
 	return err
 }
 
+type RetryDeadLettersRequestObject struct {
+	Params RetryDeadLettersParams
+}
+
+type RetryDeadLettersResponseObject interface {
+	VisitRetryDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type RetryDeadLetters200JSONResponse DeadLettersRetried
+
+func (response RetryDeadLetters200JSONResponse) VisitRetryDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeadLetters400ApplicationProblemPlusJSONResponse struct {
+	ProblemApplicationProblemPlusJSONResponse
+}
+
+func (response RetryDeadLetters400ApplicationProblemPlusJSONResponse) VisitRetryDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeadLetters401ApplicationProblemPlusJSONResponse Problem
+
+func (response RetryDeadLetters401ApplicationProblemPlusJSONResponse) VisitRetryDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeadLetters403ApplicationProblemPlusJSONResponse Problem
+
+func (response RetryDeadLetters403ApplicationProblemPlusJSONResponse) VisitRetryDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeadLetters413ApplicationProblemPlusJSONResponse Problem
+
+func (response RetryDeadLetters413ApplicationProblemPlusJSONResponse) VisitRetryDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeadLetters415ApplicationProblemPlusJSONResponse Problem
+
+func (response RetryDeadLetters415ApplicationProblemPlusJSONResponse) VisitRetryDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeadLetters500ApplicationProblemPlusJSONResponse Problem
+
+func (response RetryDeadLetters500ApplicationProblemPlusJSONResponse) VisitRetryDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RetryDeadLetterRequestObject struct {
 	ID string `json:"id"`
 }
@@ -2086,6 +2254,9 @@ type StrictServerInterface interface {
 	// ListDeadLetters Notifications that could not be delivered
 	// (GET /api/v1/alerting/deadletters)
 	ListDeadLetters(ctx context.Context, request ListDeadLettersRequestObject) (ListDeadLettersResponseObject, error)
+	// RetryDeadLetters Try to deliver all notifications again that could not be delivered
+	// (POST /api/v1/alerting/deadletters/retry)
+	RetryDeadLetters(ctx context.Context, request RetryDeadLettersRequestObject) (RetryDeadLettersResponseObject, error)
 	// RetryDeadLetter Try to deliver a notification again
 	// (POST /api/v1/alerting/deadletters/{id}/retry)
 	RetryDeadLetter(ctx context.Context, request RetryDeadLetterRequestObject) (RetryDeadLetterResponseObject, error)
@@ -2432,6 +2603,32 @@ func (sh *strictHandler) ListDeadLetters(w http.ResponseWriter, r *http.Request,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListDeadLettersResponseObject); ok {
 		if err := validResponse.VisitListDeadLettersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RetryDeadLetters operation middleware
+func (sh *strictHandler) RetryDeadLetters(w http.ResponseWriter, r *http.Request, params RetryDeadLettersParams) {
+	var request RetryDeadLettersRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RetryDeadLetters(ctx, request.(RetryDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RetryDeadLetters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RetryDeadLettersResponseObject); ok {
+		if err := validResponse.VisitRetryDeadLettersResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

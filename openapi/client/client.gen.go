@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/oapi-codegen/runtime"
+	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/tagconfig"
@@ -301,6 +302,51 @@ func (e ExportTagConfigParamsFormat) Valid() bool {
 	}
 }
 
+// Defines values for ListShellsParamsAssetKind.
+const (
+	ListShellsParamsAssetKindInstance ListShellsParamsAssetKind = "Instance"
+	ListShellsParamsAssetKindType     ListShellsParamsAssetKind = "Type"
+)
+
+// Valid indicates whether the value is a known member of the ListShellsParamsAssetKind enum.
+func (e ListShellsParamsAssetKind) Valid() bool {
+	switch e {
+	case ListShellsParamsAssetKindInstance:
+		return true
+	case ListShellsParamsAssetKindType:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SearchShellsParamsAssetKind.
+const (
+	SearchShellsParamsAssetKindInstance SearchShellsParamsAssetKind = "Instance"
+	SearchShellsParamsAssetKindType     SearchShellsParamsAssetKind = "Type"
+)
+
+// Valid indicates whether the value is a known member of the SearchShellsParamsAssetKind enum.
+func (e SearchShellsParamsAssetKind) Valid() bool {
+	switch e {
+	case SearchShellsParamsAssetKindInstance:
+		return true
+	case SearchShellsParamsAssetKindType:
+		return true
+	default:
+		return false
+	}
+}
+
+// AASError defines model for AASError.
+type AASError struct {
+	ErrorCode string `json:"errorCode"`
+	Message   string `json:"message"`
+
+	// TraceID On 500: what the line in the log has too.
+	TraceID string `json:"traceId,omitempty,omitzero"`
+}
+
 // AccessMode defines model for AccessMode.
 type AccessMode string
 
@@ -447,6 +493,9 @@ type AlertSilence struct {
 	StartsAt        time.Time `json:"startsAt"`
 }
 
+// AssetInformation defines model for AssetInformation.
+type AssetInformation = aas.AssetInformation
+
 // BatchError defines model for BatchError.
 type BatchError struct {
 	Code     string            `json:"code"`
@@ -493,7 +542,7 @@ type ChannelStatus struct {
 	LastError string `json:"lastError,omitempty,omitzero"`
 	Name      string `json:"name"`
 
-	// PausedUntil Set while the channel waits after failures.
+	// PausedUntil Set while every recipient of the channel waits after failures.
 	PausedUntil time.Time `json:"pausedUntil,omitempty,omitzero"`
 
 	// Sent Messages taken since the start.
@@ -506,6 +555,22 @@ type ChannelTest struct {
 	Success bool   `json:"success"`
 }
 
+// ConceptDescription A concept description of the metamodel V3.1 (IDTA-01001). A request may leave out modelType, here and
+// in dataSpecificationContent, and dataSpecification.
+type ConceptDescription = aas.ConceptDescription
+
+// ConceptDescriptionItem A concept description without modelType.
+type ConceptDescriptionItem = aas.ConceptDescription
+
+// ConceptDescriptionList defines model for ConceptDescriptionList.
+type ConceptDescriptionList struct {
+	Items      []ConceptDescriptionItem `json:"items"`
+	TotalCount int                      `json:"totalCount"`
+}
+
+// ConceptDescriptionUpdate A concept description whose id may be left out; else it is that of the path.
+type ConceptDescriptionUpdate = aas.ConceptDescription
+
 // ConfigChange defines model for ConfigChange.
 type ConfigChange struct {
 	Fields []FieldChange `json:"fields"`
@@ -517,11 +582,14 @@ type DataType string
 
 // DeadLetter defines model for DeadLetter.
 type DeadLetter struct {
-	Attempts  int                `json:"attempts"`
-	Channel   string             `json:"channel"`
-	CreatedAt time.Time          `json:"createdAt"`
-	ID        string             `json:"id"`
-	LastError string             `json:"lastError"`
+	Attempts  int       `json:"attempts"`
+	Channel   string    `json:"channel"`
+	CreatedAt time.Time `json:"createdAt"`
+	ID        string    `json:"id"`
+	LastError string    `json:"lastError"`
+
+	// Recipient Who of the channel was to be told; a hash where the address is a secret. Not there for a channel without several recipients.
+	Recipient string             `json:"recipient,omitempty,omitzero"`
 	Severity  DeadLetterSeverity `json:"severity"`
 	Source    string             `json:"source"`
 	Subject   string             `json:"subject"`
@@ -534,6 +602,12 @@ type DeadLetterSeverity string
 type DeadLetterList struct {
 	DeadLetters []DeadLetter `json:"deadLetters"`
 	TotalCount  int64        `json:"totalCount"`
+}
+
+// DeadLettersRetried defines model for DeadLettersRetried.
+type DeadLettersRetried struct {
+	// Retried Number of notifications that are queued again.
+	Retried int `json:"retried"`
 }
 
 // DriverStatus defines model for DriverStatus.
@@ -560,6 +634,12 @@ type DriverStatus struct {
 // DriverStatusState defines model for DriverStatus.State.
 type DriverStatusState string
 
+// ElementValue The value of an element alone (ValueOnly of IDTA-01001), such as 21.5, "text" or an object of the elements within.
+type ElementValue = json.RawMessage
+
+// EmbeddedDataSpecification defines model for EmbeddedDataSpecification.
+type EmbeddedDataSpecification = aas.EmbeddedDataSpecification
+
 // FieldChange One member before and after; null where it is absent.
 type FieldChange struct {
 	Field string      `json:"field"`
@@ -571,6 +651,19 @@ type FieldChange struct {
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
+}
+
+// FoundByAsset defines model for FoundByAsset.
+type FoundByAsset struct {
+	Items []ShellItem `json:"items"`
+}
+
+// FoundShells defines model for FoundShells.
+type FoundShells struct {
+	Items []ShellItem `json:"items"`
+
+	// TotalCount Of all that match, whatever maxResults is.
+	TotalCount int `json:"totalCount"`
 }
 
 // FrequentAlarm defines model for FrequentAlarm.
@@ -620,6 +713,12 @@ type ImportAnswer struct {
 	Unchanged []string `json:"unchanged"`
 }
 
+// Key defines model for Key.
+type Key = aas.Key
+
+// LangString defines model for LangString.
+type LangString = aas.LangString
+
 // LoginRequest defines model for LoginRequest.
 type LoginRequest struct {
 	Password string `json:"password"`
@@ -637,6 +736,9 @@ type Problem struct {
 	TraceID  string            `json:"traceId,omitempty,omitzero"`
 	Type     string            `json:"type"`
 }
+
+// ProvidedSubmodel What a submodel provider adds, such as NetworkCompliance.
+type ProvidedSubmodel = json.RawMessage
 
 // Quality defines model for Quality.
 type Quality string
@@ -657,6 +759,9 @@ type RecentAlarm struct {
 	SourceID     string        `json:"sourceId"`
 	Timestamp    time.Time     `json:"timestamp"`
 }
+
+// Reference defines model for Reference.
+type Reference = aas.Reference
 
 // RefreshRequest defines model for RefreshRequest.
 type RefreshRequest struct {
@@ -679,6 +784,32 @@ type SeverityCount struct {
 	Count    int64         `json:"count"`
 	Severity AlarmSeverity `json:"severity"`
 }
+
+// Shell A shell of the metamodel V3.1 (IDTA-01001); every member of it is kept. Answers have modelType and
+// submodels, requests may leave them out.
+type Shell = aas.Shell
+
+// ShellItem A shell without modelType.
+type ShellItem = aas.Shell
+
+// ShellList defines model for ShellList.
+type ShellList struct {
+	Items      []ShellItem `json:"items"`
+	Page       int         `json:"page"`
+	PageSize   int         `json:"pageSize"`
+	TotalCount int         `json:"totalCount"`
+}
+
+// ShellSubmodel A Submodel with modelType, or a ProvidedSubmodel without.
+type ShellSubmodel = json.RawMessage
+
+// ShellSubmodels defines model for ShellSubmodels.
+type ShellSubmodels struct {
+	Items []ShellSubmodel `json:"items"`
+}
+
+// ShellUpdate A shell whose id may be left out; else it is that of the path.
+type ShellUpdate = json.RawMessage
 
 // ShelveRequest defines model for ShelveRequest.
 type ShelveRequest struct {
@@ -707,6 +838,30 @@ type SourceCount struct {
 	Count  int64  `json:"count"`
 	Source string `json:"source"`
 }
+
+// SpecificAssetID defines model for SpecificAssetId.
+type SpecificAssetID = aas.SpecificAssetID
+
+// Submodel A submodel of the metamodel V3.1 (IDTA-01001); every member of it is kept. Answers have modelType,
+// requests may leave it out. Elements always have it.
+type Submodel = aas.Submodel
+
+// SubmodelElement An element of any kind of the metamodel.
+type SubmodelElement = json.RawMessage
+
+// SubmodelItem A submodel without modelType.
+type SubmodelItem = aas.Submodel
+
+// SubmodelList defines model for SubmodelList.
+type SubmodelList struct {
+	Items      []SubmodelItem `json:"items"`
+	Page       int            `json:"page"`
+	PageSize   int            `json:"pageSize"`
+	TotalCount int            `json:"totalCount"`
+}
+
+// SubmodelUpdate A submodel whose id may be left out; else it is that of the path.
+type SubmodelUpdate = aas.Submodel
 
 // Success defines model for Success.
 type Success struct {
@@ -895,8 +1050,17 @@ type WriteRequest struct {
 // WriteState defines model for WriteState.
 type WriteState string
 
+// AASID defines model for AASID.
+type AASID = string
+
+// IfMatch defines model for IfMatch.
+type IfMatch = string
+
 // Page defines model for Page.
 type Page = int
+
+// PageSize100 defines model for PageSize100.
+type PageSize100 = int
 
 // PageSize500 defines model for PageSize500.
 type PageSize500 = int
@@ -948,7 +1112,7 @@ type GetSourceStatsParams struct {
 }
 
 // BulkTagConfigJSONBody defines parameters for BulkTagConfig.
-type BulkTagConfigJSONBody = []TagConfig
+type BulkTagConfigJSONBody = tagconfig.Items
 
 // ExportTagConfigParams defines parameters for ExportTagConfig.
 type ExportTagConfigParams struct {
@@ -964,6 +1128,42 @@ type ImportTagConfigJSONBody = []TagConfig
 // ImportTagConfigParams defines parameters for ImportTagConfig.
 type ImportTagConfigParams struct {
 	DryRun bool `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
+}
+
+// ListShellsParams defines parameters for ListShells.
+type ListShellsParams struct {
+	Page      *Page                      `form:"page,omitempty" json:"page,omitempty"`
+	PageSize  *PageSize100               `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+	AssetKind *ListShellsParamsAssetKind `form:"assetKind,omitempty" json:"assetKind,omitempty"`
+}
+
+// ListShellsParamsAssetKind defines parameters for ListShells.
+type ListShellsParamsAssetKind string
+
+// SearchShellsParams defines parameters for SearchShells.
+type SearchShellsParams struct {
+	// IDShort A part of the idShort; case is ignored.
+	IDShort   string                       `form:"idShort,omitempty" json:"idShort,omitempty,omitzero"`
+	AssetKind *SearchShellsParamsAssetKind `form:"assetKind,omitempty" json:"assetKind,omitempty"`
+
+	// SubmodelType The shell refers to a submodel with this idShort, or with this as the last meaningful segment of its semantic id; case is ignored.
+	SubmodelType string `form:"submodelType,omitempty" json:"submodelType,omitempty,omitzero"`
+	MaxResults   *int   `form:"maxResults,omitempty" json:"maxResults,omitempty"`
+}
+
+// SearchShellsParamsAssetKind defines parameters for SearchShells.
+type SearchShellsParamsAssetKind string
+
+// DeleteShellParams defines parameters for DeleteShell.
+type DeleteShellParams struct {
+	// IfMatch The ETag that the document must still have, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// UpdateShellParams defines parameters for UpdateShell.
+type UpdateShellParams struct {
+	// IfMatch The ETag that the document must still have, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
 // ListAlarmsParams defines parameters for ListAlarms.
@@ -1009,6 +1209,57 @@ type ListDeadLettersParams struct {
 	Channel  string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
 	Page     *Page  `form:"page,omitempty" json:"page,omitempty"`
 	PageSize *int   `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// RetryDeadLettersParams defines parameters for RetryDeadLetters.
+type RetryDeadLettersParams struct {
+	// Channel Of this channel only.
+	Channel string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
+}
+
+// ListConceptDescriptionsParams defines parameters for ListConceptDescriptions.
+type ListConceptDescriptionsParams struct {
+	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *PageSize100 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// IDShort A part of the idShort; case is ignored.
+	IDShort string `form:"idShort,omitempty" json:"idShort,omitempty,omitzero"`
+}
+
+// DeleteConceptDescriptionParams defines parameters for DeleteConceptDescription.
+type DeleteConceptDescriptionParams struct {
+	// IfMatch The ETag that the document must still have, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// UpdateConceptDescriptionParams defines parameters for UpdateConceptDescription.
+type UpdateConceptDescriptionParams struct {
+	// IfMatch The ETag that the document must still have, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ListSubmodelsParams defines parameters for ListSubmodels.
+type ListSubmodelsParams struct {
+	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *PageSize100 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// DeleteSubmodelParams defines parameters for DeleteSubmodel.
+type DeleteSubmodelParams struct {
+	// IfMatch The ETag that the document must still have, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// UpdateSubmodelParams defines parameters for UpdateSubmodel.
+type UpdateSubmodelParams struct {
+	// IfMatch The ETag that the document must still have, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// SetElementValueParams defines parameters for SetElementValue.
+type SetElementValueParams struct {
+	// IfMatch The ETag that the document must still have, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
 // ListTagsParams defines parameters for ListTags.
@@ -1061,6 +1312,12 @@ type BulkTagConfigJSONRequestBody = BulkTagConfigJSONBody
 // ImportTagConfigJSONRequestBody defines body for ImportTagConfig for application/json ContentType.
 type ImportTagConfigJSONRequestBody = ImportTagConfigJSONBody
 
+// CreateShellJSONRequestBody defines body for CreateShell for application/json ContentType.
+type CreateShellJSONRequestBody = Shell
+
+// UpdateShellJSONRequestBody defines body for UpdateShell for application/json ContentType.
+type UpdateShellJSONRequestBody = ShellUpdate
+
 // AddAlarmRuleJSONRequestBody defines body for AddAlarmRule for application/json ContentType.
 type AddAlarmRuleJSONRequestBody = AlarmRule
 
@@ -1099,6 +1356,21 @@ type LoginJSONRequestBody = LoginRequest
 
 // RefreshJSONRequestBody defines body for Refresh for application/json ContentType.
 type RefreshJSONRequestBody = RefreshRequest
+
+// CreateConceptDescriptionJSONRequestBody defines body for CreateConceptDescription for application/json ContentType.
+type CreateConceptDescriptionJSONRequestBody = ConceptDescription
+
+// UpdateConceptDescriptionJSONRequestBody defines body for UpdateConceptDescription for application/json ContentType.
+type UpdateConceptDescriptionJSONRequestBody = ConceptDescriptionUpdate
+
+// CreateSubmodelJSONRequestBody defines body for CreateSubmodel for application/json ContentType.
+type CreateSubmodelJSONRequestBody = Submodel
+
+// UpdateSubmodelJSONRequestBody defines body for UpdateSubmodel for application/json ContentType.
+type UpdateSubmodelJSONRequestBody = SubmodelUpdate
+
+// SetElementValueJSONRequestBody defines body for SetElementValue for application/json ContentType.
+type SetElementValueJSONRequestBody = ElementValue
 
 // WriteTagJSONRequestBody defines body for WriteTag for application/json ContentType.
 type WriteTagJSONRequestBody = WriteRequest
@@ -1333,6 +1605,70 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 	ImportTagConfig(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListShells List shells by id
+	//
+	// Corresponds with GET /api/v1/aas (the `ListShells` operationId).
+	ListShells(ctx context.Context, params *ListShellsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateShellWithBody Keep a new shell
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/aas (the `CreateShell` operationId).
+	CreateShellWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateShell Keep a new shell
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/aas (the `CreateShell` operationId).
+	CreateShell(ctx context.Context, body CreateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FindShellsByAsset The shells of an asset; none is an empty list
+	//
+	// Corresponds with GET /api/v1/aas-registry/by-asset/{globalAssetId} (the `FindShellsByAsset` operationId).
+	FindShellsByAsset(ctx context.Context, globalAssetID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SearchShells Find shells
+	//
+	// Corresponds with GET /api/v1/aas-registry/search (the `SearchShells` operationId).
+	SearchShells(ctx context.Context, params *SearchShellsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteShell Remove a shell; the submodels that it refers to stay
+	//
+	// Corresponds with DELETE /api/v1/aas/{id} (the `DeleteShell` operationId).
+	DeleteShell(ctx context.Context, id AASID, params *DeleteShellParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetShell Read one shell
+	//
+	// Corresponds with GET /api/v1/aas/{id} (the `GetShell` operationId).
+	GetShell(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateShellWithBody Change a shell
+	//
+	// Replaces idShort and assetInformation. Other members are replaced when the body has them, and kept
+	// when it does not; this holds for submodels too.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/aas/{id} (the `UpdateShell` operationId).
+	UpdateShellWithBody(ctx context.Context, id AASID, params *UpdateShellParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateShell Change a shell
+	//
+	// Replaces idShort and assetInformation. Other members are replaced when the body has them, and kept
+	// when it does not; this holds for submodels too.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/aas/{id} (the `UpdateShell` operationId).
+	UpdateShell(ctx context.Context, id AASID, params *UpdateShellParams, body UpdateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListShellSubmodels The submodels of a shell
+	//
+	// Corresponds with GET /api/v1/aas/{id}/submodels (the `ListShellSubmodels` operationId).
+	ListShellSubmodels(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListAlarmRules List alarm rules by id
 	//
 	// Corresponds with GET /api/v1/alarm-rules (the `ListAlarmRules` operationId).
@@ -1549,6 +1885,11 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/alerting/deadletters (the `ListDeadLetters` operationId).
 	ListDeadLetters(ctx context.Context, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// RetryDeadLetters Try to deliver all notifications again that could not be delivered
+	//
+	// Corresponds with POST /api/v1/alerting/deadletters/retry (the `RetryDeadLetters` operationId).
+	RetryDeadLetters(ctx context.Context, params *RetryDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RetryDeadLetter Try to deliver a notification again
 	//
 	// Corresponds with POST /api/v1/alerting/deadletters/{id}/retry (the `RetryDeadLetter` operationId).
@@ -1587,10 +1928,115 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/auth/refresh (the `Refresh` operationId).
 	Refresh(ctx context.Context, body RefreshJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListConceptDescriptions List concept descriptions by id
+	//
+	// Corresponds with GET /api/v1/concept-descriptions (the `ListConceptDescriptions` operationId).
+	ListConceptDescriptions(ctx context.Context, params *ListConceptDescriptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateConceptDescriptionWithBody Keep a new concept description
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/concept-descriptions (the `CreateConceptDescription` operationId).
+	CreateConceptDescriptionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateConceptDescription Keep a new concept description
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/concept-descriptions (the `CreateConceptDescription` operationId).
+	CreateConceptDescription(ctx context.Context, body CreateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteConceptDescription Remove a concept description
+	//
+	// Corresponds with DELETE /api/v1/concept-descriptions/{id} (the `DeleteConceptDescription` operationId).
+	DeleteConceptDescription(ctx context.Context, id AASID, params *DeleteConceptDescriptionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetConceptDescription Read one concept description
+	//
+	// Corresponds with GET /api/v1/concept-descriptions/{id} (the `GetConceptDescription` operationId).
+	GetConceptDescription(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateConceptDescriptionWithBody Replace a concept description
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
+	UpdateConceptDescriptionWithBody(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateConceptDescription Replace a concept description
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
+	UpdateConceptDescription(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, body UpdateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListDrivers How each driver is doing
 	//
 	// Corresponds with GET /api/v1/drivers (the `ListDrivers` operationId).
 	ListDrivers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSubmodels List submodels by id
+	//
+	// Corresponds with GET /api/v1/submodels (the `ListSubmodels` operationId).
+	ListSubmodels(ctx context.Context, params *ListSubmodelsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSubmodelWithBody Keep a new submodel
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/submodels (the `CreateSubmodel` operationId).
+	CreateSubmodelWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSubmodel Keep a new submodel
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/submodels (the `CreateSubmodel` operationId).
+	CreateSubmodel(ctx context.Context, body CreateSubmodelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteSubmodel Remove a submodel; references to it stay
+	//
+	// Corresponds with DELETE /api/v1/submodels/{id} (the `DeleteSubmodel` operationId).
+	DeleteSubmodel(ctx context.Context, id AASID, params *DeleteSubmodelParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSubmodel Read one submodel; live elements have the current values of their tags
+	//
+	// Corresponds with GET /api/v1/submodels/{id} (the `GetSubmodel` operationId).
+	GetSubmodel(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSubmodelWithBody Replace a submodel
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/submodels/{id} (the `UpdateSubmodel` operationId).
+	UpdateSubmodelWithBody(ctx context.Context, id AASID, params *UpdateSubmodelParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSubmodel Replace a submodel
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/submodels/{id} (the `UpdateSubmodel` operationId).
+	UpdateSubmodel(ctx context.Context, id AASID, params *UpdateSubmodelParams, body UpdateSubmodelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetElementValue Read the value of one element
+	//
+	// Corresponds with GET /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `GetElementValue` operationId).
+	GetElementValue(ctx context.Context, id AASID, idShortPath string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetElementValueWithBody Set the value of one element; a live element's goes to its tag
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
+	SetElementValueWithBody(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetElementValue Set the value of one element; a live element's goes to its tag
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
+	SetElementValue(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTags List tags by name
 	//
@@ -2097,6 +2543,170 @@ func (c *Client) ImportTagConfigWithBody(ctx context.Context, params *ImportTagC
 // Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 func (c *Client) ImportTagConfig(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewImportTagConfigRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListShells List shells by id
+//
+// Corresponds with GET /api/v1/aas (the `ListShells` operationId).
+func (c *Client) ListShells(ctx context.Context, params *ListShellsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListShellsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateShellWithBody Keep a new shell
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/aas (the `CreateShell` operationId).
+func (c *Client) CreateShellWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateShellRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateShell Keep a new shell
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/aas (the `CreateShell` operationId).
+func (c *Client) CreateShell(ctx context.Context, body CreateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateShellRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FindShellsByAsset The shells of an asset; none is an empty list
+//
+// Corresponds with GET /api/v1/aas-registry/by-asset/{globalAssetId} (the `FindShellsByAsset` operationId).
+func (c *Client) FindShellsByAsset(ctx context.Context, globalAssetID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFindShellsByAssetRequest(c.Server, globalAssetID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SearchShells Find shells
+//
+// Corresponds with GET /api/v1/aas-registry/search (the `SearchShells` operationId).
+func (c *Client) SearchShells(ctx context.Context, params *SearchShellsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSearchShellsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteShell Remove a shell; the submodels that it refers to stay
+//
+// Corresponds with DELETE /api/v1/aas/{id} (the `DeleteShell` operationId).
+func (c *Client) DeleteShell(ctx context.Context, id AASID, params *DeleteShellParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteShellRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetShell Read one shell
+//
+// Corresponds with GET /api/v1/aas/{id} (the `GetShell` operationId).
+func (c *Client) GetShell(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetShellRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateShellWithBody Change a shell
+//
+// Replaces idShort and assetInformation. Other members are replaced when the body has them, and kept
+// when it does not; this holds for submodels too.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/aas/{id} (the `UpdateShell` operationId).
+func (c *Client) UpdateShellWithBody(ctx context.Context, id AASID, params *UpdateShellParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateShellRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateShell Change a shell
+//
+// Replaces idShort and assetInformation. Other members are replaced when the body has them, and kept
+// when it does not; this holds for submodels too.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/aas/{id} (the `UpdateShell` operationId).
+func (c *Client) UpdateShell(ctx context.Context, id AASID, params *UpdateShellParams, body UpdateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateShellRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListShellSubmodels The submodels of a shell
+//
+// Corresponds with GET /api/v1/aas/{id}/submodels (the `ListShellSubmodels` operationId).
+func (c *Client) ListShellSubmodels(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListShellSubmodelsRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -2663,6 +3273,21 @@ func (c *Client) ListDeadLetters(ctx context.Context, params *ListDeadLettersPar
 	return c.Client.Do(req)
 }
 
+// RetryDeadLetters Try to deliver all notifications again that could not be delivered
+//
+// Corresponds with POST /api/v1/alerting/deadletters/retry (the `RetryDeadLetters` operationId).
+func (c *Client) RetryDeadLetters(ctx context.Context, params *RetryDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryDeadLettersRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RetryDeadLetter Try to deliver a notification again
 //
 // Corresponds with POST /api/v1/alerting/deadletters/{id}/retry (the `RetryDeadLetter` operationId).
@@ -2761,11 +3386,286 @@ func (c *Client) Refresh(ctx context.Context, body RefreshJSONRequestBody, reqEd
 	return c.Client.Do(req)
 }
 
+// ListConceptDescriptions List concept descriptions by id
+//
+// Corresponds with GET /api/v1/concept-descriptions (the `ListConceptDescriptions` operationId).
+func (c *Client) ListConceptDescriptions(ctx context.Context, params *ListConceptDescriptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListConceptDescriptionsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateConceptDescriptionWithBody Keep a new concept description
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/concept-descriptions (the `CreateConceptDescription` operationId).
+func (c *Client) CreateConceptDescriptionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateConceptDescriptionRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateConceptDescription Keep a new concept description
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/concept-descriptions (the `CreateConceptDescription` operationId).
+func (c *Client) CreateConceptDescription(ctx context.Context, body CreateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateConceptDescriptionRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteConceptDescription Remove a concept description
+//
+// Corresponds with DELETE /api/v1/concept-descriptions/{id} (the `DeleteConceptDescription` operationId).
+func (c *Client) DeleteConceptDescription(ctx context.Context, id AASID, params *DeleteConceptDescriptionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteConceptDescriptionRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetConceptDescription Read one concept description
+//
+// Corresponds with GET /api/v1/concept-descriptions/{id} (the `GetConceptDescription` operationId).
+func (c *Client) GetConceptDescription(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetConceptDescriptionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateConceptDescriptionWithBody Replace a concept description
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
+func (c *Client) UpdateConceptDescriptionWithBody(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateConceptDescriptionRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateConceptDescription Replace a concept description
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
+func (c *Client) UpdateConceptDescription(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, body UpdateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateConceptDescriptionRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListDrivers How each driver is doing
 //
 // Corresponds with GET /api/v1/drivers (the `ListDrivers` operationId).
 func (c *Client) ListDrivers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDriversRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSubmodels List submodels by id
+//
+// Corresponds with GET /api/v1/submodels (the `ListSubmodels` operationId).
+func (c *Client) ListSubmodels(ctx context.Context, params *ListSubmodelsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSubmodelsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSubmodelWithBody Keep a new submodel
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/submodels (the `CreateSubmodel` operationId).
+func (c *Client) CreateSubmodelWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSubmodelRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSubmodel Keep a new submodel
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/submodels (the `CreateSubmodel` operationId).
+func (c *Client) CreateSubmodel(ctx context.Context, body CreateSubmodelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSubmodelRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteSubmodel Remove a submodel; references to it stay
+//
+// Corresponds with DELETE /api/v1/submodels/{id} (the `DeleteSubmodel` operationId).
+func (c *Client) DeleteSubmodel(ctx context.Context, id AASID, params *DeleteSubmodelParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteSubmodelRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSubmodel Read one submodel; live elements have the current values of their tags
+//
+// Corresponds with GET /api/v1/submodels/{id} (the `GetSubmodel` operationId).
+func (c *Client) GetSubmodel(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSubmodelRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSubmodelWithBody Replace a submodel
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/submodels/{id} (the `UpdateSubmodel` operationId).
+func (c *Client) UpdateSubmodelWithBody(ctx context.Context, id AASID, params *UpdateSubmodelParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSubmodelRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSubmodel Replace a submodel
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/submodels/{id} (the `UpdateSubmodel` operationId).
+func (c *Client) UpdateSubmodel(ctx context.Context, id AASID, params *UpdateSubmodelParams, body UpdateSubmodelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSubmodelRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetElementValue Read the value of one element
+//
+// Corresponds with GET /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `GetElementValue` operationId).
+func (c *Client) GetElementValue(ctx context.Context, id AASID, idShortPath string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetElementValueRequest(c.Server, id, idShortPath)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetElementValueWithBody Set the value of one element; a live element's goes to its tag
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
+func (c *Client) SetElementValueWithBody(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetElementValueRequestWithBody(c.Server, id, idShortPath, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetElementValue Set the value of one element; a live element's goes to its tag
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
+func (c *Client) SetElementValue(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetElementValueRequest(c.Server, id, idShortPath, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3944,6 +4844,415 @@ func NewImportTagConfigRequestWithBody(server string, params *ImportTagConfigPar
 	return req, nil
 }
 
+// NewListShellsRequest constructs an http.Request for the ListShells method
+func NewListShellsRequest(server string, params *ListShellsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/aas")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.AssetKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "assetKind", *params.AssetKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateShellRequest calls the generic CreateShell builder with application/json body
+func NewCreateShellRequest(server string, body CreateShellJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateShellRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateShellRequestWithBody constructs an http.Request for the CreateShell method, with any body, and a specified content type
+func NewCreateShellRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/aas")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewFindShellsByAssetRequest constructs an http.Request for the FindShellsByAsset method
+func NewFindShellsByAssetRequest(server string, globalAssetID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "globalAssetId", globalAssetID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/aas-registry/by-asset/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSearchShellsRequest constructs an http.Request for the SearchShells method
+func NewSearchShellsRequest(server string, params *SearchShellsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/aas-registry/search")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "idShort", params.IDShort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.AssetKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "assetKind", *params.AssetKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "submodelType", params.SubmodelType, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.MaxResults != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "maxResults", *params.MaxResults, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteShellRequest constructs an http.Request for the DeleteShell method
+func NewDeleteShellRequest(server string, id AASID, params *DeleteShellParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/aas/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetShellRequest constructs an http.Request for the GetShell method
+func NewGetShellRequest(server string, id AASID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/aas/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateShellRequest calls the generic UpdateShell builder with application/json body
+func NewUpdateShellRequest(server string, id AASID, params *UpdateShellParams, body UpdateShellJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateShellRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateShellRequestWithBody constructs an http.Request for the UpdateShell method, with any body, and a specified content type
+func NewUpdateShellRequestWithBody(server string, id AASID, params *UpdateShellParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/aas/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewListShellSubmodelsRequest constructs an http.Request for the ListShellSubmodels method
+func NewListShellSubmodelsRequest(server string, id AASID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/aas/%s/submodels", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAlarmRulesRequest constructs an http.Request for the ListAlarmRules method
 func NewListAlarmRulesRequest(server string) (*http.Request, error) {
 	var err error
@@ -5033,6 +6342,56 @@ func NewListDeadLettersRequest(server string, params *ListDeadLettersParams) (*h
 	return req, nil
 }
 
+// NewRetryDeadLettersRequest constructs an http.Request for the RetryDeadLetters method
+func NewRetryDeadLettersRequest(server string, params *RetryDeadLettersParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/alerting/deadletters/retry")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "channel", params.Channel, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewRetryDeadLetterRequest constructs an http.Request for the RetryDeadLetter method
 func NewRetryDeadLetterRequest(server string, id string) (*http.Request, error) {
 	var err error
@@ -5174,6 +6533,261 @@ func NewRefreshRequestWithBody(server string, contentType string, body io.Reader
 	return req, nil
 }
 
+// NewListConceptDescriptionsRequest constructs an http.Request for the ListConceptDescriptions method
+func NewListConceptDescriptionsRequest(server string, params *ListConceptDescriptionsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/concept-descriptions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "idShort", params.IDShort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateConceptDescriptionRequest calls the generic CreateConceptDescription builder with application/json body
+func NewCreateConceptDescriptionRequest(server string, body CreateConceptDescriptionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateConceptDescriptionRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateConceptDescriptionRequestWithBody constructs an http.Request for the CreateConceptDescription method, with any body, and a specified content type
+func NewCreateConceptDescriptionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/concept-descriptions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteConceptDescriptionRequest constructs an http.Request for the DeleteConceptDescription method
+func NewDeleteConceptDescriptionRequest(server string, id AASID, params *DeleteConceptDescriptionParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/concept-descriptions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetConceptDescriptionRequest constructs an http.Request for the GetConceptDescription method
+func NewGetConceptDescriptionRequest(server string, id AASID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/concept-descriptions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateConceptDescriptionRequest calls the generic UpdateConceptDescription builder with application/json body
+func NewUpdateConceptDescriptionRequest(server string, id AASID, params *UpdateConceptDescriptionParams, body UpdateConceptDescriptionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateConceptDescriptionRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateConceptDescriptionRequestWithBody constructs an http.Request for the UpdateConceptDescription method, with any body, and a specified content type
+func NewUpdateConceptDescriptionRequestWithBody(server string, id AASID, params *UpdateConceptDescriptionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/concept-descriptions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
 // NewListDriversRequest constructs an http.Request for the ListDrivers method
 func NewListDriversRequest(server string) (*http.Request, error) {
 	var err error
@@ -5196,6 +6810,361 @@ func NewListDriversRequest(server string) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListSubmodelsRequest constructs an http.Request for the ListSubmodels method
+func NewListSubmodelsRequest(server string, params *ListSubmodelsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/submodels")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateSubmodelRequest calls the generic CreateSubmodel builder with application/json body
+func NewCreateSubmodelRequest(server string, body CreateSubmodelJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateSubmodelRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateSubmodelRequestWithBody constructs an http.Request for the CreateSubmodel method, with any body, and a specified content type
+func NewCreateSubmodelRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/submodels")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteSubmodelRequest constructs an http.Request for the DeleteSubmodel method
+func NewDeleteSubmodelRequest(server string, id AASID, params *DeleteSubmodelParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/submodels/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetSubmodelRequest constructs an http.Request for the GetSubmodel method
+func NewGetSubmodelRequest(server string, id AASID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/submodels/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateSubmodelRequest calls the generic UpdateSubmodel builder with application/json body
+func NewUpdateSubmodelRequest(server string, id AASID, params *UpdateSubmodelParams, body UpdateSubmodelJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateSubmodelRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateSubmodelRequestWithBody constructs an http.Request for the UpdateSubmodel method, with any body, and a specified content type
+func NewUpdateSubmodelRequestWithBody(server string, id AASID, params *UpdateSubmodelParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/submodels/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetElementValueRequest constructs an http.Request for the GetElementValue method
+func NewGetElementValueRequest(server string, id AASID, idShortPath string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "idShortPath", idShortPath, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/submodels/%s/submodel-elements/%s/value", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSetElementValueRequest calls the generic SetElementValue builder with application/json body
+func NewSetElementValueRequest(server string, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetElementValueRequestWithBody(server, id, idShortPath, params, "application/json", bodyReader)
+}
+
+// NewSetElementValueRequestWithBody constructs an http.Request for the SetElementValue method, with any body, and a specified content type
+func NewSetElementValueRequestWithBody(server string, id AASID, idShortPath string, params *SetElementValueParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "idShortPath", idShortPath, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/submodels/%s/submodel-elements/%s/value", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
 	}
 
 	return req, nil
@@ -6017,6 +7986,82 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 	ImportTagConfigWithResponse(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*ImportTagConfigResponse, error)
 
+	// ListShellsWithResponse List shells by id
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/aas (the `ListShells` operationId).
+	ListShellsWithResponse(ctx context.Context, params *ListShellsParams, reqEditors ...RequestEditorFn) (*ListShellsResponse, error)
+
+	// CreateShellWithBodyWithResponse Keep a new shell
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/aas (the `CreateShell` operationId).
+	CreateShellWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateShellResponse, error)
+
+	// CreateShellWithResponse Keep a new shell
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/aas (the `CreateShell` operationId).
+	CreateShellWithResponse(ctx context.Context, body CreateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateShellResponse, error)
+
+	// FindShellsByAssetWithResponse The shells of an asset; none is an empty list
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/aas-registry/by-asset/{globalAssetId} (the `FindShellsByAsset` operationId).
+	FindShellsByAssetWithResponse(ctx context.Context, globalAssetID string, reqEditors ...RequestEditorFn) (*FindShellsByAssetResponse, error)
+
+	// SearchShellsWithResponse Find shells
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/aas-registry/search (the `SearchShells` operationId).
+	SearchShellsWithResponse(ctx context.Context, params *SearchShellsParams, reqEditors ...RequestEditorFn) (*SearchShellsResponse, error)
+
+	// DeleteShellWithResponse Remove a shell; the submodels that it refers to stay
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/aas/{id} (the `DeleteShell` operationId).
+	DeleteShellWithResponse(ctx context.Context, id AASID, params *DeleteShellParams, reqEditors ...RequestEditorFn) (*DeleteShellResponse, error)
+
+	// GetShellWithResponse Read one shell
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/aas/{id} (the `GetShell` operationId).
+	GetShellWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetShellResponse, error)
+
+	// UpdateShellWithBodyWithResponse Change a shell
+	//
+	// Replaces idShort and assetInformation. Other members are replaced when the body has them, and kept
+	// when it does not; this holds for submodels too.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/aas/{id} (the `UpdateShell` operationId).
+	UpdateShellWithBodyWithResponse(ctx context.Context, id AASID, params *UpdateShellParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateShellResponse, error)
+
+	// UpdateShellWithResponse Change a shell
+	//
+	// Replaces idShort and assetInformation. Other members are replaced when the body has them, and kept
+	// when it does not; this holds for submodels too.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/aas/{id} (the `UpdateShell` operationId).
+	UpdateShellWithResponse(ctx context.Context, id AASID, params *UpdateShellParams, body UpdateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateShellResponse, error)
+
+	// ListShellSubmodelsWithResponse The submodels of a shell
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/aas/{id}/submodels (the `ListShellSubmodels` operationId).
+	ListShellSubmodelsWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*ListShellSubmodelsResponse, error)
+
 	// ListAlarmRulesWithResponse List alarm rules by id
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6257,6 +8302,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/alerting/deadletters (the `ListDeadLetters` operationId).
 	ListDeadLettersWithResponse(ctx context.Context, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*ListDeadLettersResponse, error)
 
+	// RetryDeadLettersWithResponse Try to deliver all notifications again that could not be delivered
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/alerting/deadletters/retry (the `RetryDeadLetters` operationId).
+	RetryDeadLettersWithResponse(ctx context.Context, params *RetryDeadLettersParams, reqEditors ...RequestEditorFn) (*RetryDeadLettersResponse, error)
+
 	// RetryDeadLetterWithResponse Try to deliver a notification again
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6299,12 +8351,131 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/auth/refresh (the `Refresh` operationId).
 	RefreshWithResponse(ctx context.Context, body RefreshJSONRequestBody, reqEditors ...RequestEditorFn) (*RefreshResponse, error)
 
+	// ListConceptDescriptionsWithResponse List concept descriptions by id
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/concept-descriptions (the `ListConceptDescriptions` operationId).
+	ListConceptDescriptionsWithResponse(ctx context.Context, params *ListConceptDescriptionsParams, reqEditors ...RequestEditorFn) (*ListConceptDescriptionsResponse, error)
+
+	// CreateConceptDescriptionWithBodyWithResponse Keep a new concept description
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/concept-descriptions (the `CreateConceptDescription` operationId).
+	CreateConceptDescriptionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateConceptDescriptionResponse, error)
+
+	// CreateConceptDescriptionWithResponse Keep a new concept description
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/concept-descriptions (the `CreateConceptDescription` operationId).
+	CreateConceptDescriptionWithResponse(ctx context.Context, body CreateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateConceptDescriptionResponse, error)
+
+	// DeleteConceptDescriptionWithResponse Remove a concept description
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/concept-descriptions/{id} (the `DeleteConceptDescription` operationId).
+	DeleteConceptDescriptionWithResponse(ctx context.Context, id AASID, params *DeleteConceptDescriptionParams, reqEditors ...RequestEditorFn) (*DeleteConceptDescriptionResponse, error)
+
+	// GetConceptDescriptionWithResponse Read one concept description
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/concept-descriptions/{id} (the `GetConceptDescription` operationId).
+	GetConceptDescriptionWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetConceptDescriptionResponse, error)
+
+	// UpdateConceptDescriptionWithBodyWithResponse Replace a concept description
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
+	UpdateConceptDescriptionWithBodyWithResponse(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateConceptDescriptionResponse, error)
+
+	// UpdateConceptDescriptionWithResponse Replace a concept description
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
+	UpdateConceptDescriptionWithResponse(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, body UpdateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConceptDescriptionResponse, error)
+
 	// ListDriversWithResponse How each driver is doing
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/drivers (the `ListDrivers` operationId).
 	ListDriversWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListDriversResponse, error)
+
+	// ListSubmodelsWithResponse List submodels by id
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/submodels (the `ListSubmodels` operationId).
+	ListSubmodelsWithResponse(ctx context.Context, params *ListSubmodelsParams, reqEditors ...RequestEditorFn) (*ListSubmodelsResponse, error)
+
+	// CreateSubmodelWithBodyWithResponse Keep a new submodel
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/submodels (the `CreateSubmodel` operationId).
+	CreateSubmodelWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSubmodelResponse, error)
+
+	// CreateSubmodelWithResponse Keep a new submodel
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/submodels (the `CreateSubmodel` operationId).
+	CreateSubmodelWithResponse(ctx context.Context, body CreateSubmodelJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSubmodelResponse, error)
+
+	// DeleteSubmodelWithResponse Remove a submodel; references to it stay
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/submodels/{id} (the `DeleteSubmodel` operationId).
+	DeleteSubmodelWithResponse(ctx context.Context, id AASID, params *DeleteSubmodelParams, reqEditors ...RequestEditorFn) (*DeleteSubmodelResponse, error)
+
+	// GetSubmodelWithResponse Read one submodel; live elements have the current values of their tags
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/submodels/{id} (the `GetSubmodel` operationId).
+	GetSubmodelWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetSubmodelResponse, error)
+
+	// UpdateSubmodelWithBodyWithResponse Replace a submodel
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/submodels/{id} (the `UpdateSubmodel` operationId).
+	UpdateSubmodelWithBodyWithResponse(ctx context.Context, id AASID, params *UpdateSubmodelParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSubmodelResponse, error)
+
+	// UpdateSubmodelWithResponse Replace a submodel
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/submodels/{id} (the `UpdateSubmodel` operationId).
+	UpdateSubmodelWithResponse(ctx context.Context, id AASID, params *UpdateSubmodelParams, body UpdateSubmodelJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSubmodelResponse, error)
+
+	// GetElementValueWithResponse Read the value of one element
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `GetElementValue` operationId).
+	GetElementValueWithResponse(ctx context.Context, id AASID, idShortPath string, reqEditors ...RequestEditorFn) (*GetElementValueResponse, error)
+
+	// SetElementValueWithBodyWithResponse Set the value of one element; a live element's goes to its tag
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
+	SetElementValueWithBodyWithResponse(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetElementValueResponse, error)
+
+	// SetElementValueWithResponse Set the value of one element; a live element's goes to its tag
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
+	SetElementValueWithResponse(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*SetElementValueResponse, error)
 
 	// ListTagsWithResponse List tags by name
 	//
@@ -7888,6 +10059,636 @@ func (r ImportTagConfigResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ImportTagConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListShellsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShellList
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListShellsResponse) GetJSON200() *ShellList {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListShellsResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListShellsResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListShellsResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListShellsResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListShellsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListShellsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListShellsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListShellsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateShellResponse201Headers the declared response headers of an HTTP 201 response for CreateShell
+type CreateShellResponse201Headers struct {
+	ETag     string
+	Location string
+}
+
+type CreateShellResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Shell
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
+	// JSON415 the response for an HTTP 415 `application/json` response
+	JSON415 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreateShellResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateShellResponse) GetJSON201() *Shell {
+	return r.JSON201
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r CreateShellResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r CreateShellResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r CreateShellResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r CreateShellResponse) GetJSON409() *AASError {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r CreateShellResponse) GetJSON413() *AASError {
+	return r.JSON413
+}
+
+// GetJSON415 returns the response for an HTTP 415 `application/json` response
+func (r CreateShellResponse) GetJSON415() *AASError {
+	return r.JSON415
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateShellResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateShellResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateShellResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateShellResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateShellResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type FindShellsByAssetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FoundByAsset
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FindShellsByAssetResponse) GetJSON200() *FoundByAsset {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r FindShellsByAssetResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r FindShellsByAssetResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r FindShellsByAssetResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r FindShellsByAssetResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r FindShellsByAssetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FindShellsByAssetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FindShellsByAssetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FindShellsByAssetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SearchShellsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FoundShells
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SearchShellsResponse) GetJSON200() *FoundShells {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r SearchShellsResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r SearchShellsResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r SearchShellsResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r SearchShellsResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r SearchShellsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SearchShellsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SearchShellsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SearchShellsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteShellResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r DeleteShellResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r DeleteShellResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r DeleteShellResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r DeleteShellResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteShellResponse) GetJSON412() *AASError {
+	return r.JSON412
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeleteShellResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteShellResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteShellResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteShellResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteShellResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetShellResponse200Headers the declared response headers of an HTTP 200 response for GetShell
+type GetShellResponse200Headers struct {
+	ETag string
+}
+
+type GetShellResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Shell
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetShellResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetShellResponse) GetJSON200() *Shell {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetShellResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetShellResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetShellResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetShellResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetShellResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetShellResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetShellResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetShellResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateShellResponse200Headers the declared response headers of an HTTP 200 response for UpdateShell
+type UpdateShellResponse200Headers struct {
+	ETag string
+}
+
+type UpdateShellResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Shell
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
+	// JSON415 the response for an HTTP 415 `application/json` response
+	JSON415 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateShellResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateShellResponse) GetJSON200() *Shell {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r UpdateShellResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r UpdateShellResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r UpdateShellResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r UpdateShellResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r UpdateShellResponse) GetJSON412() *AASError {
+	return r.JSON412
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r UpdateShellResponse) GetJSON413() *AASError {
+	return r.JSON413
+}
+
+// GetJSON415 returns the response for an HTTP 415 `application/json` response
+func (r UpdateShellResponse) GetJSON415() *AASError {
+	return r.JSON415
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateShellResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateShellResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateShellResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateShellResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateShellResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListShellSubmodelsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShellSubmodels
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListShellSubmodelsResponse) GetJSON200() *ShellSubmodels {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListShellSubmodelsResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListShellSubmodelsResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ListShellSubmodelsResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListShellSubmodelsResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListShellSubmodelsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListShellSubmodelsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListShellSubmodelsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListShellSubmodelsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9747,6 +12548,89 @@ func (r ListDeadLettersResponse) ContentType() string {
 	return ""
 }
 
+type RetryDeadLettersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeadLettersRetried
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RetryDeadLettersResponse) GetJSON200() *DeadLettersRetried {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RetryDeadLettersResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RetryDeadLettersResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RetryDeadLettersResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r RetryDeadLettersResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r RetryDeadLettersResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RetryDeadLettersResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r RetryDeadLettersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RetryDeadLettersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetryDeadLettersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RetryDeadLettersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RetryDeadLetterResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -10051,6 +12935,429 @@ func (r RefreshResponse) ContentType() string {
 	return ""
 }
 
+type ListConceptDescriptionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConceptDescriptionList
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListConceptDescriptionsResponse) GetJSON200() *ConceptDescriptionList {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListConceptDescriptionsResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListConceptDescriptionsResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListConceptDescriptionsResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListConceptDescriptionsResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListConceptDescriptionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListConceptDescriptionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListConceptDescriptionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListConceptDescriptionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateConceptDescriptionResponse201Headers the declared response headers of an HTTP 201 response for CreateConceptDescription
+type CreateConceptDescriptionResponse201Headers struct {
+	ETag     string
+	Location string
+}
+
+type CreateConceptDescriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ConceptDescription
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
+	// JSON415 the response for an HTTP 415 `application/json` response
+	JSON415 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreateConceptDescriptionResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateConceptDescriptionResponse) GetJSON201() *ConceptDescription {
+	return r.JSON201
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r CreateConceptDescriptionResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r CreateConceptDescriptionResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r CreateConceptDescriptionResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r CreateConceptDescriptionResponse) GetJSON409() *AASError {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r CreateConceptDescriptionResponse) GetJSON413() *AASError {
+	return r.JSON413
+}
+
+// GetJSON415 returns the response for an HTTP 415 `application/json` response
+func (r CreateConceptDescriptionResponse) GetJSON415() *AASError {
+	return r.JSON415
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateConceptDescriptionResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateConceptDescriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateConceptDescriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateConceptDescriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateConceptDescriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteConceptDescriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r DeleteConceptDescriptionResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r DeleteConceptDescriptionResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r DeleteConceptDescriptionResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r DeleteConceptDescriptionResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteConceptDescriptionResponse) GetJSON412() *AASError {
+	return r.JSON412
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeleteConceptDescriptionResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteConceptDescriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteConceptDescriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteConceptDescriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteConceptDescriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetConceptDescriptionResponse200Headers the declared response headers of an HTTP 200 response for GetConceptDescription
+type GetConceptDescriptionResponse200Headers struct {
+	ETag string
+}
+
+type GetConceptDescriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConceptDescription
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetConceptDescriptionResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetConceptDescriptionResponse) GetJSON200() *ConceptDescription {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetConceptDescriptionResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetConceptDescriptionResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetConceptDescriptionResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetConceptDescriptionResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetConceptDescriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetConceptDescriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetConceptDescriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetConceptDescriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateConceptDescriptionResponse200Headers the declared response headers of an HTTP 200 response for UpdateConceptDescription
+type UpdateConceptDescriptionResponse200Headers struct {
+	ETag string
+}
+
+type UpdateConceptDescriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConceptDescription
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
+	// JSON415 the response for an HTTP 415 `application/json` response
+	JSON415 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateConceptDescriptionResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateConceptDescriptionResponse) GetJSON200() *ConceptDescription {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r UpdateConceptDescriptionResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r UpdateConceptDescriptionResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r UpdateConceptDescriptionResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r UpdateConceptDescriptionResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r UpdateConceptDescriptionResponse) GetJSON412() *AASError {
+	return r.JSON412
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r UpdateConceptDescriptionResponse) GetJSON413() *AASError {
+	return r.JSON413
+}
+
+// GetJSON415 returns the response for an HTTP 415 `application/json` response
+func (r UpdateConceptDescriptionResponse) GetJSON415() *AASError {
+	return r.JSON415
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateConceptDescriptionResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateConceptDescriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateConceptDescriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateConceptDescriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateConceptDescriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListDriversResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -10100,6 +13407,616 @@ func (r ListDriversResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListDriversResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListSubmodelsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SubmodelList
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSubmodelsResponse) GetJSON200() *SubmodelList {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListSubmodelsResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListSubmodelsResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListSubmodelsResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListSubmodelsResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSubmodelsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSubmodelsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSubmodelsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSubmodelsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateSubmodelResponse201Headers the declared response headers of an HTTP 201 response for CreateSubmodel
+type CreateSubmodelResponse201Headers struct {
+	ETag     string
+	Location string
+}
+
+type CreateSubmodelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Submodel
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
+	// JSON415 the response for an HTTP 415 `application/json` response
+	JSON415 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreateSubmodelResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateSubmodelResponse) GetJSON201() *Submodel {
+	return r.JSON201
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r CreateSubmodelResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r CreateSubmodelResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r CreateSubmodelResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r CreateSubmodelResponse) GetJSON409() *AASError {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r CreateSubmodelResponse) GetJSON413() *AASError {
+	return r.JSON413
+}
+
+// GetJSON415 returns the response for an HTTP 415 `application/json` response
+func (r CreateSubmodelResponse) GetJSON415() *AASError {
+	return r.JSON415
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateSubmodelResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateSubmodelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateSubmodelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateSubmodelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateSubmodelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteSubmodelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r DeleteSubmodelResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r DeleteSubmodelResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r DeleteSubmodelResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r DeleteSubmodelResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteSubmodelResponse) GetJSON412() *AASError {
+	return r.JSON412
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeleteSubmodelResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteSubmodelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteSubmodelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteSubmodelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteSubmodelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetSubmodelResponse200Headers the declared response headers of an HTTP 200 response for GetSubmodel
+type GetSubmodelResponse200Headers struct {
+	ETag string
+}
+
+type GetSubmodelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Submodel
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetSubmodelResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSubmodelResponse) GetJSON200() *Submodel {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetSubmodelResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetSubmodelResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetSubmodelResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetSubmodelResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSubmodelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSubmodelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSubmodelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSubmodelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateSubmodelResponse200Headers the declared response headers of an HTTP 200 response for UpdateSubmodel
+type UpdateSubmodelResponse200Headers struct {
+	ETag string
+}
+
+type UpdateSubmodelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Submodel
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
+	// JSON415 the response for an HTTP 415 `application/json` response
+	JSON415 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateSubmodelResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateSubmodelResponse) GetJSON200() *Submodel {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r UpdateSubmodelResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r UpdateSubmodelResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r UpdateSubmodelResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r UpdateSubmodelResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r UpdateSubmodelResponse) GetJSON412() *AASError {
+	return r.JSON412
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r UpdateSubmodelResponse) GetJSON413() *AASError {
+	return r.JSON413
+}
+
+// GetJSON415 returns the response for an HTTP 415 `application/json` response
+func (r UpdateSubmodelResponse) GetJSON415() *AASError {
+	return r.JSON415
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateSubmodelResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateSubmodelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateSubmodelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateSubmodelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateSubmodelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetElementValueResponse200Headers the declared response headers of an HTTP 200 response for GetElementValue
+type GetElementValueResponse200Headers struct {
+	ETag string
+}
+
+type GetElementValueResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ElementValue
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetElementValueResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetElementValueResponse) GetJSON200() *ElementValue {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetElementValueResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetElementValueResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetElementValueResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetElementValueResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetElementValueResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetElementValueResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetElementValueResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetElementValueResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetElementValueResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SetElementValueResponse204Headers the declared response headers of an HTTP 204 response for SetElementValue
+type SetElementValueResponse204Headers struct {
+	ETag string
+}
+
+type SetElementValueResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
+	// JSON415 the response for an HTTP 415 `application/json` response
+	JSON415 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *SetElementValueResponse204Headers
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r SetElementValueResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r SetElementValueResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r SetElementValueResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r SetElementValueResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r SetElementValueResponse) GetJSON412() *AASError {
+	return r.JSON412
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r SetElementValueResponse) GetJSON413() *AASError {
+	return r.JSON413
+}
+
+// GetJSON415 returns the response for an HTTP 415 `application/json` response
+func (r SetElementValueResponse) GetJSON415() *AASError {
+	return r.JSON415
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r SetElementValueResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r SetElementValueResponse) GetJSON503() *AASError {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r SetElementValueResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SetElementValueResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetElementValueResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SetElementValueResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11264,6 +15181,142 @@ func (c *ClientWithResponses) ImportTagConfigWithResponse(ctx context.Context, p
 	return ParseImportTagConfigResponse(rsp)
 }
 
+// ListShellsWithResponse List shells by id
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/aas (the `ListShells` operationId).
+func (c *ClientWithResponses) ListShellsWithResponse(ctx context.Context, params *ListShellsParams, reqEditors ...RequestEditorFn) (*ListShellsResponse, error) {
+	rsp, err := c.ListShells(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListShellsResponse(rsp)
+}
+
+// CreateShellWithBodyWithResponse Keep a new shell
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/aas (the `CreateShell` operationId).
+func (c *ClientWithResponses) CreateShellWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateShellResponse, error) {
+	rsp, err := c.CreateShellWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateShellResponse(rsp)
+}
+
+// CreateShellWithResponse Keep a new shell
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/aas (the `CreateShell` operationId).
+func (c *ClientWithResponses) CreateShellWithResponse(ctx context.Context, body CreateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateShellResponse, error) {
+	rsp, err := c.CreateShell(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateShellResponse(rsp)
+}
+
+// FindShellsByAssetWithResponse The shells of an asset; none is an empty list
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/aas-registry/by-asset/{globalAssetId} (the `FindShellsByAsset` operationId).
+func (c *ClientWithResponses) FindShellsByAssetWithResponse(ctx context.Context, globalAssetID string, reqEditors ...RequestEditorFn) (*FindShellsByAssetResponse, error) {
+	rsp, err := c.FindShellsByAsset(ctx, globalAssetID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFindShellsByAssetResponse(rsp)
+}
+
+// SearchShellsWithResponse Find shells
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/aas-registry/search (the `SearchShells` operationId).
+func (c *ClientWithResponses) SearchShellsWithResponse(ctx context.Context, params *SearchShellsParams, reqEditors ...RequestEditorFn) (*SearchShellsResponse, error) {
+	rsp, err := c.SearchShells(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSearchShellsResponse(rsp)
+}
+
+// DeleteShellWithResponse Remove a shell; the submodels that it refers to stay
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/aas/{id} (the `DeleteShell` operationId).
+func (c *ClientWithResponses) DeleteShellWithResponse(ctx context.Context, id AASID, params *DeleteShellParams, reqEditors ...RequestEditorFn) (*DeleteShellResponse, error) {
+	rsp, err := c.DeleteShell(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteShellResponse(rsp)
+}
+
+// GetShellWithResponse Read one shell
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/aas/{id} (the `GetShell` operationId).
+func (c *ClientWithResponses) GetShellWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetShellResponse, error) {
+	rsp, err := c.GetShell(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetShellResponse(rsp)
+}
+
+// UpdateShellWithBodyWithResponse Change a shell
+//
+// Replaces idShort and assetInformation. Other members are replaced when the body has them, and kept
+// when it does not; this holds for submodels too.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/aas/{id} (the `UpdateShell` operationId).
+func (c *ClientWithResponses) UpdateShellWithBodyWithResponse(ctx context.Context, id AASID, params *UpdateShellParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateShellResponse, error) {
+	rsp, err := c.UpdateShellWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateShellResponse(rsp)
+}
+
+// UpdateShellWithResponse Change a shell
+//
+// Replaces idShort and assetInformation. Other members are replaced when the body has them, and kept
+// when it does not; this holds for submodels too.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/aas/{id} (the `UpdateShell` operationId).
+func (c *ClientWithResponses) UpdateShellWithResponse(ctx context.Context, id AASID, params *UpdateShellParams, body UpdateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateShellResponse, error) {
+	rsp, err := c.UpdateShell(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateShellResponse(rsp)
+}
+
+// ListShellSubmodelsWithResponse The submodels of a shell
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/aas/{id}/submodels (the `ListShellSubmodels` operationId).
+func (c *ClientWithResponses) ListShellSubmodelsWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*ListShellSubmodelsResponse, error) {
+	rsp, err := c.ListShellSubmodels(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListShellSubmodelsResponse(rsp)
+}
+
 // ListAlarmRulesWithResponse List alarm rules by id
 //
 // Returns a wrapper object for the known response body format(s).
@@ -11708,6 +15761,19 @@ func (c *ClientWithResponses) ListDeadLettersWithResponse(ctx context.Context, p
 	return ParseListDeadLettersResponse(rsp)
 }
 
+// RetryDeadLettersWithResponse Try to deliver all notifications again that could not be delivered
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/alerting/deadletters/retry (the `RetryDeadLetters` operationId).
+func (c *ClientWithResponses) RetryDeadLettersWithResponse(ctx context.Context, params *RetryDeadLettersParams, reqEditors ...RequestEditorFn) (*RetryDeadLettersResponse, error) {
+	rsp, err := c.RetryDeadLetters(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryDeadLettersResponse(rsp)
+}
+
 // RetryDeadLetterWithResponse Try to deliver a notification again
 //
 // Returns a wrapper object for the known response body format(s).
@@ -11786,6 +15852,97 @@ func (c *ClientWithResponses) RefreshWithResponse(ctx context.Context, body Refr
 	return ParseRefreshResponse(rsp)
 }
 
+// ListConceptDescriptionsWithResponse List concept descriptions by id
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/concept-descriptions (the `ListConceptDescriptions` operationId).
+func (c *ClientWithResponses) ListConceptDescriptionsWithResponse(ctx context.Context, params *ListConceptDescriptionsParams, reqEditors ...RequestEditorFn) (*ListConceptDescriptionsResponse, error) {
+	rsp, err := c.ListConceptDescriptions(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListConceptDescriptionsResponse(rsp)
+}
+
+// CreateConceptDescriptionWithBodyWithResponse Keep a new concept description
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/concept-descriptions (the `CreateConceptDescription` operationId).
+func (c *ClientWithResponses) CreateConceptDescriptionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateConceptDescriptionResponse, error) {
+	rsp, err := c.CreateConceptDescriptionWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateConceptDescriptionResponse(rsp)
+}
+
+// CreateConceptDescriptionWithResponse Keep a new concept description
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/concept-descriptions (the `CreateConceptDescription` operationId).
+func (c *ClientWithResponses) CreateConceptDescriptionWithResponse(ctx context.Context, body CreateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateConceptDescriptionResponse, error) {
+	rsp, err := c.CreateConceptDescription(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateConceptDescriptionResponse(rsp)
+}
+
+// DeleteConceptDescriptionWithResponse Remove a concept description
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/concept-descriptions/{id} (the `DeleteConceptDescription` operationId).
+func (c *ClientWithResponses) DeleteConceptDescriptionWithResponse(ctx context.Context, id AASID, params *DeleteConceptDescriptionParams, reqEditors ...RequestEditorFn) (*DeleteConceptDescriptionResponse, error) {
+	rsp, err := c.DeleteConceptDescription(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteConceptDescriptionResponse(rsp)
+}
+
+// GetConceptDescriptionWithResponse Read one concept description
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/concept-descriptions/{id} (the `GetConceptDescription` operationId).
+func (c *ClientWithResponses) GetConceptDescriptionWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetConceptDescriptionResponse, error) {
+	rsp, err := c.GetConceptDescription(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetConceptDescriptionResponse(rsp)
+}
+
+// UpdateConceptDescriptionWithBodyWithResponse Replace a concept description
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
+func (c *ClientWithResponses) UpdateConceptDescriptionWithBodyWithResponse(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateConceptDescriptionResponse, error) {
+	rsp, err := c.UpdateConceptDescriptionWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateConceptDescriptionResponse(rsp)
+}
+
+// UpdateConceptDescriptionWithResponse Replace a concept description
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
+func (c *ClientWithResponses) UpdateConceptDescriptionWithResponse(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, body UpdateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConceptDescriptionResponse, error) {
+	rsp, err := c.UpdateConceptDescription(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateConceptDescriptionResponse(rsp)
+}
+
 // ListDriversWithResponse How each driver is doing
 //
 // Returns a wrapper object for the known response body format(s).
@@ -11797,6 +15954,136 @@ func (c *ClientWithResponses) ListDriversWithResponse(ctx context.Context, reqEd
 		return nil, err
 	}
 	return ParseListDriversResponse(rsp)
+}
+
+// ListSubmodelsWithResponse List submodels by id
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/submodels (the `ListSubmodels` operationId).
+func (c *ClientWithResponses) ListSubmodelsWithResponse(ctx context.Context, params *ListSubmodelsParams, reqEditors ...RequestEditorFn) (*ListSubmodelsResponse, error) {
+	rsp, err := c.ListSubmodels(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSubmodelsResponse(rsp)
+}
+
+// CreateSubmodelWithBodyWithResponse Keep a new submodel
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/submodels (the `CreateSubmodel` operationId).
+func (c *ClientWithResponses) CreateSubmodelWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSubmodelResponse, error) {
+	rsp, err := c.CreateSubmodelWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSubmodelResponse(rsp)
+}
+
+// CreateSubmodelWithResponse Keep a new submodel
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/submodels (the `CreateSubmodel` operationId).
+func (c *ClientWithResponses) CreateSubmodelWithResponse(ctx context.Context, body CreateSubmodelJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSubmodelResponse, error) {
+	rsp, err := c.CreateSubmodel(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSubmodelResponse(rsp)
+}
+
+// DeleteSubmodelWithResponse Remove a submodel; references to it stay
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/submodels/{id} (the `DeleteSubmodel` operationId).
+func (c *ClientWithResponses) DeleteSubmodelWithResponse(ctx context.Context, id AASID, params *DeleteSubmodelParams, reqEditors ...RequestEditorFn) (*DeleteSubmodelResponse, error) {
+	rsp, err := c.DeleteSubmodel(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteSubmodelResponse(rsp)
+}
+
+// GetSubmodelWithResponse Read one submodel; live elements have the current values of their tags
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/submodels/{id} (the `GetSubmodel` operationId).
+func (c *ClientWithResponses) GetSubmodelWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetSubmodelResponse, error) {
+	rsp, err := c.GetSubmodel(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSubmodelResponse(rsp)
+}
+
+// UpdateSubmodelWithBodyWithResponse Replace a submodel
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/submodels/{id} (the `UpdateSubmodel` operationId).
+func (c *ClientWithResponses) UpdateSubmodelWithBodyWithResponse(ctx context.Context, id AASID, params *UpdateSubmodelParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSubmodelResponse, error) {
+	rsp, err := c.UpdateSubmodelWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSubmodelResponse(rsp)
+}
+
+// UpdateSubmodelWithResponse Replace a submodel
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/submodels/{id} (the `UpdateSubmodel` operationId).
+func (c *ClientWithResponses) UpdateSubmodelWithResponse(ctx context.Context, id AASID, params *UpdateSubmodelParams, body UpdateSubmodelJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSubmodelResponse, error) {
+	rsp, err := c.UpdateSubmodel(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSubmodelResponse(rsp)
+}
+
+// GetElementValueWithResponse Read the value of one element
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `GetElementValue` operationId).
+func (c *ClientWithResponses) GetElementValueWithResponse(ctx context.Context, id AASID, idShortPath string, reqEditors ...RequestEditorFn) (*GetElementValueResponse, error) {
+	rsp, err := c.GetElementValue(ctx, id, idShortPath, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetElementValueResponse(rsp)
+}
+
+// SetElementValueWithBodyWithResponse Set the value of one element; a live element's goes to its tag
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
+func (c *ClientWithResponses) SetElementValueWithBodyWithResponse(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetElementValueResponse, error) {
+	rsp, err := c.SetElementValueWithBody(ctx, id, idShortPath, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetElementValueResponse(rsp)
+}
+
+// SetElementValueWithResponse Set the value of one element; a live element's goes to its tag
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
+func (c *ClientWithResponses) SetElementValueWithResponse(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*SetElementValueResponse, error) {
+	rsp, err := c.SetElementValue(ctx, id, idShortPath, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetElementValueResponse(rsp)
 }
 
 // ListTagsWithResponse List tags by name
@@ -13173,6 +17460,543 @@ func ParseImportTagConfigResponse(rsp *http.Response) (*ImportTagConfigResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListShellsResponse parses an HTTP response from a ListShellsWithResponse call
+func ParseListShellsResponse(rsp *http.Response) (*ListShellsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListShellsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShellList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateShellResponse parses an HTTP response from a CreateShellWithResponse call
+func ParseCreateShellResponse(rsp *http.Response) (*CreateShellResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateShellResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Shell
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreateShellResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseFindShellsByAssetResponse parses an HTTP response from a FindShellsByAssetWithResponse call
+func ParseFindShellsByAssetResponse(rsp *http.Response) (*FindShellsByAssetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FindShellsByAssetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FoundByAsset
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSearchShellsResponse parses an HTTP response from a SearchShellsWithResponse call
+func ParseSearchShellsResponse(rsp *http.Response) (*SearchShellsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SearchShellsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FoundShells
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteShellResponse parses an HTTP response from a DeleteShellWithResponse call
+func ParseDeleteShellResponse(rsp *http.Response) (*DeleteShellResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteShellResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetShellResponse parses an HTTP response from a GetShellWithResponse call
+func ParseGetShellResponse(rsp *http.Response) (*GetShellResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetShellResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Shell
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetShellResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateShellResponse parses an HTTP response from a UpdateShellWithResponse call
+func ParseUpdateShellResponse(rsp *http.Response) (*UpdateShellResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateShellResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Shell
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateShellResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListShellSubmodelsResponse parses an HTTP response from a ListShellSubmodelsWithResponse call
+func ParseListShellSubmodelsResponse(rsp *http.Response) (*ListShellSubmodelsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListShellSubmodelsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShellSubmodels
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
 
 	}
 
@@ -14690,6 +19514,74 @@ func ParseListDeadLettersResponse(rsp *http.Response) (*ListDeadLettersResponse,
 	return response, nil
 }
 
+// ParseRetryDeadLettersResponse parses an HTTP response from a RetryDeadLettersWithResponse call
+func ParseRetryDeadLettersResponse(rsp *http.Response) (*RetryDeadLettersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetryDeadLettersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeadLettersRetried
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseRetryDeadLetterResponse parses an HTTP response from a RetryDeadLetterWithResponse call
 func ParseRetryDeadLetterResponse(rsp *http.Response) (*RetryDeadLetterResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -14937,6 +19829,381 @@ func ParseRefreshResponse(rsp *http.Response) (*RefreshResponse, error) {
 	return response, nil
 }
 
+// ParseListConceptDescriptionsResponse parses an HTTP response from a ListConceptDescriptionsWithResponse call
+func ParseListConceptDescriptionsResponse(rsp *http.Response) (*ListConceptDescriptionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListConceptDescriptionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConceptDescriptionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateConceptDescriptionResponse parses an HTTP response from a CreateConceptDescriptionWithResponse call
+func ParseCreateConceptDescriptionResponse(rsp *http.Response) (*CreateConceptDescriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateConceptDescriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ConceptDescription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreateConceptDescriptionResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteConceptDescriptionResponse parses an HTTP response from a DeleteConceptDescriptionWithResponse call
+func ParseDeleteConceptDescriptionResponse(rsp *http.Response) (*DeleteConceptDescriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteConceptDescriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetConceptDescriptionResponse parses an HTTP response from a GetConceptDescriptionWithResponse call
+func ParseGetConceptDescriptionResponse(rsp *http.Response) (*GetConceptDescriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetConceptDescriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConceptDescription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetConceptDescriptionResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateConceptDescriptionResponse parses an HTTP response from a UpdateConceptDescriptionWithResponse call
+func ParseUpdateConceptDescriptionResponse(rsp *http.Response) (*UpdateConceptDescriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateConceptDescriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConceptDescription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateConceptDescriptionResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListDriversResponse parses an HTTP response from a ListDriversWithResponse call
 func ParseListDriversResponse(rsp *http.Response) (*ListDriversResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -14972,6 +20239,553 @@ func ParseListDriversResponse(rsp *http.Response) (*ListDriversResponse, error) 
 		}
 		response.ApplicationProblemJSON403 = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseListSubmodelsResponse parses an HTTP response from a ListSubmodelsWithResponse call
+func ParseListSubmodelsResponse(rsp *http.Response) (*ListSubmodelsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSubmodelsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SubmodelList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateSubmodelResponse parses an HTTP response from a CreateSubmodelWithResponse call
+func ParseCreateSubmodelResponse(rsp *http.Response) (*CreateSubmodelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateSubmodelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Submodel
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreateSubmodelResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteSubmodelResponse parses an HTTP response from a DeleteSubmodelWithResponse call
+func ParseDeleteSubmodelResponse(rsp *http.Response) (*DeleteSubmodelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteSubmodelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSubmodelResponse parses an HTTP response from a GetSubmodelWithResponse call
+func ParseGetSubmodelResponse(rsp *http.Response) (*GetSubmodelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSubmodelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Submodel
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetSubmodelResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateSubmodelResponse parses an HTTP response from a UpdateSubmodelWithResponse call
+func ParseUpdateSubmodelResponse(rsp *http.Response) (*UpdateSubmodelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateSubmodelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Submodel
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateSubmodelResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetElementValueResponse parses an HTTP response from a GetElementValueWithResponse call
+func ParseGetElementValueResponse(rsp *http.Response) (*GetElementValueResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetElementValueResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ElementValue
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetElementValueResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSetElementValueResponse parses an HTTP response from a SetElementValueWithResponse call
+func ParseSetElementValueResponse(rsp *http.Response) (*SetElementValueResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetElementValueResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers SetElementValueResponse204Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers204 = &headers
 	}
 
 	return response, nil

@@ -95,7 +95,7 @@ type Problem struct {
 type TagConfig = tagconfig.Config
 
 // BulkTagConfigJSONBody defines parameters for BulkTagConfig.
-type BulkTagConfigJSONBody = []TagConfig
+type BulkTagConfigJSONBody = tagconfig.Items
 
 // BulkTagConfigJSONRequestBody defines body for BulkTagConfig for application/json ContentType.
 type BulkTagConfigJSONRequestBody = BulkTagConfigJSONBody

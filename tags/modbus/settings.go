@@ -2,6 +2,7 @@ package modbus
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,7 +39,7 @@ type settings struct {
 
 type tagSettings struct {
 	Name        string
-	Address     string
+	Address     writtenAddress
 	Type        string // a native type of the package comment, or Int or Float
 	ByteOrder   string
 	WordOrder   string
@@ -58,11 +59,32 @@ type tagSettings struct {
 	Confirm bool
 }
 
+// writtenAddress may be a number, since YAML without quotes makes one of 40001.
+type writtenAddress string
+
+// leastNumber is the first classic address that is taken as a number. Below it are the coils and the
+// discrete inputs: YAML reads 040000, a coil, as an octal number and gives 16384, a discrete input.
+const leastNumber = 30001
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *writtenAddress) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseUint(string(data), 10, 32)
+	switch {
+	case err != nil:
+		return json.Unmarshal(data, (*string)(a))
+	case n < leastNumber:
+		return fmt.Errorf("must be in quotes, as a number below %d", leastNumber)
+	}
+	*a = writtenAddress(data)
+	return nil
+}
+
 // FromSettings is a driverconfig.Factory. The members of Settings are those of the example; all but
 // the tags' Name, Address and Type have defaults. Tags are ReadOnly unless they say otherwise, whatever
 // their table. Without ByteOrder a tag has the driver's. A tag with an integer type is an Int, or a
 // Float if its ScalingFactor or Offset is not a whole number. The error names each bad member by its
-// path, such as Settings.Tags[3].Address.
+// path, such as Settings.Tags[3].Address. An Address of 30001 or above may be a number: unquoted in
+// YAML.
 func FromSettings(s driverconfig.Settings, log *slog.Logger) (tags.Driver, []tags.Tag, error) {
 	in := settings{SlaveID: 1}
 	if err := driverconfig.Decode(s.Settings, &in, "Settings"); err != nil {
@@ -216,7 +238,7 @@ func orderOf(byteOrder, wordOrder string, at func(member, format string, args ..
 
 func (t *tagSettings) tag(s driverconfig.Settings, d *Driver, at func(member, format string, args ...any)) tags.Tag {
 	tag := tags.Tag{
-		Name: s.TagName(t.Name), Driver: s.ID, Address: t.Address, Access: tags.ReadOnly,
+		Name: s.TagName(t.Name), Driver: s.ID, Address: string(t.Address), Access: tags.ReadOnly,
 		Unit: t.Unit, Description: t.Description,
 		Min: t.MinValue, Max: t.MaxValue, Scale: t.ScalingFactor, Offset: t.Offset,
 		Interval: milliseconds(t.PollIntervalMs), StaleAfter: milliseconds(t.StaleAfterMs),

@@ -29,7 +29,9 @@ func TestTagsFromSettings(t *testing.T) {
 			{"Name": "pump", "Address": "3/CO:1", "Type": "bool", "AccessMode": "ReadWrite"},
 			{"Name": "text", "Address": "HR:10", "Type": "String:8", "ByteOrder": "LittleEndian", "AccessMode": "ReadOnly"},
 			{"Name": "short", "Address": "HR:20", "Type": "Int"},
-			{"Name": "real", "Address": "HR:21", "Type": "Float"}
+			{"Name": "real", "Address": "HR:21", "Type": "Float"},
+			{"Name": "six", "Address": 400031, "Type": "Float"},
+			{"Name": "five", "Address": 30001, "Type": "Float"}
 		]}`), nil)
 	require.NoError(t, err)
 	const poll = 500 * time.Millisecond
@@ -48,6 +50,8 @@ func TestTagsFromSettings(t *testing.T) {
 		{Name: "plc.text", Driver: "plc", Address: "HR:10", Native: "String:8;BADC", DataType: tags.String, Access: tags.ReadOnly, Interval: poll},
 		{Name: "plc.short", Driver: "plc", Address: "HR:20", Native: "Int16", DataType: tags.Int, Access: tags.ReadOnly, Interval: poll},
 		{Name: "plc.real", Driver: "plc", Address: "HR:21", Native: "Float32", DataType: tags.Float, Access: tags.ReadOnly, Interval: poll},
+		{Name: "plc.six", Driver: "plc", Address: "400031", Native: "Float32", DataType: tags.Float, Access: tags.ReadOnly, Interval: poll},
+		{Name: "plc.five", Driver: "plc", Address: "30001", Native: "Float32", DataType: tags.Float, Access: tags.ReadOnly, Interval: poll},
 	}, list)
 }
 
@@ -101,7 +105,11 @@ func TestSettingsThatAreWrong(t *testing.T) {
 		{tag(`"Name": "b", "Address": "40001", "Type": "Int16", "Deadband": {"Percent": 101}`), "Settings.Tags[1].Deadband.Percent"},
 		{tag(`"Name": "b", "Address": "40001", "Type": "Int16", "PollIntervalMs": -1`), "Settings.Tags[1].PollIntervalMs"},
 		{tag(`"Name": "b\u0001", "Address": "40001", "Type": "Int16"`), "Settings.Tags[1].Name"},
-		{tag(`"Name": "b", "Address": 40001, "Type": "Int16"`), "Settings.Tags[1].Address"},
+		{tag(`"Name": "b", "Address": 16384, "Type": "bool"`), "Settings.Tags[1].Address"}, // in YAML: 040000
+		{tag(`"Name": "b", "Address": 40001.0, "Type": "Int16"`), "Settings.Tags[1].Address"},
+		{tag(`"Name": "b", "Address": -40001, "Type": "Int16"`), "Settings.Tags[1].Address"},
+		{tag(`"Name": "b", "Address": true, "Type": "Int16"`), "Settings.Tags[1].Address"},
+		{tag(`"Name": "b", "Address": 99999, "Type": "Int16"`), "Settings.Tags[1].Address"},
 	} {
 		_, _, err := driver.FromSettings(settings(c.raw), nil)
 		require.ErrorIs(t, err, driverconfig.ErrInvalid, c.raw)

@@ -49,3 +49,30 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	}
 	return b, nil
 }
+
+// Items is a list of items. Reading one from JSON names each bad member by its place, such as
+// [3].minValue, up to 100 of them; the error is an ErrInvalid then.
+type Items []Config
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *Items) UnmarshalJSON(data []byte) error {
+	var items []Config // what l had is not to shine through
+	err := json.Unmarshal(data, &items)
+	if err == nil {
+		*l = items
+		return nil
+	}
+	list, _, isArray := splitArray(data, 1)
+	if !isArray {
+		return err
+	}
+	var bad faults
+	for i := range list {
+		var c Config
+		decodeItem(list[i], &c, func(member, format string, args ...any) { bad.add(indexPlace(i, member), format, args...) })
+		if bad.full() {
+			break
+		}
+	}
+	return bad.err(ErrInvalid)
+}

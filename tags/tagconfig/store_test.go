@@ -308,3 +308,18 @@ func TestConcurrentBulksLoseNothing(t *testing.T) {
 	require.Equal(t, writers*each, changes, "one call for each, one after the other")
 	require.Equal(t, s.List(), open(t, path).List())
 }
+
+func TestItemsNameWhatCannotBeRead(t *testing.T) {
+	var items Items
+	err := json.Unmarshal([]byte(`[{"tagId":"a","minValue":"abc","maxValue":1},{"tagId":"b"},{"tagId":7},null,3,{"confirmWrites":"yes"}]`), &items)
+	require.ErrorIs(t, err, ErrInvalid)
+	f, ok := fault.From(err)
+	require.True(t, ok)
+	require.Equal(t, []fault.Field{
+		{Field: "[0].minValue", Message: "must be a finite number"}, {Field: "[2].tagId", Message: "must be a string"},
+		{Field: "[4].tagId", Message: "the item must be an object"}, {Field: "[5].confirmWrites", Message: "must be true or false"},
+	}, f.Fields)
+	require.Error(t, json.Unmarshal([]byte(`{}`), &items))
+	require.NoError(t, json.Unmarshal([]byte(`[{"tagId":"a","minValue":null}]`), &items))
+	require.Equal(t, Items{{TagID: "a", NoMin: true}}, items)
+}

@@ -199,5 +199,5 @@ func (a *Authority) check(ctx context.Context, token string) (*verified, error) 
 	if a.outside != nil && issuerOf(token) == a.outside.issuer {
 		return a.outside.verify(ctx, token)
 	}
-	return a.own.verify(token)
+	return a.own.verify(ctx, token)
 }

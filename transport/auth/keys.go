@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -26,13 +27,17 @@ type KeysOptions struct {
 
 // Keys are the keys that sign access tokens. They are kept in a file of mode 0600 that is
 // replaced atomically. One key signs; keys that signed before verify until the last of their
-// tokens has expired. Safe for concurrent use, by one process at a time.
+// tokens has expired. Engines that share a database accept one another's tokens after [Keys.Share].
+// Safe for concurrent use, by one process at a time.
 type Keys struct {
 	path string
 	now  func() time.Time
 
-	mu  sync.RWMutex
-	all []signingKey // newest first; never changed in place
+	rotating sync.Mutex // held while a new key is made
+
+	mu     sync.RWMutex
+	all    []signingKey // newest first; never changed in place
+	shared *sharedKeys  // nil: nobody shares
 }
 
 type signingKey struct {
@@ -76,11 +81,14 @@ func (k *Keys) Rotate(tokenLife time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("signing keys: %w", err)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.rotating.Lock()
+	defer k.rotating.Unlock()
+	k.mu.RLock()
+	before, shared := k.all, k.shared
+	k.mu.RUnlock()
 	now := k.now().UTC()
 	all := []signingKey{{id: id, created: now, private: private}}
-	for _, old := range k.all {
+	for _, old := range before {
 		if old.verifyUntil.IsZero() {
 			old.verifyUntil = now.Add(tokenLife)
 		}
@@ -88,9 +96,16 @@ func (k *Keys) Rotate(tokenLife time.Duration) error {
 			all = append(all, old)
 		}
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), publishTimeout)
+	defer cancel()
+	if err := shared.publish(ctx, all); err != nil { // before it signs: others must know it by then
+		return err
+	}
 	if err := writeKeys(k.path, all); err != nil {
 		return fmt.Errorf("signing keys: %w", err)
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.all = all
 	return nil
 }
@@ -111,13 +126,18 @@ func (k *Keys) verifying() []signingKey {
 	})
 }
 
-func (k *Keys) public(id string) (*ecdsa.PublicKey, bool) {
+// public gives the key that verifies tokens with an id; nil when there is none. An error means that it
+// could not be told.
+func (k *Keys) public(ctx context.Context, id string) (*ecdsa.PublicKey, error) {
 	for _, one := range k.verifying() {
 		if one.id == id {
-			return &one.private.PublicKey, true
+			return &one.private.PublicKey, nil
 		}
 	}
-	return nil, false
+	k.mu.RLock()
+	shared := k.shared
+	k.mu.RUnlock()
+	return shared.find(ctx, id)
 }
 
 // coordinates gives x and y in the fixed length that RFC 7518 (6.2.1.2) wants.

@@ -9,7 +9,8 @@ func EngineOperations() []Operation {
 	all = append(all, tagOperations()...)
 	all = append(all, tagConfigOperations()...)
 	all = append(all, alarmOperations()...)
-	return append(all, alertingOperations()...)
+	all = append(all, alertingOperations()...)
+	return append(all, aasOperations()...)
 }
 
 func serverOperations() []Operation {
@@ -134,6 +135,7 @@ func alertingOperations() []Operation {
 		{ID: "postAlertWebhook", Method: http.MethodPost, Path: source + "/webhook", Access: Operator, OpenSurface: true},
 		{ID: "getWebhookHealth", Method: http.MethodGet, Path: source + "/health", Access: Viewer, OpenSurface: true},
 		{ID: "listDeadLetters", Method: http.MethodGet, Path: channel + "/deadletters", Access: Viewer},
+		{ID: "retryDeadLetters", Method: http.MethodPost, Path: channel + "/deadletters/retry", Access: Admin},
 		{ID: "retryDeadLetter", Method: http.MethodPost, Path: channel + "/deadletters/{id}/retry", Access: Admin},
 		{ID: "listChannels", Method: http.MethodGet, Path: channel + "/channels", Access: Viewer},
 		{ID: "testChannel", Method: http.MethodPost, Path: channel + "/channels/{name}/test", Access: Admin},

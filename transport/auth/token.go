@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -54,20 +55,30 @@ func (o ownTokens) sign(login accounts.Login, id string, now, expires time.Time)
 	return token.SignedString(key.private)
 }
 
-func (o ownTokens) verify(token string) (*verified, error) {
-	var c claims
+func (o ownTokens) verify(ctx context.Context, token string) (*verified, error) {
+	var (
+		c       claims
+		unknown error // why it could not be told whether there is such a key
+	)
 	_, err := o.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		// RFC 7515, 4.1.11: what a token calls critical and the reader does not know refuses it.
 		if _, critical := t.Header["crit"]; critical {
 			return nil, errors.New("critical header members are not supported")
 		}
 		id, _ := t.Header["kid"].(string)
-		key, ok := o.keys.public(id)
-		if !ok {
+		key, err := o.keys.public(ctx, id)
+		switch {
+		case err != nil:
+			unknown = err
+			return nil, err
+		case key == nil:
 			return nil, errors.New("no such key")
 		}
 		return key, nil
 	})
+	if unknown != nil {
+		return nil, unknown
+	}
 	if err == nil && (c.Session == "" || c.Subject == "" || len(c.Roles) != 1) {
 		err = errors.New("claims are missing")
 	}

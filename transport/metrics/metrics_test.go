@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/middleware"
 )
@@ -228,5 +229,25 @@ func BenchmarkUnary(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _ = m.Unary(b.Context(), nil, info, handler)
+	}
+}
+
+// dispatcher is a dispatcher as the metrics see it.
+type dispatcher struct{ err error }
+
+func (d dispatcher) Err() error { return d.err }
+
+func (d dispatcher) Channels() []alerting.ChannelStatus {
+	return []alerting.ChannelStatus{{Name: "email", Sent: 7, Failed: 2}}
+}
+
+func TestAlertingTellsWhetherItWorks(t *testing.T) {
+	for want, err := range map[string]error{"1": nil, "0": errors.New("disk full")} {
+		m := New(Options{})
+		require.NoError(t, m.AddAlerting(dispatcher{err}))
+		got := scrape(t, m)
+		require.Equal(t, want, got["otkit_alerting_dispatching"])
+		require.Equal(t, "7", got[`otkit_alerting_messages_sent_total{channel="email"}`])
+		require.Equal(t, "2", got[`otkit_alerting_attempts_failed_total{channel="email"}`])
 	}
 }

@@ -30,15 +30,17 @@ func MaxBody(limit int64) (func(http.Handler) http.Handler, error) {
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !hasBody(r) {
+				next.ServeHTTP(w, r)
+				return
+			}
 			if r.ContentLength > limit {
 				// The rest of the body is not worth waiting for.
 				w.Header().Set("Connection", "close")
 				refuse(w, r, &http.MaxBytesError{Limit: limit})
 				return
 			}
-			if r.Body != nil && r.Body != http.NoBody {
-				r.Body = http.MaxBytesReader(w, r.Body, limit)
-			}
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
 			next.ServeHTTP(w, r)
 		})
 	}, nil
@@ -48,9 +50,20 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	problem.Write(w, r, problem.FromDecode(err), problem.FamilyOf(r.URL.Path))
 }
 
+// hasBody says whether a request has a body that counts. What is sent with a GET, a HEAD or a DELETE has
+// no meaning (RFC 9110, 9.3), and nobody gets to see it.
+func hasBody(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodDelete:
+		r.Body, r.ContentLength = http.NoBody, 0
+	}
+	return r.Body != nil && r.Body != http.NoBody
+}
+
 // JSONBody lets only bodies through that are one JSON value in UTF-8 and nothing after it. A body of
 // another content type is 415, one without a content type is read as JSON, and malformed text is 400
-// with its place. Requests without a body pass untouched. The body is read as a whole, so MaxBody
+// with its place. Requests without a body pass untouched, and that of a GET, a HEAD or a DELETE is left
+// out, as it is by MaxBody. The body is read as a whole, so MaxBody
 // must come before.
 //
 // others lists paths that take further content types: they pass unread when one of the types is sent.
@@ -58,7 +71,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 func JSONBody(others map[string][]string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Body == nil || r.Body == http.NoBody {
+			if !hasBody(r) {
 				next.ServeHTTP(w, r)
 				return
 			}

@@ -97,6 +97,18 @@ func TestRequestsWithoutABodyPassUntouched(t *testing.T) {
 	require.Equal(t, "text/plain", r.Header.Get("Content-Type"))
 }
 
+func TestABodyThatHasNoMeaningIsLeftOut(t *testing.T) {
+	for _, method := range []string{"GET", "HEAD", "DELETE"} {
+		for contentType, body := range map[string]string{"application/json": "{", "text/plain": strings.Repeat("x", 2000)} {
+			r := httptest.NewRequest(method, "/", strings.NewReader(body))
+			r.Header.Set("Content-Type", contentType)
+			w := serve(echoed(t, 1000), r)
+			require.Equal(t, 200, w.Code, method)
+			require.Empty(t, w.Body.String(), method)
+		}
+	}
+}
+
 // TestLimitsOverAConnection sees what a client sees: an answer also when it goes on sending.
 func TestLimitsOverAConnection(t *testing.T) {
 	server := httptest.NewServer(echoed(t, 1000))

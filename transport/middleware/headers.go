@@ -33,7 +33,7 @@ type CORSOptions struct {
 
 const (
 	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-	corsExposed = "Location, Retry-After, WWW-Authenticate"
+	corsExposed = "ETag, Location, Retry-After, WWW-Authenticate"
 )
 
 // CORS answers preflight requests and marks answers for the allowed origins. Without origins it does

@@ -44,8 +44,11 @@ var byKind = map[fault.Kind]Row{
 var byCode = map[string]Row{
 	"INVALID_DRIVER":       {http.StatusBadRequest, codes.NotFound, ""},
 	"ALREADY_ACKNOWLEDGED": {http.StatusConflict, codes.AlreadyExists, ""},
+	"VERSION_CHANGED":      {http.StatusPreconditionFailed, codes.Aborted, ""},
 	"MODEL_NOT_AVAILABLE":  {http.StatusInternalServerError, codes.Unavailable, ""},
 	"TRAINING_FAILED":      {http.StatusInternalServerError, codes.FailedPrecondition, ""},
+	"NOT_ACCEPTABLE":       {http.StatusNotAcceptable, codes.InvalidArgument, ""},
+	"NOT_IMPLEMENTED":      {http.StatusNotImplemented, codes.Unimplemented, ""},
 }
 
 // Lookup gives the row of an error, with its own code where it has one.

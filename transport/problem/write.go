@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/otkit/otkit/fault"
 )
@@ -17,14 +18,23 @@ type Family uint8
 const (
 	Problem Family = iota // problem details of RFC 9457, application/problem+json
 	AAS                   // {errorCode, message}, application/json
+	Result                // the Result object of IDTA-01002 part 2, application/json
 )
 
 // aasPaths are the surfaces whose error bodies are of the AAS family.
 var aasPaths = [...]string{"/api/v1/aas", "/api/v1/aas-registry", "/api/v1/concept-descriptions", "/api/v1/submodels"}
 
+// resultPaths are where the API of IDTA-01002 part 2 is served.
+var resultPaths = [...]string{"/api/v3.0", "/api/v3.1"}
+
 // FamilyOf gives the family of the surface that a URL path belongs to, for errors that are met
 // before, or without, a handler.
 func FamilyOf(path string) Family {
+	for _, prefix := range resultPaths {
+		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
+			return Result
+		}
+	}
 	for _, prefix := range aasPaths {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
 			return AAS
@@ -79,16 +89,23 @@ func Write(w http.ResponseWriter, r *http.Request, err error, family Family) {
 			h.Set("Retry-After", after)
 		}
 	}
+	if family == Result && traceID == "" {
+		traceID = TraceID(r.Context())
+	}
 	writeBody(w, f, row, family, traceID)
 }
 
 func writeBody(w http.ResponseWriter, f *fault.Error, row Row, family Family, traceID string) {
 	var body any
 	contentType := "application/problem+json"
-	if family == AAS {
+	switch family {
+	case AAS:
 		contentType = "application/json"
 		body = aasError{ErrorCode: row.Code, Message: withFields(f), TraceID: traceID}
-	} else {
+	case Result:
+		contentType = "application/json"
+		body = result{messagesOf(f, row, traceID, time.Now())}
+	case Problem:
 		d := details{Type: "about:blank", Title: http.StatusText(row.Status), Status: row.Status,
 			Detail: text(f), Code: row.Code, TraceID: traceID}
 		if f.Kind != fault.Internal {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -55,8 +56,40 @@ func TestBodies(t *testing.T) {
 		"message":"request is not valid: <urn:a&b>: idShort is required; id is empty"}`, answer(err, AAS).Body.String())
 }
 
+func TestResult(t *testing.T) {
+	messages := func(err error) []Message {
+		w := answer(err, Result)
+		require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+		var body struct{ Messages []Message }
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
+		for _, m := range body.Messages {
+			require.Len(t, m.CorrelationID, 32)
+			_, err := time.Parse(time.RFC3339, m.Timestamp)
+			require.NoError(t, err)
+			require.True(t, strings.HasSuffix(m.Timestamp, "Z"))
+		}
+		return body.Messages
+	}
+	wrong := messages(ErrInvalidRequest.Invalid(fault.Field{Field: "id", Message: "is empty"}, fault.Field{Field: "idShort", Message: "is required"}))
+	require.Len(t, wrong, 2)
+	require.Equal(t, "INVALID_REQUEST", wrong[0].Code)
+	require.Equal(t, "Error", wrong[0].MessageType)
+	require.Equal(t, "request is not valid: id is empty", wrong[0].Text)
+	long := messages(fault.New(fault.AlreadyExists, "CONCEPT_DESCRIPTION_ALREADY_EXISTS", "there is one"))
+	require.Equal(t, "ALREADY_EXISTS", long[0].Code, "a code has at most 32 characters")
+	inner := messages(errors.New("SECRET"))
+	require.Equal(t, []string{"INTERNAL_ERROR", "Exception", "internal error"}, []string{inner[0].Code, inner[0].MessageType, inner[0].Text})
+
+	r := httptest.NewRequest("GET", "/", nil)
+	ctx := WithTrace(r.Context(), NewTraceID(), slog.New(slog.DiscardHandler))
+	part := Messages(ctx, errors.New("SECRET"), time.Now())
+	require.Equal(t, TraceID(ctx), part[0].CorrelationID)
+	require.NotContains(t, part[0].Text, "SECRET")
+}
+
 func TestFamilyOf(t *testing.T) {
 	for path, want := range map[string]Family{
+		"/api/v3.1": Result, "/api/v3.0/shells": Result, "/api/v3.1/submodels/x": Result, "/api/v3.10/shells": Problem, "/api/v3/shells": Problem,
 		"/api/v1/aas": AAS, "/api/v1/aas/urn:a": AAS, "/api/v1/aas-registry/search": AAS, "/api/v1/submodels/x": AAS,
 		"/api/v1/concept-descriptions": AAS, "/api/v1/aasx": Problem, "/api/v1/tags": Problem, "/": Problem, "": Problem,
 		"/api/v1/submodels-x": Problem,

@@ -207,7 +207,7 @@ func (a *Alerting) ListDeadLetters(ctx context.Context, r alertingapi.ListDeadLe
 	for i, d := range list.Deliveries {
 		answer.DeadLetters[i] = alertingapi.DeadLetter{ID: d.ID, Channel: d.Channel, Subject: d.Notification.Title,
 			Severity: alertingapi.DeadLetterSeverity(d.Notification.Severity.String()), Source: d.Notification.Source,
-			CreatedAt: d.CreatedAt.UTC(), Attempts: d.Attempts, LastError: d.LastError}
+			CreatedAt: d.CreatedAt.UTC(), Attempts: d.Attempts, LastError: d.LastError, Recipient: d.Recipient}
 	}
 	return answer, nil
 }
@@ -215,6 +215,12 @@ func (a *Alerting) ListDeadLetters(ctx context.Context, r alertingapi.ListDeadLe
 // RetryDeadLetter implements POST /api/v1/alerting/deadletters/{id}/retry.
 func (a *Alerting) RetryDeadLetter(ctx context.Context, r alertingapi.RetryDeadLetterRequestObject) (alertingapi.RetryDeadLetterResponseObject, error) {
 	return alertingapi.RetryDeadLetter200JSONResponse{Success: true}, a.Dispatcher.Retry(ctx, r.ID)
+}
+
+// RetryDeadLetters implements POST /api/v1/alerting/deadletters/retry.
+func (a *Alerting) RetryDeadLetters(ctx context.Context, r alertingapi.RetryDeadLettersRequestObject) (alertingapi.RetryDeadLettersResponseObject, error) {
+	n, err := a.Dispatcher.RetryAll(ctx, r.Params.Channel)
+	return alertingapi.RetryDeadLetters200JSONResponse{Retried: n}, err
 }
 
 // ListChannels implements GET /api/v1/alerting/channels.

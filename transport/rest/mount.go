@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/openapi/aasapi"
 	"github.com/otkit/otkit/openapi/alarmsapi"
 	"github.com/otkit/otkit/openapi/alertingapi"
 	"github.com/otkit/otkit/openapi/authapi"
@@ -25,6 +26,7 @@ type Surfaces struct {
 	TagConfig *TagConfig
 	Alarms    *Alarms
 	Alerting  *Alerting
+	AAS       *AAS
 	// Body is put around every handler, behind the guard: who may not call has no body read. It may
 	// be nil.
 	Body func(http.Handler) http.Handler
@@ -57,6 +59,12 @@ func Mount(r chi.Router, s Surfaces) {
 		r.Method(http.MethodPost, "/api/v1.0/config/tags/import", s.Body(http.HandlerFunc(s.TagConfig.Import)))
 	}
 	mountAlarms(r, s)
+	if s.AAS != nil {
+		h := aasapi.NewStrictHandlerWithOptions(s.AAS, nil,
+			aasapi.StrictHTTPServerOptions{RequestErrorHandlerFunc: decodeError, ResponseErrorHandlerFunc: answerError})
+		aasapi.HandlerWithOptions(h, aasapi.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError,
+			Middlewares: []aasapi.MiddlewareFunc{s.Body}})
+	}
 }
 
 func mountAlarms(r chi.Router, s Surfaces) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
-	"github.com/otkit/otkit/alerting/channel/dashboard"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/rest"
@@ -24,8 +23,9 @@ type alarmRoom struct {
 	history    *alerting.History
 	webhook    *alerting.Webhook
 	dispatcher *alerting.Dispatcher
-	hub        *signalr.Hub // /hubs/alarms
-	demo       *signalr.Hub // /hubs/demo
+	hub        *signalr.Hub     // /hubs/alarms
+	demo       *signalr.Hub     // /hubs/demo
+	shared     *sharedDashboard // nil where no other engine has the stores as well
 	unobserve  func()
 }
 
@@ -45,8 +45,12 @@ func (r *alarmRoom) open(ctx context.Context, o Options, engine *tags.Engine) (e
 	if r.demo, err = signalr.NewHub(hubs); err != nil {
 		return err
 	}
+	var follow time.Duration
+	if o.Stores.Shared != nil {
+		follow = o.Stores.Shared.Poll
+	}
 	r.service, err = alarms.New(ctx, o.Stores.Alarms, alarms.Options{Logger: o.Logger, Now: o.Now, Resolutions: o.Stores.Resolutions, Limits: o.AlarmLimits,
-		MaxShelve: 7 * 24 * time.Hour})
+		Follow: follow, MaxShelve: 7 * 24 * time.Hour})
 	if err != nil {
 		return fmt.Errorf("alarms: %w", err)
 	}
@@ -56,10 +60,10 @@ func (r *alarmRoom) open(ctx context.Context, o Options, engine *tags.Engine) (e
 		return fmt.Errorf("alarm rules: %w", err)
 	}
 	r.unobserve = engine.Observe(r.rules.Observe)
-	return r.openAlerting(o)
+	return r.openAlerting(ctx, o)
 }
 
-func (r *alarmRoom) openAlerting(o Options) (err error) {
+func (r *alarmRoom) openAlerting(ctx context.Context, o Options) (err error) {
 	if r.silences, err = alerting.NewSilences(o.Stores.Silences, alerting.SilencesOptions{Now: o.Now}); err != nil {
 		return err
 	}
@@ -70,7 +74,13 @@ func (r *alarmRoom) openAlerting(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	channel, err := dashboard.New(board{r.hub})
+	owner := o.Alerting.Owner
+	if owner == "" {
+		if owner, err = engineName(o.DataDir); err != nil {
+			return err
+		}
+	}
+	channel, err := r.openDashboard(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -78,19 +88,11 @@ func (r *alarmRoom) openAlerting(o Options) (err error) {
 		Journal: r.service, Outbox: o.Stores.Outbox, DeadLetters: o.Stores.DeadLetters,
 		Silences: r.silences, History: o.Stores.AlertHistory, Channels: append([]alerting.Channel{channel}, o.Alerting.Channels...),
 	}, alerting.Options{Now: o.Now, Logger: o.Logger, Routes: o.Alerting.Routes, Templates: o.Alerting.Templates,
-		Flood: o.Alerting.Flood, Owner: o.Alerting.Owner})
+		Flood: o.Alerting.Flood, Owner: owner, OnDead: r.tellDead})
 	if err != nil {
 		return fmt.Errorf("alerting: %w", err)
 	}
 	return nil
-}
-
-// board pushes alarms to the browsers that listen to a hub.
-type board struct{ hub *signalr.Hub }
-
-// ReceiveAlarm implements dashboard.Broadcaster.
-func (b board) ReceiveAlarm(message, severity, timestamp string) error {
-	return b.hub.Broadcast("ReceiveAlarm", message, severity, timestamp)
 }
 
 // current gives rules the newest sample of a tag.

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
@@ -175,9 +178,11 @@ func TestProtectedAlertSurfaces(t *testing.T) {
 type pager struct {
 	mended atomic.Bool
 	told   chan alerting.Notification
+	to     []string
 }
 
-func (c *pager) Name() string { return "sms" }
+func (c *pager) Name() string         { return "sms" }
+func (c *pager) Recipients() []string { return c.to }
 
 func (c *pager) Send(_ context.Context, n alerting.Notification) error {
 	if !c.mended.Load() {
@@ -188,7 +193,7 @@ func (c *pager) Send(_ context.Context, n alerting.Notification) error {
 }
 
 func TestDeadLettersAreListedAndRetried(t *testing.T) {
-	c := &pager{told: make(chan alerting.Notification, 10)}
+	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491"}}
 	p := start(t, func(o *server.Options) { o.Alerting.Channels = []alerting.Channel{c} })
 	const letters, channels = "/api/v1/alerting/deadletters", "/api/v1/alerting/channels"
 	failed := p.call(accounts.Admin, http.MethodPost, channels+"/sms/test", nil)
@@ -207,10 +212,64 @@ func TestDeadLettersAreListedAndRetried(t *testing.T) {
 	require.Contains(t, letter["lastError"], "number unknown")
 	require.Contains(t, jsonText(t, p.array(channels)), "number unknown")
 
+	// That people cannot be told is an alarm of its own, until nothing is left to be told.
+	standing := func() bool {
+		for _, a := range p.alarmList("") {
+			if a["source"] == "alerting" {
+				require.Contains(t, a["message"], "channel sms")
+				require.Equal(t, "Warning", a["severity"])
+				return true
+			}
+		}
+		return false
+	}
+	require.Eventually(t, standing, 5*time.Second, 10*time.Millisecond)
+
 	c.mended.Store(true)
+	require.Equal(t, "+491", letter["recipient"])
 	require.Equal(t, 200, p.call(accounts.Admin, http.MethodPost, letters+"/"+letter["id"].(string)+"/retry", nil).status)
 	require.Equal(t, "P-hot", (<-c.told).Source)
 	require.Eventually(t, func() bool { return len(list()) == 0 }, 5*time.Second, 10*time.Millisecond)
 	requireProblem(t, p.call(accounts.Admin, http.MethodPost, letters+"/"+letter["id"].(string)+"/retry", nil), 404, "DEAD_LETTER_NOT_FOUND")
 	require.Equal(t, true, p.call(accounts.Admin, http.MethodPost, channels+"/sms/test", nil).object(t)["success"])
+	require.Eventually(t, func() bool { return !standing() }, 5*time.Second, 10*time.Millisecond)
+}
+
+func TestAllDeadLettersAreRetried(t *testing.T) {
+	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491", "+492"}}
+	p := start(t, func(o *server.Options) { o.Alerting.Channels = []alerting.Channel{c} })
+	const letters = "/api/v1/alerting/deadletters"
+	p.raise("hot", alarms.Critical)
+	recipients := func() []string {
+		var list []string
+		for _, l := range p.call(accounts.Viewer, http.MethodGet, letters, nil).object(t)["deadLetters"].([]any) {
+			list = append(list, l.(map[string]any)["recipient"].(string))
+		}
+		return list
+	}
+	require.Eventually(t, func() bool { return len(recipients()) == 2 }, 5*time.Second, 10*time.Millisecond)
+	require.ElementsMatch(t, c.Recipients(), recipients())
+	failed := p.call(accounts.Admin, http.MethodPost, "/api/v1/alerting/channels/sms/test", nil).object(t)
+	for _, r := range c.Recipients() {
+		require.Contains(t, failed["message"], r)
+	}
+
+	require.Equal(t, 401, p.call(nobody, http.MethodPost, letters+"/retry", nil).status)
+	require.Equal(t, 403, p.call(accounts.Operator, http.MethodPost, letters+"/retry", nil).status)
+	c.mended.Store(true)
+	retry := func(query string) any {
+		a := p.call(accounts.Admin, http.MethodPost, letters+"/retry"+query, nil)
+		require.Equal(t, 200, a.status, "%s", a.body)
+		return a.object(t)["retried"]
+	}
+	require.Equal(t, jsonNumber(0), retry("?channel=email"))
+	require.Equal(t, jsonNumber(2), retry(""))
+	require.ElementsMatch(t, c.Recipients(), []string{(<-c.told).Recipient, (<-c.told).Recipient})
+}
+
+func TestTheEngineKeepsItsName(t *testing.T) {
+	p := start(t)
+	name, err := os.ReadFile(filepath.Join(p.dir, "engine.id"))
+	require.NoError(t, err)
+	require.NoError(t, uuid.Validate(strings.TrimSpace(string(name))))
 }

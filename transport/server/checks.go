@@ -14,6 +14,7 @@ func (s *Server) addChecks() error {
 		{Name: "storage", Ready: true, Run: s.checkStorage},
 		{Name: "driver", Run: s.checkDrivers},
 		{Name: "tag-configuration", Run: s.checkConfig},
+		{Name: "alerting", Run: s.checkAlerting},
 	}
 	if s.plant.recorder != nil {
 		checks = append(checks, health.Check{Name: "history", Run: s.checkHistory})
@@ -68,6 +69,14 @@ func (s *Server) checkConfig(context.Context) health.Result {
 		r.Data = map[string]any{"unknownMembers": unknown}
 	}
 	return r
+}
+
+// checkAlerting is Degraded while alarms are raised and nobody is told of them.
+func (s *Server) checkAlerting(context.Context) health.Result {
+	if s.room.dispatcher.Err() != nil { // it has logged why
+		return health.Result{Status: health.Degraded, Description: "not dispatching: channels are not told of alarms, since the store cannot be used"}
+	}
+	return health.Result{Status: health.Healthy, Description: "channels are told of alarms"}
 }
 
 func (s *Server) checkHistory(context.Context) health.Result {

@@ -38,6 +38,8 @@ func (s *Server) newGRPC() (*grpc.Server, error) {
 	}
 	g := grpc.NewServer(options...)
 	platformv1.RegisterPlatformApiServer(g, &grpcapi.Platform{Engine: s.plant.engine, Alarms: s.room.service, Caller: callerName, Live: s.untilStop})
+	platformv1.RegisterAasRepositoryApiServer(g, &grpcapi.ShellRepository{Service: s.shells.service})
+	platformv1.RegisterAasRegistryApiServer(g, &grpcapi.ShellRegistry{Service: s.shells.service})
 	state := grpchealth.NewServer()
 	healthpb.RegisterHealthServer(g, state)
 	reflection.Register(g)
@@ -46,7 +48,8 @@ func (s *Server) newGRPC() (*grpc.Server, error) {
 		return nil, err
 	}
 	s.wg.Go(func() {
-		s.health.Sync(s.stopping, state, 5*time.Second, platformv1.PlatformApi_ServiceDesc.ServiceName)
+		s.health.Sync(s.stopping, state, 5*time.Second, platformv1.PlatformApi_ServiceDesc.ServiceName,
+			platformv1.AasRepositoryApi_ServiceDesc.ServiceName, platformv1.AasRegistryApi_ServiceDesc.ServiceName)
 	})
 	return g, nil
 }

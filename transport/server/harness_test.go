@@ -19,12 +19,21 @@ import (
 
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/demo"
+	"github.com/otkit/otkit/internal/pgtest"
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/server"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	pgtest.Main(m, func() int {
+		if err := goleak.Find(); err != nil {
+			println(err.Error())
+			return 1
+		}
+		return 0
+	})
+}
 
 // password is the one of every account in these tests; an account's name is its role in lower case.
 const password = "correct horse battery"

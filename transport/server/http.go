@@ -50,8 +50,10 @@ func (s *Server) handler() (http.Handler, error) {
 		TagConfig: &rest.TagConfig{Store: s.plant.config},
 		Alarms:    &rest.Alarms{Service: s.room.service, Rules: s.room.rules, Caller: callerName, Now: s.opts.Now},
 		Alerting:  &rest.Alerting{Silences: s.room.silences, History: s.room.history, Webhook: s.room.webhook, Dispatcher: s.room.dispatcher},
+		AAS:       &rest.AAS{Service: s.shells.service},
 		Body:      func(next http.Handler) http.Handler { return maxBody(jsonBody(next)) },
 	})
+	s.shells.mount(r)
 	s.mountSystem(guarded)
 	mountHub(guarded, "/hubs/alarms", s.room.hub)
 	mountHub(guarded, "/hubs/demo", s.room.demo)

@@ -71,7 +71,7 @@ func TestAWrongTypeIsNamedWithItsMember(t *testing.T) {
 		{"/api/v1/tags:batchWrite", `{"writes":[{"tagName":1,"value":{"boolValue":true}}]}`, "writes.tagName"},
 		{"/api/v1/tags/line/flag/write", `{"value":true}`, "value"},
 		{"/api/v1/tags/line/flag/write", `{"value":"true","confirm":"yes"}`, "confirm"},
-		{"/api/v1.0/config/tags/bulk", `[{"tagId":"a","driverId":"a","dataType":"Int","minValue":"low"}]`, "minValue"},
+		{"/api/v1.0/config/tags/bulk", `[{"tagId":"a","driverId":"a","dataType":"Int"},{"tagId":"b","driverId":"a","dataType":"Int","minValue":"low"}]`, "[1].minValue"},
 		{"/api/v1.0/config/tags/import", `[{"tagId":"a","driverId":"a","dataType":"Int","minValue":"low"}]`, "[0].minValue"},
 	} {
 		a := p.callWrong(accounts.Admin, http.MethodPost, c.path, c.body)

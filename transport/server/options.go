@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
@@ -49,6 +50,11 @@ type Options struct {
 	// Default 31 days.
 	WriteLogMaxAge time.Duration
 
+	// AAS is about the asset administration shells. Now and Logger default to those below, Values to the
+	// tag engine.
+	AAS        aas.Options
+	TagMapping TagMapping // tags that become submodels
+
 	Tracing tracing.Options  // Endpoint empty: no tracing
 	Metrics *metrics.Metrics // default: new ones. Of one server only
 
@@ -76,8 +82,23 @@ type Stores struct {
 	Outbox       alerting.Outbox
 	DeadLetters  alerting.DeadLetters
 
+	// Shared is set where engines on other machines use the same stores; nil where this one has them for
+	// itself.
+	Shared *Shared
+
+	AAS aas.Store
+
 	// Ping says whether the stores can be used, for readiness. It may be nil.
 	Ping func(ctx context.Context) error
+}
+
+// Shared is what engines that share their stores need besides: each tells its subscribers and browsers
+// of the alarms of all, and accepts the tokens that any of them has signed. All members but Poll are
+// required.
+type Shared struct {
+	Keys  accounts.KeyStore
+	Board alerting.Board
+	Poll  time.Duration // how often what others have stored is looked for; default 250 ms
 }
 
 // Driver is one driver of the tag engine.
@@ -114,8 +135,10 @@ type AlertingOptions struct {
 	Routes    alerting.Routes                  // default alerting.DefaultRoutes
 	Templates map[string]alerting.TemplateText // by channel; "" for all the others
 	Flood     map[string]alerting.Flood        // by channel; "" for all the others
-	// Owner names this engine among those that share a database; see alerting.Options.
-	Owner string
+	// Owner names this engine among those that share a database; see alerting.Options. Default: a name
+	// that is kept in the data directory.
+	Owner         string
+	HistoryMaxAge time.Duration // how long records of completed alerts are kept; default 400 days
 	// WebhookToken is a bearer token that the webhook takes besides those of accounts, where open
 	// surfaces are protected.
 	WebhookToken string
@@ -134,8 +157,12 @@ func (o Options) withDefaults() (Options, error) {
 	if o.MaxStreams < 0 {
 		return o, errors.New("server: Options.MaxStreams must not be negative")
 	}
+	if err := o.TagMapping.withDefaults(); err != nil {
+		return o, err
+	}
 	o.MaxStreams = cmp.Or(o.MaxStreams, 100)
 	o.AlarmMaxAge = cmp.Or(o.AlarmMaxAge, 400*24*time.Hour)
+	o.Alerting.HistoryMaxAge = cmp.Or(o.Alerting.HistoryMaxAge, 400*24*time.Hour)
 	o.WriteLogMaxAge = cmp.Or(o.WriteLogMaxAge, 31*24*time.Hour)
 	if o.Metrics == nil {
 		o.Metrics = metrics.New(metrics.Options{Version: o.Version})
@@ -153,7 +180,13 @@ func (o Options) withDefaults() (Options, error) {
 		memory := accounts.NewMemory()
 		o.Stores.Accounts, o.Stores.Sessions = memory, memory
 	}
+	if err := o.Stores.shareDefaults(); err != nil {
+		return o, err
+	}
 	o.Stores.alarmDefaults()
+	if o.Stores.AAS == nil {
+		o.Stores.AAS = aas.NewMemory()
+	}
 	if o.Stores.Writes == nil {
 		o.Stores.Writes = tags.NewMemoryWriteLog(10_000)
 	}
@@ -171,6 +204,22 @@ func (o Options) withDefaults() (Options, error) {
 		seen[d.ID] = true
 	}
 	return o, nil
+}
+
+func (s *Stores) shareDefaults() error {
+	if s.Shared == nil {
+		return nil
+	}
+	shared := *s.Shared
+	switch {
+	case shared.Keys == nil || shared.Board == nil:
+		return errors.New("server: Options.Stores.Shared needs Keys and Board")
+	case shared.Poll < 0:
+		return errors.New("server: Options.Stores.Shared.Poll must not be negative")
+	}
+	shared.Poll = cmp.Or(shared.Poll, 250*time.Millisecond)
+	s.Shared = &shared
+	return nil
 }
 
 // alarmDefaults keeps alarms in memory where no store is given.

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 
+	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/tags"
@@ -31,6 +32,7 @@ type Server struct {
 
 	plant     *plant
 	room      *alarmRoom
+	shells    *shellRoom
 	accounts  *accounts.Service
 	keys      *auth.Keys
 	authority *auth.Authority
@@ -85,6 +87,9 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if s.room, err = newAlarmRoom(ctx, o, s.plant.engine); err != nil {
 		return nil, err
 	}
+	if s.shells, err = newShellRoom(o, s.guard, s.plant.engine); err != nil {
+		return nil, err
+	}
 	if err := s.addMetrics(); err != nil {
 		return nil, err
 	}
@@ -109,6 +114,11 @@ func (s *Server) openAuth(ctx context.Context) (err error) {
 	}
 	if s.keys, err = auth.OpenKeys(o.DataDir, auth.KeysOptions{Now: o.Now}); err != nil {
 		return fmt.Errorf("signing keys: %w", err)
+	}
+	if shared := o.Stores.Shared; shared != nil {
+		if err := s.keys.Share(ctx, shared.Keys); err != nil {
+			return err
+		}
 	}
 	s.authority, err = auth.New(s.accounts, s.keys, auth.Options{Now: o.Now, Logger: o.Logger,
 		Issuer: o.Auth.Issuer, Audience: o.Auth.Audience, AccessTTL: o.Auth.AccessTTL, OIDC: o.Auth.OIDC})
@@ -157,6 +167,9 @@ func (s *Server) Alarms() *alarms.Service { return s.room.service }
 // AlarmRules gives the alarm rules, for programs that embed the server.
 func (s *Server) AlarmRules() *alarms.Rules { return s.room.rules }
 
+// AAS gives the asset administration shells, for programs that embed the server.
+func (s *Server) AAS() *aas.Service { return s.shells.service }
+
 // Start begins to answer. It returns at once.
 func (s *Server) Start() {
 	s.wg.Go(func() { s.report(s.port.Serve(s.stopping)) })
@@ -168,7 +181,10 @@ func (s *Server) Start() {
 		}
 	})
 	s.startUpkeep()
+	s.startSharing()
+	s.startMapping()
 	s.wg.Go(func() { s.room.follow(s.stopping) })
+	s.room.dispatcher.Start()
 	s.wg.Go(func() { s.room.tellIngestion(s.stopping, s.plant.engine, s.opts.Now) })
 	s.log.Info("engine is listening", "address", s.Addr().String(), "tls", s.opts.TLS != nil, "version", s.opts.Version)
 }
@@ -216,6 +232,9 @@ func (s *Server) close(ctx context.Context) error {
 	}
 	if s.room != nil {
 		errs = append(errs, s.room.close(ctx))
+	}
+	if s.shells != nil {
+		errs = append(errs, s.shells.close(ctx))
 	}
 	if s.health != nil {
 		errs = append(errs, s.health.Close(ctx))
@@ -265,9 +284,12 @@ func (s *Server) stopGRPC(ctx context.Context) {
 	}
 }
 
-// addMetrics has the metrics tell of drivers and history.
+// addMetrics has the metrics tell of drivers, alerting and history.
 func (s *Server) addMetrics() error {
 	if err := s.metrics.AddDrivers(s.plant.engine.Drivers); err != nil {
+		return err
+	}
+	if err := s.metrics.AddAlerting(s.room.dispatcher); err != nil {
 		return err
 	}
 	if s.plant.recorder == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/openapi"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/problem"
 	"github.com/otkit/otkit/transport/server"
 )
 
@@ -86,24 +87,35 @@ func TestEveryOperationAsksForItsRole(t *testing.T) {
 func (p *platform) checkRefusalREST(op auth.Operation, role accounts.Role, status int) {
 	p.t.Helper()
 	// The path names nothing and the body is bad, so that nothing happens even when it is let in.
-	path, body := pathParameter.ReplaceAllString(op.Path, "nothing"), any(nil)
-	if op.Method != http.MethodGet && op.Method != http.MethodDelete {
-		body = "{"
-	}
-	a := p.callWrong(role, op.Method, path, body)
+	path := pathParameter.ReplaceAllString(op.Path, "nothing")
+	a := p.callWrong(role, op.Method, path, "{")
 	switch status {
 	case 0:
+		if op.Method == http.MethodGet || op.Method == http.MethodDelete { // the body is none of theirs
+			without := p.callWrong(role, op.Method, path, nil)
+			require.Equal(p.t, without.status, a.status, "%s as %q: %s", op.ID, role, a.body)
+		}
 		require.NotEqual(p.t, http.StatusForbidden, a.status, "%s as %q: %s", op.ID, role, a.body)
 		if op.Access != auth.Open { // a login has its own 401
 			require.NotEqual(p.t, http.StatusUnauthorized, a.status, "%s as %q: %s", op.ID, role, a.body)
 		}
 	case http.StatusUnauthorized:
-		requireProblem(p.t, a, status, "UNAUTHORIZED")
+		requireRefusal(p.t, a, path, status, "UNAUTHORIZED")
 		require.Equal(p.t, "Bearer", a.header.Get("WWW-Authenticate"))
 	case http.StatusForbidden:
-		requireProblem(p.t, a, status, "FORBIDDEN")
+		requireRefusal(p.t, a, path, status, "FORBIDDEN")
 		require.Empty(p.t, a.header.Get("WWW-Authenticate"))
 	}
+}
+
+// requireRefusal checks an error body of the family that the path belongs to.
+func requireRefusal(t testing.TB, a answer, path string, status int, code string) {
+	t.Helper()
+	if problem.FamilyOf(path) == problem.AAS {
+		requireAASError(t, a, status, code)
+		return
+	}
+	requireProblem(t, a, status, code)
 }
 
 func (p *platform) checkRefusalGRPC(method string, role accounts.Role, status int) {

@@ -29,6 +29,11 @@ func (s *Server) startUpkeep() {
 			return s.room.service.Trim(ctx, s.opts.Now().Add(-s.opts.AlarmMaxAge))
 		})
 	})
+	s.wg.Go(func() {
+		s.repeat(trimEvery, "old records of alerts cannot be removed", func(ctx context.Context) error {
+			return s.opts.Stores.AlertHistory.TrimRecords(ctx, s.opts.Now().Add(-s.opts.Alerting.HistoryMaxAge))
+		})
+	})
 	if store, ok := s.opts.Stores.Writes.(interface {
 		MarkUnfinished(ctx context.Context, before time.Time) (int64, error)
 	}); ok {

@@ -206,6 +206,20 @@ func (c *conn) take(written [][]byte) (batch [][]byte, last error) {
 	return batch, c.ending
 }
 
+// putBack queues again, before all others, what take gave and the client did not get.
+func (c *conn) putBack(batch [][]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released {
+		return
+	}
+	for _, record := range batch {
+		c.bytes += len(record)
+	}
+	c.queue = append(batch, c.queue...)
+	c.signal()
+}
+
 // Limits of what is written at once, each time under a new write deadline.
 const (
 	chunkMessages = 64

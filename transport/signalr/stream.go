@@ -81,6 +81,10 @@ func (c *conn) serveEvents(w http.ResponseWriter, r *http.Request) {
 
 // servePoll answers one long poll: 200 with messages or, when none come in time, without; 204 when
 // the connection has ended. The first one is answered at once and makes the connection.
+//
+// What a client that gave up its poll did not get comes with the next poll, as far as the server can
+// tell: the protocol has no acknowledgement, so that what left this machine counts as received. A
+// client that broke off at the last moment may get messages twice, but none out of order.
 func (c *conn) servePoll(w http.ResponseWriter, r *http.Request) {
 	first, err := c.begin(longPolling, r)
 	if err != nil {
@@ -117,15 +121,19 @@ func (c *conn) poll(a *answer, r *http.Request) {
 			return
 		case <-c.wake:
 		}
+		if r.Context().Err() != nil {
+			return // select picks any of two that are ready
+		}
 		batch, last := c.take(nil)
 		if len(batch) == 0 {
 			continue
 		}
 		body := bytes.Join(batch, nil)
 		a.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		if err := a.write(body); err != nil {
-			c.cancel(errGone) // what was in there is lost, and no later message may come before it
-		} else if last != nil {
+		switch err := a.write(body); {
+		case err != nil || r.Context().Err() != nil:
+			c.putBack(batch)
+		case last != nil:
 			c.cancel(last)
 		}
 		return

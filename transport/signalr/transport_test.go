@@ -3,9 +3,11 @@ package signalr_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -206,6 +208,36 @@ func TestLongPolling(t *testing.T) {
 		time.Sleep(time.Second)
 		_, body = r.do("GET", at, "")
 		require.Equal(t, call("4")+"\x1e", body)
+	})
+}
+
+// broken is an answer that its client never gets.
+type broken struct {
+	*httptest.ResponseRecorder
+	write func() error
+}
+
+func (b *broken) Write(p []byte) (int, error) { return len(p), b.write() }
+
+func TestWhatAPollDidNotDeliverComesWithTheNext(t *testing.T) {
+	inBubble(t, signalr.Options{}, func(t *testing.T, r *rig) {
+		at := r.poller()
+		ctx, giveUp := context.WithCancel(t.Context())
+		for i, write := range []func() error{
+			func() error { return errors.New("connection reset by peer") },
+			func() error { return os.ErrDeadlineExceeded },
+			func() error { giveUp(); return nil },
+		} {
+			require.NoError(t, r.Broadcast("ReceiveAlarm", i))
+			r.ServeHTTP(&broken{httptest.NewRecorder(), write}, httptest.NewRequestWithContext(ctx, "GET", at, nil))
+		}
+		require.NoError(t, r.Broadcast("ReceiveAlarm", 3))
+		_, body := r.do("GET", at, "")
+		require.Equal(t, call("0")+"\x1e"+call("1")+"\x1e"+call("2")+"\x1e"+call("3")+"\x1e", body)
+
+		require.NoError(t, r.Broadcast("ReceiveAlarm", 4))
+		_, body = r.do("GET", at, "")
+		require.Equal(t, call("4")+"\x1e", body, "what was delivered does not come again")
 	})
 }
 

@@ -1,0 +1,90 @@
+package main_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/internal/npmtest"
+)
+
+func TestTheDemonstrationHubOfTheEngine(t *testing.T) {
+	t.Parallel()
+	e := start(t, known, "-demo", "-data", t.TempDir())
+	s := e.admin()
+	s.good("sim.running")
+	options, err := json.Marshal(map[string]string{"url": e.url + "/hubs/demo", "transport": "WebSockets", "token": s.token})
+	require.NoError(t, err)
+	cmd := npmtest.Command(t, npmtest.Need(t, "@microsoft/signalr@10.0.11"), repository+"/transport/server/testdata/hub.cjs", string(options))
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // ends the wait for a line
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+		late.Stop()
+	})
+	type alarm struct {
+		ID, Source, Message, Severity string
+		IsActive                      bool
+	}
+	type ingestion struct {
+		TagsPerSecond float64
+		TotalSamples  uint64
+		Drivers       int
+		Timestamp     time.Time
+	}
+	var (
+		raised  []alarm
+		stats   []ingestion
+		written bool
+	)
+	for lines := bufio.NewScanner(stdout); len(stats) < 4 || len(raised) == 0; {
+		require.True(t, lines.Scan(), "%v, after %v and %v", lines.Err(), raised, stats)
+		var got struct {
+			Event string
+			Args  []json.RawMessage
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &got), lines.Text())
+		switch got.Event {
+		case "started":
+		case "OnAlarmRaised":
+			var a alarm
+			require.NoError(t, json.Unmarshal(got.Args[0], &a))
+			if a.Source == "sim.running" { // other rules of the plant fire now and then
+				raised = append(raised, a)
+			}
+		case "OnIngestionStats":
+			var i ingestion
+			require.NoError(t, json.Unmarshal(got.Args[0], &i))
+			stats = append(stats, i)
+		default:
+			require.Fail(t, "unknown event", lines.Text())
+		}
+		if !written && len(stats) > 0 {
+			written = true
+			s.write("sim", "running", "false", true)
+		}
+	}
+	require.Len(t, raised, 1)
+	require.Equal(t, s.activeAlarms()["sim.running"].ID, raised[0].ID)
+	require.Contains(t, raised[0].Message, "sim.running is false")
+	require.Equal(t, "Info", raised[0].Severity)
+	require.True(t, raised[0].IsActive)
+	for i, one := range stats {
+		require.Equal(t, 1, one.Drivers)
+		require.Positive(t, one.TagsPerSecond)
+		if i > 0 {
+			require.Greater(t, one.TotalSamples, stats[i-1].TotalSamples)
+			require.InDelta(t, 1, one.Timestamp.Sub(stats[i-1].Timestamp).Seconds(), 0.8, "each second")
+		}
+	}
+}

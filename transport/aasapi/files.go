@@ -1,0 +1,225 @@
+package aasapi
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/transport/problem"
+)
+
+const (
+	contentBytes = "application/octet-stream"
+	maxFileName  = 1024
+)
+
+// upload is a file that was sent as a form.
+type upload struct {
+	name, contentType string
+	data              []byte
+}
+
+// uploaded reads the form of the standard: fileName and file.
+func (c *call) uploaded() (upload, error) {
+	var u upload
+	// The form is larger than the file by its boundaries, headers and the name.
+	limit := c.opts.MaxFileBytes + 64<<10
+	if c.r.ContentLength > limit {
+		c.w.Header().Set("Connection", "close")
+		return u, problem.FromDecode(&http.MaxBytesError{Limit: c.opts.MaxFileBytes})
+	}
+	if media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || media != "multipart/form-data" {
+		return u, problem.ErrMediaType.Because("multipart/form-data is wanted")
+	}
+	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, limit)
+	form, err := c.r.MultipartReader()
+	if err != nil {
+		return u, problem.ErrInvalidRequest.Because("the form cannot be read").Wrap(err)
+	}
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return u, formError(err)
+		}
+		switch part.FormName() {
+		case "fileName":
+			name, err := io.ReadAll(io.LimitReader(part, maxFileName+1))
+			if err != nil {
+				return u, formError(err)
+			}
+			if len(name) > maxFileName {
+				return u, invalid("fileName", "has more than 1024 bytes")
+			}
+			u.name = string(name)
+		case "file":
+			if u.data, err = io.ReadAll(io.LimitReader(part, c.opts.MaxFileBytes+1)); err != nil {
+				return u, formError(err)
+			}
+			if int64(len(u.data)) > c.opts.MaxFileBytes {
+				return u, problem.FromDecode(&http.MaxBytesError{Limit: c.opts.MaxFileBytes})
+			}
+			if u.name == "" {
+				u.name = part.FileName()
+			}
+			u.contentType = part.Header.Get("Content-Type")
+		}
+	}
+	if u.data == nil {
+		return u, invalid("file", "is required")
+	}
+	u.contentType = contentTypeOf(u.name, u.contentType)
+	return u, nil
+}
+
+func formError(err error) error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return problem.FromDecode(tooLarge)
+	}
+	return problem.ErrInvalidRequest.Because("the form cannot be read").Wrap(err)
+}
+
+// contentTypeOf gives the media type of a file. Clients send the general one when they do not know.
+func contentTypeOf(name, sent string) string {
+	media, params, err := mime.ParseMediaType(sent)
+	if err == nil && media != contentBytes && strings.Contains(media, "/") {
+		return mime.FormatMediaType(media, params)
+	}
+	if known := mime.TypeByExtension(path.Ext(name)); known != "" {
+		return known
+	}
+	return contentBytes
+}
+
+// file answers with a stored file. It is offered for saving and never shown by a browser in place,
+// because whoever may upload decides on its type.
+func (c *call) file(f aas.StoredFile) error {
+	contentType := f.ContentType
+	if accept := c.r.Header.Get("Accept"); contentType == "" || accept == contentBytes {
+		contentType = contentBytes
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(f.Data)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "sandbox")
+	if d := mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(f.Key.Name)}); d != "" {
+		h.Set("Content-Disposition", d)
+	}
+	c.w.WriteHeader(http.StatusOK)
+	if c.r.Method != http.MethodHead {
+		_, _ = c.w.Write(f.Data)
+	}
+	return nil
+}
+
+// asFile gives the error of an element that has no file: the method is not one that it takes.
+func (c *call) asFile(err error) error {
+	if errors.Is(err, aas.ErrNotAFile) {
+		c.w.Header().Set("Allow", http.MethodOptions)
+		return errWrongElement.Because("only a File has an attachment")
+	}
+	return err
+}
+
+func getAttachment(c *call) error {
+	id, p, err := c.target()
+	if err != nil {
+		return err
+	}
+	f, err := c.service.GetFile(c.ctx(), id, p)
+	if err != nil {
+		return c.asFile(err)
+	}
+	return c.file(f)
+}
+
+func putAttachment(c *call) error {
+	id, p, err := c.target()
+	if err != nil {
+		return err
+	}
+	match, err := c.match()
+	if err != nil {
+		return err
+	}
+	u, err := c.uploaded()
+	if err != nil {
+		return err
+	}
+	if err := c.service.PutFile(c.ctx(), id, p, u.name, u.contentType, u.data, match); err != nil {
+		return c.asFile(err)
+	}
+	return c.noContent()
+}
+
+func deleteAttachment(c *call) error {
+	id, p, err := c.target()
+	if err != nil {
+		return err
+	}
+	match, err := c.match()
+	if err != nil {
+		return err
+	}
+	if err := c.service.DeleteFile(c.ctx(), id, p, match); err != nil {
+		return c.asFile(err)
+	}
+	c.w.WriteHeader(http.StatusOK) // and not 204: the official document has it so
+	return nil
+}
+
+func getThumbnail(c *call) error {
+	id, err := c.id("aasIdentifier")
+	if err != nil {
+		return err
+	}
+	f, err := c.service.Thumbnail(c.ctx(), id)
+	if err != nil {
+		return err
+	}
+	return c.file(f)
+}
+
+func putThumbnail(c *call) error {
+	id, err := c.id("aasIdentifier")
+	if err != nil {
+		return err
+	}
+	match, err := c.match()
+	if err != nil {
+		return err
+	}
+	u, err := c.uploaded()
+	if err != nil {
+		return err
+	}
+	if err := c.service.PutThumbnail(c.ctx(), id, u.name, u.contentType, u.data, match); err != nil {
+		return err
+	}
+	return c.noContent()
+}
+
+func deleteThumbnail(c *call) error {
+	id, err := c.id("aasIdentifier")
+	if err != nil {
+		return err
+	}
+	match, err := c.match()
+	if err != nil {
+		return err
+	}
+	if err := c.service.DeleteThumbnail(c.ctx(), id, match); err != nil {
+		return err
+	}
+	c.w.WriteHeader(http.StatusOK)
+	return nil
+}

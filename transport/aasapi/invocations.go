@@ -1,0 +1,104 @@
+package aasapi
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/otkit/otkit/transport/problem"
+)
+
+// invocation is an asynchronous call of an operation. done is closed when outcome is there.
+type invocation struct {
+	submodelID, path string
+	form             argumentForm
+	started          time.Time
+	done             chan struct{}
+	outcome          outcome
+	ended            time.Time
+}
+
+// invocations owns the asynchronous calls: those that run, and those whose results are kept.
+type invocations struct {
+	max  int
+	keep time.Duration
+	now  func() time.Time
+	ctx  context.Context // ends with the API
+	end  context.CancelFunc
+
+	mu      sync.Mutex
+	running sync.WaitGroup
+	closed  bool
+	byKey   map[string]*invocation
+}
+
+func newInvocations(o Options) *invocations {
+	ctx, end := context.WithCancel(context.Background())
+	return &invocations{max: o.MaxInvocations, keep: o.KeepResults, now: o.Now, ctx: ctx, end: end, byKey: make(map[string]*invocation)}
+}
+
+// start runs a call and gives its handle. The call keeps the values of the request's context, but not
+// its end.
+func (s *invocations) start(ctx context.Context, i *invocation, timeout time.Duration, run func(context.Context) outcome) (string, error) {
+	handle := problem.NewTraceID()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget()
+	if s.closed || len(s.byKey) >= s.max {
+		return "", errTooManyRunning.With("retryAfter", "10")
+	}
+	i.started, i.done = s.now(), make(chan struct{})
+	s.byKey[handle] = i
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	unhook := context.AfterFunc(s.ctx, cancel)
+	s.running.Go(func() {
+		defer cancel()
+		defer unhook()
+		o := run(ctx)
+		s.mu.Lock()
+		i.outcome, i.ended = o, s.now()
+		s.mu.Unlock()
+		close(i.done)
+	})
+	return handle, nil
+}
+
+// forget drops results that are too old; mu is held.
+func (s *invocations) forget() {
+	oldest := s.now().Add(-s.keep)
+	for handle, i := range s.byKey {
+		if !i.ended.IsZero() && i.ended.Before(oldest) {
+			delete(s.byKey, handle)
+		}
+	}
+}
+
+// find gives the call of a handle, and whether it has ended.
+func (s *invocations) find(handle, submodelID, path string) (i *invocation, ended bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget()
+	i = s.byKey[handle]
+	if i == nil || i.submodelID != submodelID || i.path != path {
+		return nil, false, errHandleNotFound
+	}
+	return i, !i.ended.IsZero(), nil
+}
+
+func (s *invocations) close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end()
+	done := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

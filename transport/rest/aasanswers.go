@@ -1,0 +1,186 @@
+package rest
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/transport/internal/aasv1"
+)
+
+// The answers below write what is kept as it is kept: documents are stored in the form that goes out.
+
+// aasDocument is one document as an answer.
+type aasDocument struct {
+	status   int
+	doc      aas.Document
+	location string // empty for none
+}
+
+func (a aasDocument) write(w http.ResponseWriter) error {
+	if a.location != "" {
+		w.Header().Set("Location", a.location)
+	}
+	w.Header().Set("ETag", etag(a.doc.Version))
+	return writeJSON(w, a.status, aasv1.AppendDocument(make([]byte, 0, len(a.doc.JSON)+20), &a.doc))
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, err := w.Write(body)
+	return err
+}
+
+// VisitCreateShellResponse implements aasapi.CreateShellResponseObject.
+func (a aasDocument) VisitCreateShellResponse(w http.ResponseWriter) error { return a.write(w) }
+
+// VisitGetShellResponse implements aasapi.GetShellResponseObject.
+func (a aasDocument) VisitGetShellResponse(w http.ResponseWriter) error { return a.write(w) }
+
+// VisitUpdateShellResponse implements aasapi.UpdateShellResponseObject.
+func (a aasDocument) VisitUpdateShellResponse(w http.ResponseWriter) error { return a.write(w) }
+
+// VisitCreateSubmodelResponse implements aasapi.CreateSubmodelResponseObject.
+func (a aasDocument) VisitCreateSubmodelResponse(w http.ResponseWriter) error { return a.write(w) }
+
+// VisitGetSubmodelResponse implements aasapi.GetSubmodelResponseObject.
+func (a aasDocument) VisitGetSubmodelResponse(w http.ResponseWriter) error { return a.write(w) }
+
+// VisitUpdateSubmodelResponse implements aasapi.UpdateSubmodelResponseObject.
+func (a aasDocument) VisitUpdateSubmodelResponse(w http.ResponseWriter) error { return a.write(w) }
+
+// VisitCreateConceptDescriptionResponse implements aasapi.CreateConceptDescriptionResponseObject.
+func (a aasDocument) VisitCreateConceptDescriptionResponse(w http.ResponseWriter) error {
+	return a.write(w)
+}
+
+// VisitGetConceptDescriptionResponse implements aasapi.GetConceptDescriptionResponseObject.
+func (a aasDocument) VisitGetConceptDescriptionResponse(w http.ResponseWriter) error {
+	return a.write(w)
+}
+
+// VisitUpdateConceptDescriptionResponse implements aasapi.UpdateConceptDescriptionResponseObject.
+func (a aasDocument) VisitUpdateConceptDescriptionResponse(w http.ResponseWriter) error {
+	return a.write(w)
+}
+
+// listForm says what a list tells besides its items.
+type listForm uint8
+
+const (
+	itemsOnly listForm = iota
+	counted            // and totalCount
+	paged              // and page and pageSize
+)
+
+// aasList is documents as an answer.
+type aasList struct {
+	docs              []aas.Document
+	total, page, size int
+	form              listForm
+}
+
+func (l aasList) write(w http.ResponseWriter) error {
+	length := 100
+	for i := range l.docs {
+		length += len(l.docs[i].JSON) + 20
+	}
+	body := append(make([]byte, 0, length), `{"items":[`...)
+	for i := range l.docs {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = aasv1.AppendItem(body, &l.docs[i])
+	}
+	body = append(body, ']')
+	if l.form >= counted {
+		body = strconv.AppendInt(append(body, `,"totalCount":`...), int64(l.total), 10)
+	}
+	if l.form == paged {
+		body = strconv.AppendInt(append(body, `,"page":`...), int64(l.page), 10)
+		body = strconv.AppendInt(append(body, `,"pageSize":`...), int64(l.size), 10)
+	}
+	return writeJSON(w, http.StatusOK, append(body, '}'))
+}
+
+// VisitListShellsResponse implements aasapi.ListShellsResponseObject.
+func (l aasList) VisitListShellsResponse(w http.ResponseWriter) error { return l.write(w) }
+
+// VisitFindShellsByAssetResponse implements aasapi.FindShellsByAssetResponseObject.
+func (l aasList) VisitFindShellsByAssetResponse(w http.ResponseWriter) error { return l.write(w) }
+
+// VisitSearchShellsResponse implements aasapi.SearchShellsResponseObject.
+func (l aasList) VisitSearchShellsResponse(w http.ResponseWriter) error { return l.write(w) }
+
+// VisitListSubmodelsResponse implements aasapi.ListSubmodelsResponseObject.
+func (l aasList) VisitListSubmodelsResponse(w http.ResponseWriter) error { return l.write(w) }
+
+// VisitListConceptDescriptionsResponse implements aasapi.ListConceptDescriptionsResponseObject.
+func (l aasList) VisitListConceptDescriptionsResponse(w http.ResponseWriter) error { return l.write(w) }
+
+// shellSubmodels is the submodels of a shell as an answer. Those that providers add have a form of
+// their own, and so modelType stays with the others.
+type shellSubmodels []aas.ShellSubmodel
+
+// VisitListShellSubmodelsResponse implements aasapi.ListShellSubmodelsResponseObject.
+func (l shellSubmodels) VisitListShellSubmodelsResponse(w http.ResponseWriter) error {
+	body := []byte(`{"items":[`)
+	for i := range l {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, l[i].Document.JSON...)
+	}
+	return writeJSON(w, http.StatusOK, append(body, "]}"...))
+}
+
+// elementValue is the value of an element as an answer.
+type elementValue struct {
+	version uint64
+	body    []byte
+}
+
+// VisitGetElementValueResponse implements aasapi.GetElementValueResponseObject.
+func (v elementValue) VisitGetElementValueResponse(w http.ResponseWriter) error {
+	w.Header().Set("ETag", etag(v.version))
+	return writeJSON(w, http.StatusOK, v.body)
+}
+
+// elementValueSet is the version of a submodel after a value of it was set.
+type elementValueSet uint64
+
+// VisitSetElementValueResponse implements aasapi.SetElementValueResponseObject.
+func (v elementValueSet) VisitSetElementValueResponse(w http.ResponseWriter) error {
+	w.Header().Set("ETag", etag(uint64(v)))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func etag(version uint64) string { return `"` + strconv.FormatUint(version, 10) + `"` }
+
+// ifMatch reads the header If-Match; empty is no condition. A tag that is none of ours matches no
+// version, as a weak one does (RFC 9110, section 13.1.1).
+func ifMatch(header string) (aas.Match, error) {
+	switch header = strings.TrimSpace(header); {
+	case header == "":
+		return aas.Match{}, nil
+	case header == "*":
+		return aas.Match{Exists: true}, nil
+	case strings.Contains(header, ","):
+		return aas.Match{}, aas.ErrInvalidRequest.Invalid(fault.Field{Field: "If-Match", Message: "must be one entity tag or *"})
+	}
+	version, err := strconv.ParseUint(strings.Trim(header, `"`), 10, 64)
+	if err != nil || etag(version) != header || version == 0 {
+		return aas.Match{}, aas.ErrChanged
+	}
+	return aas.Match{Version: version}, nil
+}
+
+// segment encodes an id as one segment of a path. A plus sign is encoded too, since some clients read
+// it as a blank.
+func segment(id string) string { return strings.ReplaceAll(url.PathEscape(id), "+", "%2B") }

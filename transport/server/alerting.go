@@ -1,0 +1,54 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alerting"
+)
+
+// engineFile holds the engine's name among those that share a database.
+const engineFile = "engine.id"
+
+// engineName gives a name that stays the same when the engine starts again. The host is part of it, so
+// that a copied data directory does not make two engines pass for one.
+func engineName(dataDir string) (string, error) {
+	path := filepath.Join(dataDir, engineFile)
+	text, err := os.ReadFile(path)
+	id := strings.TrimSpace(string(text))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("alerting: %w", err)
+	}
+	if uuid.Validate(id) != nil {
+		id = uuid.NewString()
+		if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
+			return "", fmt.Errorf("alerting: %w", err)
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "" // the id alone will do
+	}
+	return id + "@" + host, nil
+}
+
+// tellDead raises an alarm while a channel has messages that it could not tell.
+func (r *alarmRoom) tellDead(ctx context.Context, channel string, dead int) error {
+	signal := alarms.Signal{Key: alerting.DeadLetterKey(channel)}
+	if dead > 0 {
+		signal.Raise = &alarms.Alarm{
+			Key: signal.Key, Source: "alerting", SourceType: "Equipment", Severity: alarms.Warning,
+			Message: fmt.Sprintf("Messages of the channel %s could not be delivered (%d so far): see /api/v1/alerting/deadletters?channel=%[1]s", channel, dead),
+		}
+	}
+	_, err := r.service.Apply(ctx, []alarms.Signal{signal})
+	return err
+}

@@ -1,0 +1,118 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/internal/pgtest"
+	pb "github.com/otkit/otkit/proto/platform/v1"
+	"github.com/otkit/otkit/storage/postgres"
+	"github.com/otkit/otkit/transport/server"
+)
+
+// engines starts servers that share a PostgreSQL database, with the accounts of withAccounts.
+func engines(t testing.TB, n int) []*platform {
+	t.Helper()
+	dsn := pgtest.DSN(t)
+	list := make([]*platform, n)
+	for i := range list {
+		db, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) }) // after the server
+		if i == 0 {
+			service, err := accounts.New(db.Accounts(), db.Sessions(), accounts.Options{Hash: accounts.HashParams{MemoryKiB: 8, Passes: 1}})
+			require.NoError(t, err)
+			for name, role := range map[string]accounts.Role{"viewer": accounts.Viewer, "operator": accounts.Operator, "admin": accounts.Admin} {
+				require.NoError(t, service.Add(t.Context(), name, password, role))
+			}
+		}
+		list[i] = start(t, func(o *server.Options) {
+			o.Stores = server.Stores{Accounts: db.Accounts(), Sessions: db.Sessions(), Writes: db.Writes(),
+				Alarms: db.Alarms(), Resolutions: db.Resolutions(), AlarmRules: db.AlarmRules(), RuleStates: db.AlarmRules(),
+				Silences: db.Silences(), AlertHistory: db.AlertHistory(), Outbox: db.Outbox(), DeadLetters: db.Outbox(),
+				Shared: &server.Shared{Keys: db.Keys(), Board: db.Board()}}
+		})
+	}
+	return list
+}
+
+func TestEnginesOnOneDatabaseTellTheSame(t *testing.T) {
+	two := engines(t, 2)
+	token := two[0].token(accounts.Operator)
+	two[1].tokens[accounts.Operator] = token // which the other engine takes
+
+	var boards, demos []listener
+	var streams []pb.PlatformApi_SubscribeAlarmsClient
+	for _, p := range two {
+		boards = append(boards, p.listen("/hubs/alarms", "WebSockets", token), p.listen("/hubs/alarms", "ServerSentEvents", token))
+		demos = append(demos, p.listen("/hubs/demo", "WebSockets", token))
+		api, ctx := p.rpc(accounts.Operator)
+		stream, err := api.SubscribeAlarms(ctx, &pb.SubscribeAlarmsRequest{})
+		require.NoError(t, err)
+		_, err = stream.Header()
+		require.NoError(t, err)
+		streams = append(streams, stream)
+	}
+	for _, l := range append(demos, boards...) {
+		l.await("started")
+	}
+
+	const n = 10
+	var raised []alarms.Occurrence
+	for i := range n { // in turns
+		raised = append(raised, two[i%2].raise(fmt.Sprint("k", i), alarms.Critical))
+	}
+	for _, o := range raised { // each engine, each alarm once, in the order of the journal
+		for _, s := range streams {
+			m, err := s.Recv()
+			require.NoError(t, err)
+			require.Equal(t, o.ID, m.GetAlarm().GetId())
+		}
+		for _, l := range demos {
+			require.Equal(t, o.ID, l.await("OnAlarmRaised")[0].(map[string]any)["id"])
+		}
+	}
+	for _, l := range boards {
+		told := map[any]int{}
+		for range raised {
+			told[l.await("ReceiveAlarm")[0]]++
+		}
+		require.Len(t, told, n, "nothing twice: %v", told)
+	}
+
+	// What one has raised is acknowledged on the other, once.
+	path := "/api/v1/alarms/" + raised[0].ID + "/acknowledge"
+	require.Equal(t, 200, two[1].call(accounts.Operator, http.MethodPost, path, map[string]any{"comment": "seen"}).status)
+	requireProblem(t, two[0].call(accounts.Operator, http.MethodPost, path, map[string]any{"comment": "seen"}), 409, "ALREADY_ACKNOWLEDGED")
+	sub, err := two[0].Alarms().Subscribe(alarms.SubscribeOptions{All: true})
+	require.NoError(t, err)
+	defer sub.Close()
+	_, err = two[1].Alarms().Clear(t.Context(), alarms.ByID(raised[0].ID), "", "")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for cleared := false; !cleared; {
+		events, err := sub.Next(ctx, 0)
+		require.NoError(t, err)
+		cleared = events[len(events)-1].Kind == alarms.Cleared
+	}
+	for _, l := range boards {
+		require.Contains(t, l.await("ReceiveAlarm")[0], "Resolved: ")
+	}
+
+	// After a logout on one engine the other one refuses the token too.
+	require.Equal(t, 204, two[1].call(accounts.Operator, http.MethodPost, "/api/v1/auth/logout", nil).status)
+	require.Eventually(t, func() bool {
+		return two[0].call(accounts.Operator, http.MethodGet, "/api/v1/alarms", nil).status == http.StatusUnauthorized
+	}, 15*time.Second, 50*time.Millisecond)
+	for _, l := range boards {
+		l.await("closed")
+	}
+}
