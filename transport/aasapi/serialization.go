@@ -3,7 +3,6 @@ package aasapi
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"io"
 	"mime"
 	"net/http"
@@ -11,8 +10,7 @@ import (
 	"strings"
 
 	"github.com/otkit/otkit/aas"
-	"github.com/otkit/otkit/aas/aasxml"
-	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/aas/exchange"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -23,8 +21,6 @@ const (
 
 // maxSerialized bounds the documents of one serialisation that has to be made in memory.
 const maxSerialized = 10_000
-
-var errTooMuch = fault.New(fault.TooLarge, "SERIALIZATION_TOO_LARGE", "the serialization has too much in it; name aasIds and submodelIds")
 
 // accepted gives the form of a serialisation that the request asks for; the first that is known wins.
 func (c *call) accepted() (string, error) {
@@ -63,26 +59,16 @@ func (c *call) accepted() (string, error) {
 	return best, nil
 }
 
-// selection is what a serialisation has in it. Nothing named means everything.
-type selection struct {
-	shells, submodels []string
-	all, concepts     bool
-}
-
-func (c *call) selection() (selection, error) {
-	var s selection
-	var err error
-	if s.shells, err = c.ids("aasIds"); err != nil {
+// selection reads what a serialisation is to have in it. Nothing named means everything.
+func (c *call) selection() (s exchange.Selection, err error) {
+	s.MaxDocuments = maxSerialized
+	if s.Shells, err = c.ids("aasIds"); err != nil {
 		return s, err
 	}
-	if s.submodels, err = c.ids("submodelIds"); err != nil {
+	if s.Submodels, err = c.ids("submodelIds"); err != nil {
 		return s, err
 	}
-	s.all = len(s.shells) == 0 && len(s.submodels) == 0
-	if len(s.shells)+len(s.submodels) > maxSerialized {
-		return s, errTooMuch
-	}
-	s.concepts, err = c.truth("includeConceptDescriptions", true)
+	s.WithConcepts, err = c.truth("includeConceptDescriptions", true)
 	return s, err
 }
 
@@ -95,25 +81,21 @@ func serialize(c *call) error {
 	if err != nil {
 		return err
 	}
-	if form == contentJSON && s.all {
-		return c.streamAll(s.concepts)
+	if form == contentJSON && len(s.Shells) == 0 && len(s.Submodels) == 0 {
+		return c.streamAll(s.WithConcepts)
 	}
-	env, err := c.environment(s)
+	format := map[string]exchange.Format{contentJSON: exchange.JSON, contentXML: exchange.XML, contentAASX: exchange.AASX}[form]
+	s.WithFiles = format == exchange.AASX
+	p, err := exchange.Gather(c.ctx(), c.service, s)
 	if err != nil {
 		return err
 	}
 	var buf bytes.Buffer
-	switch form {
-	case contentXML:
-		err = aasxml.Encode(&buf, env)
-	case contentAASX:
-		err = c.writePackage(&buf, env)
-		c.w.Header().Set("Content-Disposition", `attachment; filename="serialization.aasx"`)
-	default:
-		buf.Write(aas.Append(nil, env))
-	}
-	if err != nil {
+	if err := exchange.Write(&buf, p, format); err != nil {
 		return err
+	}
+	if format == exchange.AASX {
+		c.w.Header().Set("Content-Disposition", `attachment; filename="serialization.aasx"`)
 	}
 	c.w.Header().Set("Content-Type", form)
 	c.w.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
@@ -200,102 +182,4 @@ func streamKind[T aas.Kept](c *call, out *bufio.Writer, r *aas.Repository[T], me
 		return out.WriteByte(']')
 	}
 	return nil
-}
-
-// environment gathers what was selected. With named ids only those concept descriptions are in it that
-// a selected submodel refers to.
-func (c *call) environment(s selection) (*aas.Environment, error) {
-	ctx, service := c.ctx(), c.service
-	env := new(aas.Environment)
-	var err error
-	if s.all {
-		room := maxSerialized
-		env.Shells = gather(ctx, service.Shells, &room, &err)
-		env.Submodels = gather(ctx, service.Submodels, &room, &err)
-		if s.concepts {
-			env.ConceptDescriptions = gather(ctx, service.Concepts, &room, &err)
-		}
-		return env, err
-	}
-	if env.Shells, err = named(ctx, service.Shells, s.shells, aas.ErrShellNotFound); err != nil {
-		return nil, err
-	}
-	if env.Submodels, err = named(ctx, service.Submodels, s.submodels, aas.ErrSubmodelNotFound); err != nil {
-		return nil, err
-	}
-	if s.concepts {
-		env.ConceptDescriptions, err = named(ctx, service.Concepts, meanings(env.Submodels), nil)
-	}
-	return env, err
-}
-
-// gather gives every document of a repository, as far as there is room.
-func gather[T aas.Kept](ctx context.Context, r *aas.Repository[T], room *int, failure *error) []*T {
-	var list []*T
-	if *failure != nil {
-		return nil
-	}
-	for v, err := range r.All(ctx, aas.Query{}) {
-		if err == nil && *room == 0 {
-			err = errTooMuch
-		}
-		if err != nil {
-			*failure = err
-			return nil
-		}
-		list = append(list, v)
-		*room--
-	}
-	return list
-}
-
-// named gives the documents with some ids. One that is missing is an error, unless there is none for it.
-func named[T aas.Kept](ctx context.Context, r *aas.Repository[T], ids []string, missing *fault.Error) ([]*T, error) {
-	docs, err := r.Documents(ctx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	there := make(map[string]bool, len(docs))
-	list := make([]*T, len(docs))
-	for i := range docs {
-		there[docs[i].ID] = true
-		if list[i], err = aas.Decode[T](docs[i].JSON); err != nil {
-			return nil, err
-		}
-	}
-	for _, id := range ids {
-		if missing != nil && !there[id] {
-			return nil, missing.On("id", id)
-		}
-	}
-	return list, nil
-}
-
-// meanings gives the ids that the semantic ids in some submodels lead to.
-func meanings(list []*aas.Submodel) []string {
-	var ids []string
-	seen := make(map[string]bool)
-	add := func(s aas.Semantics) {
-		for _, ref := range append(s.SupplementalSemanticIDs[:len(s.SupplementalSemanticIDs):len(s.SupplementalSemanticIDs)], refs(s.SemanticID)...) {
-			if n := len(ref.Keys); n > 0 && !seen[ref.Keys[n-1].Value] {
-				seen[ref.Keys[n-1].Value] = true
-				ids = append(ids, ref.Keys[n-1].Value)
-			}
-		}
-	}
-	for _, s := range list {
-		add(s.Semantics)
-		s.Walk(func(_ aas.Path, e aas.Element) bool {
-			add(e.Common().Semantics)
-			return true
-		})
-	}
-	return ids
-}
-
-func refs(r *aas.Reference) []aas.Reference {
-	if r == nil {
-		return nil
-	}
-	return []aas.Reference{*r}
 }
