@@ -3,8 +3,11 @@ module github.com/otkit/otkit
 go 1.26.0
 
 require (
+	github.com/aas-core-works/aas-core3.1-golang v1.0.0-rc1
+	github.com/aas-core-works/aas-package3-golang/v2 v2.0.0
 	github.com/coder/websocket v1.8.15
 	github.com/coreos/go-oidc/v3 v3.21.0
+	github.com/eclipse/paho.golang v0.23.0
 	github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6
 	github.com/emersion/go-smtp v0.25.1
 	github.com/fsnotify/fsnotify v1.10.1
@@ -48,14 +51,11 @@ require (
 )
 
 require (
-	github.com/aas-core-works/aas-core3.1-golang v1.0.0-rc1 // indirect
-	github.com/aas-core-works/aas-package3-golang/v2 v2.0.0 // indirect
 	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
-	github.com/eclipse/paho.golang v0.23.0 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
