@@ -60,7 +60,7 @@ func TestDefaultRules(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "/api/v1/tags/plc.flow.rate/history", *e.(*aas.Property).Value)
 	for _, s := range list {
-		require.Empty(t, s.Check(), s.IDShort)
+		require.NoError(t, s.Check(), s.IDShort)
 	}
 	flow, err := list[0].Element(path(t, "Flow_rate"))
 	require.NoError(t, err)
