@@ -30,9 +30,9 @@ func TestDemoRuleIsToldAndAcknowledged(t *testing.T) {
 		return raised.ID != ""
 	})
 	require.EqualValues(t, "Info", raised.Severity)
-	require.Equal(t, "sim.running is false", raised.Message)
+	require.Equal(t, "Line has stopped: sim.running is false", raised.Message)
 	eventually(t, 5*time.Second, "nobody is told", func() bool { return len(box.got()) == 1 && len(receiver.got()) == 1 })
-	require.Equal(t, "[Info] sim.running: sim.running is false", box.got()[0].subject)
+	require.Equal(t, "[Info] sim.running: Line has stopped: sim.running is false", box.got()[0].subject)
 	require.Equal(t, "Sensor", receiver.got()[0].SourceType)
 
 	require.Equal(t, http.StatusOK, s.acknowledge(raised.ID, "planned"))

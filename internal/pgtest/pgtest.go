@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/url"
@@ -94,11 +95,20 @@ func admin(t testing.TB, statement string) {
 // The shell ends the server when its standard input ends, so that no server outlives a test binary
 // that is killed or runs into its time limit.
 const startScript = `"$0"/initdb -D "$1"/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N >"$1"/log 2>&1 || exit 1
-"$0"/postgres -D "$1"/data -c listen_addresses= -c unix_socket_directories="$1" -c max_connections=200 >>"$1"/log 2>&1 </dev/null &
+"$0"/postgres -D "$1"/data -c listen_addresses= -c unix_socket_directories="$1" -c max_connections=200 -c fsync="$2" >>"$1"/log 2>&1 </dev/null &
 read -r _
 kill -QUIT $!
 wait $!
 rm -rf "$1"`
+
+// fsync says whether the server waits for the disk. Tests end servers and clients, never the machine,
+// and that loses nothing that was written; only a benchmark has to pay for the disk.
+func fsync() string {
+	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
+		return "on"
+	}
+	return "off"
+}
 
 // start makes a cluster and starts its server, on a socket in the folder and on no port.
 func start(bin string) error {
@@ -107,7 +117,7 @@ func start(bin string) error {
 		return err
 	}
 	server.dir = dir
-	cmd := exec.Command("/bin/sh", "-c", startScript, bin, dir)
+	cmd := exec.Command("/bin/sh", "-c", startScript, bin, dir, fsync())
 	cmd.Dir = "/"
 	if err := lend(cmd, dir); err != nil {
 		return err
