@@ -2,12 +2,14 @@ package demo_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/netcompliance"
 	"github.com/otkit/otkit/aas/tagmap"
 	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/demo"
@@ -136,4 +138,24 @@ func TestShellsAreFilledInOnce(t *testing.T) {
 		_, err = s.Shells.Get(t.Context(), shell.ID)
 		require.ErrorIs(t, err, aas.ErrShellNotFound, "and what they have removed stays away")
 	}
+}
+
+func TestTheNetworkOfEveryShellIsKnown(t *testing.T) {
+	s, _ := shells(t)
+	provider, err := netcompliance.New(netcompliance.SourceFunc(demo.NetworkFacts), netcompliance.Options{})
+	require.NoError(t, err)
+	levels := map[string]bool{}
+	for shell, err := range s.Shells.All(t.Context(), aas.Query{}) {
+		require.NoError(t, err)
+		list, err := provider.Submodels(t.Context(), shell)
+		require.NoError(t, err)
+		require.Len(t, list, 1, shell.IDShort)
+		var item struct {
+			Elements []struct{ IDShort, Value string }
+		}
+		require.NoError(t, json.Unmarshal(list[0].JSON, &item))
+		require.Equal(t, "OverallLevel", item.Elements[0].IDShort)
+		levels[item.Elements[0].Value] = true
+	}
+	require.Equal(t, map[string]bool{"Compliant": true, "PartlyCompliant": true, "NonCompliant": true}, levels, "one of each to look at")
 }

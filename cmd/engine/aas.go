@@ -11,6 +11,7 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
+	"github.com/otkit/otkit/aas/aasxml"
 	"github.com/otkit/otkit/aas/exchange"
 	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/internal/settings"
@@ -59,7 +60,8 @@ func (c *command) importShells(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	service, err := aas.NewService(db.AAS(), aas.Options{Verification: aas.Verification(*how), Verifier: verify.New(verify.Options{})})
+	service, err := aas.NewService(db.AAS(), aas.Options{Verification: aas.Verification(*how), Verifier: verify.New(verify.Options{}),
+		MaxFileBytes: s.AAS.MaxFileBytes})
 	if err != nil {
 		return err
 	}
@@ -113,6 +115,10 @@ func documents(names []string) ([]string, error) {
 	return files, nil
 }
 
+// importLimits are those of a file that an operator names: whatever the engine exports can be read again,
+// also what compresses very well.
+var importLimits = aasx.Limits{MaxPartBytes: 256 << 20, MaxTotalBytes: 1 << 30, MaxRatio: 1100, XML: aasxml.Limits{MaxBytes: 256 << 20}}
+
 func (c *command) importFile(ctx context.Context, service *aas.Service, name string, replace bool) error {
 	format, _ := exchange.FormatOf(name)
 	file, err := os.Open(name)
@@ -124,7 +130,7 @@ func (c *command) importFile(ctx context.Context, service *aas.Service, name str
 	if err != nil {
 		return err
 	}
-	p, err := exchange.Read(file, info.Size(), format, aasx.Limits{})
+	p, err := exchange.Read(file, info.Size(), format, importLimits)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -1,7 +1,7 @@
 // How do I load an AASX package and ask it things? Read it, import it into a service over memory, find
 // shells by an asset id and read a property by its idShortPath.
 //
-//	go run ./examples/aas-aasx                               makes pump.aasx and asks it
+//	go run ./examples/aas-aasx                               makes one and asks it
 //	go run ./examples/aas-aasx FILE GLOBAL-ASSET-ID PATH     such as TechnicalProperties.RatedPower
 package main
 
@@ -12,6 +12,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"path/filepath"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
@@ -21,7 +22,7 @@ import (
 func main() {
 	args := os.Args[1:]
 	if len(args) == 0 {
-		args = []string{"pump.aasx", "urn:example:asset:7", "TechnicalProperties.RatedPower"}
+		args = []string{filepath.Join(os.TempDir(), "pump.aasx"), "urn:example:asset:7", "TechnicalProperties.RatedPower"}
 		if err := makePump(args[0]); err != nil {
 			log.Fatal(err)
 		}

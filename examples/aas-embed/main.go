@@ -10,13 +10,15 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/transport/aasapi"
 )
 
 func main() {
-	store, err := openStore("shells.jsonl")
+	store, err := openStore(filepath.Join(os.TempDir(), "shells.jsonl"))
 	if err != nil {
 		log.Fatal(err)
 	}
