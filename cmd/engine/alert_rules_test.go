@@ -17,7 +17,8 @@ func TestDemoRuleIsToldAndAcknowledged(t *testing.T) {
 	began := time.Now()
 	box, addr := openMailbox(t, "127.0.0.1:0")
 	receiver := newHook(t, false)
-	e := start(t, with(known, mailTo(addr), receiver.settings(), []string{"Alerting__Routes__Info=email,webhook", "Alerting__Routes__Critical="}),
+	e := start(t, with(known, mailTo(addr), receiver.settings(), []string{"Alerting__Routes__Info=email,webhook", "Alerting__Routes__Critical=",
+			"Alerting__Templates__0__Channel=email", "Alerting__Templates__0__Subject={{if .Resolved}}Over: {{end}}{{.Severity}} at {{.Source}}"}),
 		"-demo", "-data", t.TempDir())
 	s := e.admin()
 	s.good("sim.running")
@@ -32,7 +33,7 @@ func TestDemoRuleIsToldAndAcknowledged(t *testing.T) {
 	require.EqualValues(t, "Info", raised.Severity)
 	require.Equal(t, "Line has stopped: sim.running is false", raised.Message)
 	eventually(t, 5*time.Second, "nobody is told", func() bool { return len(box.got()) == 1 && len(receiver.got()) == 1 })
-	require.Equal(t, "[Info] sim.running: Line has stopped: sim.running is false", box.got()[0].subject)
+	require.Equal(t, "Info at sim.running", box.got()[0].subject)
 	require.Equal(t, "Sensor", receiver.got()[0].SourceType)
 
 	require.Equal(t, http.StatusOK, s.acknowledge(raised.ID, "planned"))
@@ -42,7 +43,7 @@ func TestDemoRuleIsToldAndAcknowledged(t *testing.T) {
 
 	s.settled(s.write("sim", "running", "true", true))
 	eventually(t, 5*time.Second, "nobody is told of the end", func() bool { return len(box.got()) == 2 && len(receiver.got()) == 2 })
-	require.True(t, strings.HasPrefix(box.got()[1].subject, "Resolved: "), box.got()[1].subject)
+	require.True(t, strings.HasPrefix(box.got()[1].subject, "Over: "), box.got()[1].subject)
 	require.True(t, receiver.got()[1].Resolved)
 	past := s.raisedSince("sim.running", began)
 	require.Len(t, past, 1)

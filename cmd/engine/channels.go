@@ -121,3 +121,19 @@ func routes(s settings.Routes) (alerting.Routes, error) {
 	}
 	return table, nil
 }
+
+func templates(list []settings.Template) map[string]alerting.TemplateText {
+	all := make(map[string]alerting.TemplateText, len(list))
+	for _, t := range list {
+		all[t.Channel] = alerting.TemplateText{Subject: t.Subject, Body: t.Body}
+	}
+	return all
+}
+
+func floods(list []settings.Flood) map[string]alerting.Flood {
+	all := make(map[string]alerting.Flood, len(list))
+	for _, f := range list {
+		all[f.Channel] = alerting.Flood{Burst: f.Burst, Every: f.Every}
+	}
+	return all
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/demo"
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/settings"
@@ -178,7 +179,8 @@ func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (se
 		return o, err
 	}
 	o.Alerting = server.AlertingOptions{Channels: channels, Routes: table, WebhookToken: s.Alerting.WebhookToken,
-		HistoryMaxAge: s.Alerting.HistoryMaxAge}
+		HistoryMaxAge: s.Alerting.HistoryMaxAge, Templates: templates(s.Alerting.Templates), Flood: floods(s.Alerting.Floods)}
+	o.AlarmLimits = alarms.Limits(s.Alarms.Analytics)
 	if err := addShells(s.AAS, &o); err != nil {
 		return o, err
 	}

@@ -1,10 +1,29 @@
 package settings
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Alarms is about alarms.
 type Alarms struct {
-	MaxAge time.Duration `koanf:"maxAge" doc:"How long cleared alarms and their events are kept, from 720h."`
+	MaxAge    time.Duration `koanf:"maxAge" doc:"How long cleared alarms and their events are kept, from 720h."`
+	Analytics Analytics     `koanf:"analytics"`
+}
+
+// Analytics says what counts as too much in /api/v1/alarms/analytics.
+type Analytics struct {
+	Operators      int           `koanf:"operators" doc:"Operators who share the alarms, from 1."`
+	RateAcceptable float64       `koanf:"rateAcceptable" doc:"Alarms an operator hour that are acceptable."`
+	RateMax        float64       `koanf:"rateMax" doc:"Most alarms an operator hour that can be managed."`
+	FloodWindow    time.Duration `koanf:"floodWindow" doc:"Time over which alarms are counted for floods."`
+	FloodStart     int           `koanf:"floodStart" doc:"A flood begins with more than so many alarms an operator in the window."`
+	FloodEnd       int           `koanf:"floodEnd" doc:"A flood ends with fewer than so many."`
+	ChatterCount   int           `koanf:"chatterCount" doc:"A condition chatters when it is raised so often in the chatter window."`
+	ChatterWindow  time.Duration `koanf:"chatterWindow" doc:"Time over which that is counted."`
+	StaleAfter     time.Duration `koanf:"staleAfter" doc:"An alarm that stands for longer is stale."`
+	Top            int           `koanf:"top" doc:"Most frequent conditions that are listed, 1 to 100."`
 }
 
 // Alerting says who is told of alarms. A channel is set up by its first setting; without it, it is left
@@ -13,6 +32,8 @@ type Alerting struct {
 	HistoryMaxAge time.Duration `koanf:"historyMaxAge" doc:"How long records of completed alerts are kept, from 720h."`
 	WebhookToken  string        `koanf:"webhookToken" secret:"true" doc:"Bearer token that the alert webhook takes besides those of accounts, for use with auth.protectOpenSurfaces."`
 	Routes        Routes        `koanf:"routes"`
+	Templates     []Template    `koanf:"templates" doc:"Texts of messages, a list with one entry for a channel."`
+	Floods        []Flood       `koanf:"floods" doc:"How much each recipient is told, a list with one entry for a channel."`
 	Email         Email         `koanf:"email"`
 	TeamChat      TeamChat      `koanf:"teamChat"`
 	SMS           SMS           `koanf:"sms"`
@@ -30,6 +51,20 @@ type Routes struct {
 	Error    []string `koanf:"error" doc:"Channels that are told of an Error."`
 	Warning  []string `koanf:"warning" doc:"Channels that are told of a Warning."`
 	Info     []string `koanf:"info" doc:"Channels that are told of an Info."`
+}
+
+// Template is the text of the messages of a channel, after the template language of Go.
+type Template struct {
+	Channel string `koanf:"channel" doc:"Channel; empty for all the others."`
+	Subject string `koanf:"subject" doc:"Template of the subject; empty for the default one."`
+	Body    string `koanf:"body" doc:"Template of the body; empty for the default one."`
+}
+
+// Flood limits what one recipient is told; an excess becomes one digest.
+type Flood struct {
+	Channel string        `koanf:"channel" doc:"Channel; empty for all but dashboard and webhook, which have no limit by default."`
+	Burst   int           `koanf:"burst" doc:"Messages at once, from 1; negative for no limit."`
+	Every   time.Duration `koanf:"every" doc:"One more message for each of these times."`
 }
 
 // Email is the channel of that name.
@@ -103,4 +138,38 @@ type Line struct {
 type Webhook struct {
 	URL    string `koanf:"url" secret:"true" doc:"Where alarms are posted; empty for nowhere."`
 	Secret string `koanf:"secret" secret:"true" doc:"Key that signs them (HMAC-SHA256); empty for no signature."`
+}
+
+func (a Alarms) check(p *problems) {
+	p.must(a.MaxAge >= 720*time.Hour, "alarms.maxAge", "must be at least 720h")
+	n := a.Analytics
+	p.must(n.Operators >= 1, "alarms.analytics.operators", "must be at least 1")
+	p.must(n.RateAcceptable > 0, "alarms.analytics.rateAcceptable", "must be above 0")
+	p.must(n.RateMax >= n.RateAcceptable, "alarms.analytics.rateMax", "must not be below rateAcceptable")
+	p.must(n.FloodWindow > 0, "alarms.analytics.floodWindow", "must be above 0")
+	p.must(n.FloodStart >= 1, "alarms.analytics.floodStart", "must be at least 1")
+	p.must(within(n.FloodEnd, 1, n.FloodStart), "alarms.analytics.floodEnd", "must be 1 to floodStart")
+	p.must(n.ChatterCount >= 2, "alarms.analytics.chatterCount", "must be at least 2")
+	p.must(n.ChatterWindow > 0, "alarms.analytics.chatterWindow", "must be above 0")
+	p.must(n.StaleAfter > 0, "alarms.analytics.staleAfter", "must be above 0")
+	p.must(within(n.Top, 1, 100), "alarms.analytics.top", "must be 1 to 100")
+}
+
+func (a Alerting) check(p *problems) {
+	p.must(a.HistoryMaxAge >= 720*time.Hour, "alerting.historyMaxAge", "must be at least 720h")
+	p.must(!strings.ContainsFunc(a.WebhookToken, unfitForToken), "alerting.webhookToken",
+		"must be printable ASCII without blanks, or no request can carry it")
+	seen := make(map[string]bool)
+	for i, t := range a.Templates {
+		p.must(!seen[t.Channel], fmt.Sprintf("alerting.templates[%d].channel", i), "is there twice")
+		seen[t.Channel] = true
+	}
+	clear(seen)
+	for i, f := range a.Floods {
+		at := fmt.Sprintf("alerting.floods[%d].", i)
+		p.must(!seen[f.Channel], at+"channel", "is there twice")
+		seen[f.Channel] = true
+		p.must(f.Burst != 0, at+"burst", "must be at least 1, or negative for no limit")
+		p.must(f.Burst < 0 || f.Every > 0, at+"every", "must be above 0")
+	}
 }

@@ -37,10 +37,8 @@ func (e Engine) Validate() error {
 	p.oneOf(e.Log.Format, "log.format", "text", "json")
 	e.Tracing.check(&p)
 	e.Tags.check(&p)
-	p.must(e.Alarms.MaxAge >= 720*time.Hour, "alarms.maxAge", "must be at least 720h")
-	p.must(e.Alerting.HistoryMaxAge >= 720*time.Hour, "alerting.historyMaxAge", "must be at least 720h")
-	p.must(!strings.ContainsFunc(e.Alerting.WebhookToken, unfitForToken), "alerting.webhookToken",
-		"must be printable ASCII without blanks, or no request can carry it")
+	e.Alarms.check(&p)
+	e.Alerting.check(&p)
 	e.AAS.check(&p)
 	checkDrivers(e.Drivers, &p)
 	return p.err("")
