@@ -36,11 +36,13 @@ type conn struct {
 
 	mu        sync.Mutex
 	transport transport
-	polling   bool        // a long poll waits
-	ready     bool        // the handshake is done
-	ending    error       // why nothing more is queued; the connection ends when the queue is written
-	released  bool        // drop has been here
-	watch     *time.Timer // what the client must do next has a limit
+	polling   bool          // a long poll waits
+	next      chan struct{} // closed when another long poll has come while this one waits
+	over      chan struct{} // closed when the long poll that waits is over
+	ready     bool          // the handshake is done
+	ending    error         // why nothing more is queued; the connection ends when the queue is written
+	released  bool          // drop has been here
+	watch     *time.Timer   // what the client must do next has a limit
 	stopLife  func()
 	queue     [][]byte
 	bytes     int // of queue
@@ -73,16 +75,64 @@ func (c *conn) begin(t transport, r *http.Request) (first bool, err error) {
 			stop()
 		}
 	}
-	c.polling = t == longPolling
+	if c.polling = t == longPolling; c.polling {
+		c.next, c.over = make(chan struct{}), make(chan struct{})
+	}
 	c.rearm()
 	c.hub.wg.Add(1) // not from zero: the connection itself counts until it is released
 	return first, nil
+}
+
+// beginPoll is begin for a long poll. A client that polls has done with its last poll, whether the
+// server knows that yet or not: that one is ended and awaited.
+func (c *conn) beginPoll(r *http.Request) (first bool, err error) {
+	for {
+		c.mu.Lock()
+		over := c.over
+		waiting := c.polling && c.transport == longPolling
+		if waiting {
+			select {
+			case <-c.next:
+			default:
+				close(c.next)
+			}
+		}
+		c.mu.Unlock()
+		if !waiting {
+			// Of several that come at once one is served, and the others end that one in turn.
+			if first, err = c.begin(longPolling, r); !errors.Is(err, ErrConnectionInUse) {
+				return first, err
+			}
+			c.mu.Lock()
+			polls := c.transport == longPolling
+			c.mu.Unlock()
+			if !polls {
+				return false, err
+			}
+			continue
+		}
+		select {
+		case <-over:
+		case <-r.Context().Done():
+			return false, ErrConnectionInUse
+		}
+	}
+}
+
+// superseded is closed when another long poll has come.
+func (c *conn) superseded() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.next
 }
 
 // finish takes the connection back from a request.
 func (c *conn) finish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.polling {
+		close(c.over)
+	}
 	c.polling = false
 	c.rearm()
 	if len(c.queue) > 0 { // came too late for the request that has just ended

@@ -86,7 +86,7 @@ func (c *conn) serveEvents(w http.ResponseWriter, r *http.Request) {
 // tell: the protocol has no acknowledgement, so that what left this machine counts as received. A
 // client that broke off at the last moment may get messages twice, but none out of order.
 func (c *conn) servePoll(w http.ResponseWriter, r *http.Request) {
-	first, err := c.begin(longPolling, r)
+	first, err := c.beginPoll(r)
 	if err != nil {
 		refuse(w, r, err)
 		return
@@ -109,10 +109,14 @@ func (c *conn) servePoll(w http.ResponseWriter, r *http.Request) {
 func (c *conn) poll(a *answer, r *http.Request) {
 	timeout := time.NewTimer(c.hub.opts.PollTimeout)
 	defer timeout.Stop()
+	superseded := c.superseded()
 	for {
 		select {
 		case <-c.ctx.Done():
 			a.w.WriteHeader(http.StatusNoContent)
+			return
+		case <-superseded:
+			a.w.WriteHeader(http.StatusOK)
 			return
 		case <-r.Context().Done():
 			return // a client that wants to go on polls again
