@@ -2,6 +2,7 @@ package alarms
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"time"
 
@@ -51,6 +52,13 @@ func limitJSON(r *Rule) *float64 {
 func (r *Rule) UnmarshalJSON(data []byte) error {
 	var j ruleJSON
 	if err := json.Unmarshal(data, &j); err != nil {
+		var wrong *json.UnmarshalTypeError
+		switch {
+		case errors.As(err, &wrong):
+			return ErrInvalidRule.Invalid(fault.Field{Field: wrong.Field, Message: "cannot be of type " + wrong.Value}).Wrap(err)
+		case errors.Is(err, ErrInvalidRequest): // the one member that reads itself
+			return ErrInvalidRule.Invalid(fault.Field{Field: "severity", Message: "must be Info, Warning, Error or Critical"}).Wrap(err)
+		}
 		return ErrInvalidRule.Because("it is not the JSON of a rule").Wrap(err)
 	}
 	got := Rule{

@@ -131,3 +131,17 @@ func FuzzRule(f *testing.F) {
 		})
 	})
 }
+
+func TestJSONOfABadRuleNamesTheMember(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"states":[true]}`:     "states cannot be of type bool",
+		`{"limit":"80"}`:        "limit cannot be of type string",
+		`{"severity":"warn"}`:   "severity must be Info, Warning, Error or Critical",
+		`{"onDelayMs":"soon"}`:  "onDelayMs cannot be of type string",
+		`[]`:                    "cannot be of type array",
+		`{"deadband":{"of":1}}`: "deadband cannot be of type object",
+	} {
+		var r alarms.Rule
+		require.ErrorContains(t, json.Unmarshal([]byte(text), &r), want)
+	}
+}

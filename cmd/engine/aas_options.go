@@ -22,21 +22,18 @@ import (
 
 // addShells turns the settings about shells into options of the server.
 func addShells(s settings.AAS, o *server.Options) error {
-	o.AAS = aas.Options{Verification: aas.Verification(s.Verification), Verifier: verify.New(verify.Options{}), MaxFileBytes: s.MaxFileBytes}
-	if len(s.Delegation.Allow) > 0 {
-		h, err := delegate.New(delegate.Options{Allow: s.Delegation.Allow})
-		if err != nil {
-			return fmt.Errorf("aas.delegation.allow: %w", err)
-		}
-		o.AAS.Delegate = h
+	o.AAS = aas.Options{Verification: aas.Verification(s.Verification), Verifier: verify.New(verify.Options{MaxFindings: 10_000}), MaxFileBytes: s.MaxFileBytes}
+	h, err := delegate.New(delegate.Options{Allow: s.Delegation.Allow})
+	if err != nil {
+		return fmt.Errorf("aas.delegation.allow: %w", err)
 	}
+	o.AAS.Delegate = h
 	rules := make([]tagmap.Rule, len(s.Rules))
 	for i, r := range s.Rules {
 		rules[i] = tagmap.Rule{Category: r.EquipmentCategory, Name: r.Name, Units: r.Units, Types: words[tags.DataType](r.DataTypes),
 			Access: words[tags.AccessMode](r.AccessModes), Target: tagmap.Target(r.Submodel), Collection: r.Collection,
 			IDShort: r.IDShort, SemanticID: r.SemanticID}
 	}
-	var err error
 	if o.TagMapping.Mapper, err = tagmap.NewMapper(tagmap.Options{Rules: rules}); err != nil {
 		return fmt.Errorf("aas.rules: %w", err)
 	}

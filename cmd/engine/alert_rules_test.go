@@ -18,7 +18,7 @@ func TestDemoRuleIsToldAndAcknowledged(t *testing.T) {
 	box, addr := openMailbox(t, "127.0.0.1:0")
 	receiver := newHook(t, false)
 	e := start(t, with(known, mailTo(addr), receiver.settings(), []string{"Alerting__Routes__Info=email,webhook", "Alerting__Routes__Critical=",
-			"Alerting__Templates__0__Channel=email", "Alerting__Templates__0__Subject={{if .Resolved}}Over: {{end}}{{.Severity}} at {{.Source}}"}),
+		"Alerting__Templates__0__Channel=email", "Alerting__Templates__0__Subject={{if .Resolved}}Over: {{end}}{{.Severity}} at {{.Source}}"}),
 		"-demo", "-data", t.TempDir())
 	s := e.admin()
 	s.good("sim.running")

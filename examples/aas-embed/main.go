@@ -2,7 +2,7 @@
 // everything in memory and each change as a line of a file. The standard's API is an http.Handler.
 //
 //	go run ./examples/aas-embed
-//	curl -s localhost:8081/api/v3.1/submodels -d '{"modelType":"Submodel","id":"urn:example:data","idShort":"Data"}'
+//	curl -s localhost:8081/api/v3.1/submodels -H 'Content-Type: application/json' -d '{"modelType":"Submodel","id":"urn:example:data","idShort":"Data"}'
 //	curl -s localhost:8081/api/v3.1/submodels
 package main
 

@@ -109,7 +109,7 @@ func (s *fileStore) apply(b aas.Batch) []uint64 {
 			s.removeFiles(aas.FileKey{Kind: k.kind, ID: k.id})
 			continue
 		}
-		versions[i] = s.documents[k].Version + 1
+		versions[i] = c.Next(s.documents[k].Version)
 		c.Document.Version = versions[i]
 		s.documents[k] = c.Document
 	}
@@ -170,9 +170,11 @@ func (s *fileStore) Find(ctx context.Context, q aas.Query) (aas.Page, error) {
 	}
 	slices.SortFunc(list, func(a, b aas.Document) int { return strings.Compare(a.ID, b.ID) })
 	list = list[min(q.Offset, len(list)):]
-	if page.More = len(list) > q.Limit; page.More {
-		list = list[:q.Limit]
+	fits, room := 0, q.MaxBytes
+	for ; fits < min(q.Limit, len(list)) && (q.MaxBytes == 0 || room > 0); fits++ {
+		room -= int64(len(list[fits].JSON))
 	}
+	list, page.More = list[:fits], fits < len(list)
 	page.Documents = list
 	if len(list) == 0 {
 		page.Documents = nil

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"net/url"
+	"strings"
 )
 
 // AAS is about asset administration shells.
@@ -58,6 +59,9 @@ func (a AAS) check(p *problems) {
 		at := fmt.Sprintf("aas.mappings[%d].", i)
 		p.must(m.Shell != "", at+"shell", "is required")
 		p.must(len(m.Tags) > 0, at+"tags", "is required")
+		for j, pattern := range m.Tags {
+			p.must(!strings.Contains(pattern, "*"), fmt.Sprintf("%stags[%d]", at, j), "must have % for any text and _ for one character, not *")
+		}
 	}
 	for i, r := range a.Rules {
 		at := fmt.Sprintf("aas.rules[%d].", i)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -111,6 +112,9 @@ func (s *Server) openAuth(ctx context.Context) (err error) {
 	s.accounts, err = accounts.New(o.Stores.Accounts, o.Stores.Sessions, accounts.Options{Now: o.Now, Logger: o.Logger, RefreshTTL: o.Auth.RefreshTTL})
 	if err != nil {
 		return err
+	}
+	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
+		return fmt.Errorf("data directory: %w", err)
 	}
 	if s.keys, err = auth.OpenKeys(o.DataDir, auth.KeysOptions{Now: o.Now}); err != nil {
 		return fmt.Errorf("signing keys: %w", err)
