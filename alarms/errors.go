@@ -1,6 +1,10 @@
 package alarms
 
-import "github.com/otkit/otkit/fault"
+import (
+	"errors"
+
+	"github.com/otkit/otkit/fault"
+)
 
 // Errors that callers meet. Their codes are part of the service interface.
 var (
@@ -18,6 +22,9 @@ var (
 	ErrRuleExists          = fault.New(fault.AlreadyExists, "ALARM_RULE_ALREADY_EXISTS", "alarm rule exists already")
 	ErrInvalidRule         = fault.New(fault.Invalid, "INVALID_ALARM_RULE", "alarm rule is not valid")
 )
+
+// errUnreadable is why a rule that is stored is not judged.
+var errUnreadable = errors.New("it cannot be read")
 
 // errCanceled is given when the caller's context ends before its call began to be carried out.
 var errCanceled = fault.New(fault.Canceled, "CANCELED", "the call was given up")

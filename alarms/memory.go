@@ -29,6 +29,7 @@ type Memory struct {
 
 	rules  map[string]Rule
 	states map[string]RuleState
+	edits  int64 // changes of rules
 }
 
 // memorySlot has the newest version of one occurrence. A version is never altered.

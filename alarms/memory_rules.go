@@ -51,6 +51,7 @@ func (m *Memory) AddRule(ctx context.Context, r Rule) error {
 		return ErrRuleExists.On("ruleId", r.ID)
 	}
 	m.rules[r.ID] = r.clone()
+	m.edits++
 	return nil
 }
 
@@ -71,6 +72,7 @@ func (m *Memory) UpdateRule(ctx context.Context, id string, update func(*Rule) e
 	}
 	r.ID = id
 	m.rules[id] = r.clone()
+	m.edits++
 	return nil
 }
 
@@ -86,7 +88,18 @@ func (m *Memory) RemoveRule(ctx context.Context, id string) error {
 	}
 	delete(m.rules, id)
 	delete(m.states, id)
+	m.edits++
 	return nil
+}
+
+// RulesVersion implements [RuleStore].
+func (m *Memory) RulesVersion(ctx context.Context) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.edits, nil
 }
 
 // RuleStates implements [RuleStateStore].

@@ -37,7 +37,15 @@ type Signal struct {
 	Raise *Alarm    // nil for normal
 	Key   string    // of the condition that is normal
 	At    time.Time // when it became normal; zero or a time to come stand for now
+	// NotAfter, where it is set, keeps a late word from ending what began later: for normal, an occurrence
+	// that was raised after it goes on. One that was raised more than [ClockSlack] from now was raised
+	// before a clock was set back, and does not count as later.
+	NotAfter time.Time
 }
+
+// ClockSlack is how far clocks may be apart. What is further ahead of now was told by a clock that has
+// been set back since.
+const ClockSlack = 5 * time.Minute
 
 // Result says what a Signal did.
 type Result struct {
@@ -108,9 +116,16 @@ func (d *draft) signal(sig Signal, c *Condition) Result {
 		return Result{Occurrence: Occurrence{Key: sig.Key}}
 	case c.Last == nil:
 		return Result{Occurrence: Occurrence{Key: sig.Key, Code: c.Code}}
+	case sig.late(c.Last.RaisedAt, d.now):
+		return Result{Occurrence: *c.Last}
 	}
 	kind := d.clear(c, d.at(sig.At), "", "")
 	return Result{Occurrence: *c.Last, Changed: kind}
+}
+
+// late says whether a word of normal is about what was before an occurrence.
+func (sig *Signal) late(raised, now time.Time) bool {
+	return !sig.NotAfter.IsZero() && raised.After(sig.NotAfter) && !raised.After(now.Add(ClockSlack))
 }
 
 // at gives the time of what a source reports: now, when it says none or one to come.

@@ -58,6 +58,9 @@ type Rule struct {
 	Message string
 	Group   string // of priority, becomes the label "group"; at most 256 bytes
 	Enabled bool
+
+	// Unreadable says that the rule is stored and cannot be read. It is not judged, and can be removed.
+	Unreadable bool
 }
 
 // Phase is where the evaluation of a rule stands.

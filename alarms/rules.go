@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +38,9 @@ type RulesOptions struct {
 
 	FlushEvery time.Duration // longest time that the state of a delay waits to be stored; default 250 ms
 	RetryAfter time.Duration // wait after alarms could not be stored; default 1 s
+	// Follow is how often the store is asked whether others have changed rules, which are then taken over as
+	// if they had been changed here. Default 0: the store is these Rules' alone.
+	Follow time.Duration
 }
 
 // Rules evaluates rules over the changes of tags and raises and clears their alarms. Safe for
@@ -66,10 +69,16 @@ type Rules struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
+	followEvery time.Duration
+	followers   sync.WaitGroup
+	version     int64     // of the rules here; of whoever follows alone
+	settled     time.Time // when to look at the alarms again, zero for never; of whoever follows alone
+
 	editing sync.Mutex // held while a rule is changed in the store and here
 
 	mu      sync.Mutex
 	rules   map[string]*evaluation
+	broken  map[string]bool // those that are stored and cannot be read
 	watches map[string]*watch
 	timers  timers
 	serial  uint64
@@ -81,6 +90,7 @@ type Rules struct {
 // RulesStats tells how evaluation goes.
 type RulesStats struct {
 	Rules       int    // enabled
+	Unreadable  int    // stored and not judged, since they cannot be read
 	Active      int    // whose alarm is raised
 	Delayed     int    // in an on-delay or off-delay
 	Transitions uint64 // raises and clears that were stored
@@ -95,14 +105,14 @@ func NewRules(ctx context.Context, store RuleStore, target Target, o RulesOption
 	if store == nil || target == nil {
 		return nil, errors.New("alarms: Rules need a RuleStore and a Target")
 	}
-	if o.FlushEvery < 0 || o.RetryAfter < 0 {
-		return nil, errors.New("alarms: RulesOptions.FlushEvery and RetryAfter must not be negative")
+	if o.FlushEvery < 0 || o.RetryAfter < 0 || o.Follow < 0 {
+		return nil, errors.New("alarms: RulesOptions.FlushEvery, RetryAfter and Follow must not be negative")
 	}
 	r := &Rules{
 		store: store, states: o.States, target: target, log: o.Logger, now: o.Now, newID: o.NewID, current: o.Current,
 		every: cmp.Or(o.FlushEvery, 250*time.Millisecond), retry: cmp.Or(o.RetryAfter, time.Second),
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
-		rules: make(map[string]*evaluation), watches: make(map[string]*watch),
+		rules: make(map[string]*evaluation), broken: make(map[string]bool), watches: make(map[string]*watch), followEvery: o.Follow,
 	}
 	if r.states == nil {
 		r.states, _ = store.(RuleStateStore)
@@ -122,11 +132,24 @@ func NewRules(ctx context.Context, store RuleStore, target Target, o RulesOption
 	own, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	go r.run(own)
+	if o.Follow > 0 {
+		r.followers.Add(1)
+		go r.follow(own)
+	}
 	return r, nil
 }
 
 // load takes over what the stores and the target hold.
 func (r *Rules) load(ctx context.Context) error {
+	// Others may add and remove rules meanwhile. An alarm that is active before the rules are read, and has
+	// no rule then, is one whose rule is no more.
+	raised, err := r.raised(ctx)
+	if err != nil {
+		return err
+	}
+	if r.version, err = r.store.RulesVersion(ctx); err != nil {
+		return err
+	}
 	list, err := r.store.Rules(ctx)
 	if err != nil {
 		return err
@@ -141,22 +164,13 @@ func (r *Rules) load(ctx context.Context) error {
 			kept[s.RuleID] = s
 		}
 	}
-	raised := make(map[string]bool)
-	for o, err := range r.target.EachActive(ctx) {
-		if err != nil {
-			return err
-		}
-		if id, ok := strings.CutPrefix(o.Key, ruleKey); ok && o.ReturnedAt.IsZero() {
-			raised[id] = true
-		}
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
 	for _, rule := range list {
-		e, err := newEvaluation(rule)
-		if err != nil {
-			r.log.Error("alarm rule is passed over", "ruleId", rule.ID, "error", err)
+		e, ok := r.readable(rule)
+		if !ok {
+			delete(raised, rule.ID)
 			continue
 		}
 		if rule.Enabled {
@@ -177,6 +191,7 @@ func (r *Rules) load(ctx context.Context) error {
 func (r *Rules) Close(ctx context.Context) error {
 	r.cancel()
 	<-r.done
+	r.followers.Wait()
 	r.mu.Lock()
 	r.watches = nil
 	r.mu.Unlock()
@@ -188,6 +203,7 @@ func (r *Rules) Stats() RulesStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.stats
+	s.Unreadable = len(r.broken)
 	for _, e := range r.rules {
 		if !e.rule.Enabled {
 			continue
@@ -206,8 +222,11 @@ func (r *Rules) Stats() RulesStats {
 	return s
 }
 
-// List gives all rules by ID.
-func (r *Rules) List(ctx context.Context) ([]Rule, error) { return r.store.Rules(ctx) }
+// List gives the rules that can be read by ID.
+func (r *Rules) List(ctx context.Context) ([]Rule, error) {
+	list, err := r.store.Rules(ctx)
+	return slices.DeleteFunc(list, func(rule Rule) bool { return rule.Unreadable }), err
+}
 
 // Get gives a rule or ErrRuleNotFound.
 func (r *Rules) Get(ctx context.Context, id string) (Rule, error) { return r.store.Rule(ctx, id) }
@@ -237,6 +256,8 @@ func (r *Rules) Add(ctx context.Context, rule Rule) (Rule, error) {
 	if err := r.store.AddRule(ctx, rule); err != nil {
 		return Rule{}, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.put(e)
 	return rule.clone(), nil
 }
@@ -260,6 +281,8 @@ func (r *Rules) Update(ctx context.Context, id string, update func(*Rule) error)
 	if err != nil {
 		return Rule{}, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.put(e)
 	return e.rule.clone(), nil
 }
@@ -274,18 +297,25 @@ func (r *Rules) Remove(ctx context.Context, id string) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.drop(id)
+	return nil
+}
+
+// drop takes a rule out of memory and clears its alarm. The lock is held.
+func (r *Rules) drop(id string) {
+	if r.broken[id] {
+		delete(r.broken, id)
+		r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, r.now(), nil)
+	}
 	if e := r.rules[id]; e != nil {
 		r.retire(e, r.now())
 		r.leave(e)
 		delete(r.rules, id)
 	}
-	return nil
 }
 
-// put replaces a rule in memory.
+// put replaces a rule in memory. The lock is held.
 func (r *Rules) put(e *evaluation) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	now := r.now()
 	old := r.rules[e.rule.ID]
 	r.rules[e.rule.ID] = e

@@ -130,7 +130,7 @@ type ResolutionStore interface {
 
 // RuleStore keeps rules. Safe for concurrent use.
 type RuleStore interface {
-	// Rules gives all rules by ID.
+	// Rules gives all rules by ID. One that is stored and cannot be read has its ID and Unreadable alone.
 	Rules(ctx context.Context) ([]Rule, error)
 	// Rule gives a rule or ErrRuleNotFound.
 	Rule(ctx context.Context, id string) (Rule, error)
@@ -141,6 +141,8 @@ type RuleStore interface {
 	UpdateRule(ctx context.Context, id string, update func(*Rule) error) error
 	// RemoveRule removes a rule and its state, or gives ErrRuleNotFound.
 	RemoveRule(ctx context.Context, id string) error
+	// RulesVersion gives a number that is another one after each change of a rule.
+	RulesVersion(ctx context.Context) (int64, error)
 }
 
 // RuleStateStore keeps where the evaluation of each rule stands. Safe for concurrent use.

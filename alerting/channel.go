@@ -16,7 +16,8 @@ type Channel interface {
 	// Send tells, and returns when the peer has taken the message or has not. It ends soon after ctx
 	// does. Its error should be made by [Permanent], [Retryable] or [Ambiguous] and holds no secret:
 	// it is logged and listed with the dead letters. Any other error counts as ambiguous. One
-	// dispatcher calls Send of one channel one at a time, but tests of the channel may run beside it.
+	// dispatcher calls Send for one recipient one at a time, and for different recipients of the
+	// channel at the same time; tests of the channel run beside it too.
 	Send(ctx context.Context, n Notification) error
 }
 
@@ -87,7 +88,10 @@ const (
 type SendError struct {
 	Outcome Outcome
 	After   time.Duration // the peer asked to wait this long before anything else is sent; 0 if it did not
-	Err     error
+	// OfRecipient says that After is about this recipient. Otherwise all recipients of the channel are left
+	// alone: most peers limit an account.
+	OfRecipient bool
+	Err         error
 }
 
 // Error gives the cause's text.

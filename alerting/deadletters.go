@@ -66,12 +66,44 @@ func (d *Dispatcher) revive(ctx context.Context, id, channel string) (int, error
 	return n, err
 }
 
+// Discard gives a dead letter up for good; by is for the log. One that is not there, or is dead no more,
+// is [ErrDeadLetterNotFound].
+func (d *Dispatcher) Discard(ctx context.Context, id, by string) error {
+	guid, ok := canonicalID(id)
+	if !ok {
+		return ErrDeadLetterNotFound.On("id", id)
+	}
+	n, err := d.drop(ctx, guid, "", by)
+	if err == nil && n == 0 {
+		return ErrDeadLetterNotFound.On("id", id)
+	}
+	return err
+}
+
+// DiscardAll gives up all dead letters of a channel, or of every channel when it is empty, and gives
+// their number.
+func (d *Dispatcher) DiscardAll(ctx context.Context, channel, by string) (int, error) {
+	return d.drop(ctx, "", channel, by)
+}
+
+func (d *Dispatcher) drop(ctx context.Context, id, channel, by string) (int, error) {
+	n, err := d.deps.DeadLetters.DropDeadLetters(ctx, id, channel, stamp(d.o.Now()))
+	if n > 0 {
+		d.log.Info("dead letters were discarded", "by", by, "delivery", id, "channel", channel, "number", n)
+	}
+	poke(d.died)
+	return n, err
+}
+
+// deadLetterKeys is how the keys of alarms about dead letters begin.
+const deadLetterKeys = "alerting:dead:"
+
 // DeadLetterKey is the key of the alarm that a channel has dead letters. That channel is not told of it.
-func DeadLetterKey(channel string) string { return "alerting:dead:" + channel }
+func DeadLetterKey(channel string) string { return deadLetterKeys + channel }
 
 // tellDead tells OnDead of dead letters until ctx ends.
 func (d *Dispatcher) tellDead(ctx context.Context) {
-	told := make(map[string]int)
+	told := make(map[string]DeadCount)
 	for {
 		pause := time.Minute // they may be of another engine
 		err := d.tellDeadOnce(ctx, told)
@@ -87,14 +119,14 @@ func (d *Dispatcher) tellDead(ctx context.Context) {
 	}
 }
 
-// tellDeadOnce tells of the channels whose number is not the one told.
-func (d *Dispatcher) tellDeadOnce(ctx context.Context, told map[string]int) error {
+// tellDeadOnce tells of the channels whose dead letters are not those told.
+func (d *Dispatcher) tellDeadOnce(ctx context.Context, told map[string]DeadCount) error {
 	counts, err := d.deps.DeadLetters.CountDeadLetters(ctx)
 	if err != nil {
 		return err
 	}
 	names := KnownChannels() // of a channel without settings there may be an alarm to clear
-	for _, more := range []map[string]int{counts, told} {
+	for _, more := range []map[string]DeadCount{counts, told} {
 		names = slices.AppendSeq(names, maps.Keys(more))
 	}
 	names = slices.AppendSeq(names, maps.Keys(d.channels))

@@ -16,7 +16,7 @@ const (
 	Sending  DeliveryState = "sending" // claimed by a dispatcher until LeaseUntil
 	Sent     DeliveryState = "sent"
 	Folded   DeliveryState = "folded"  // told by the digest DigestID
-	Dropped  DeliveryState = "dropped" // there is nothing to tell any more, or nobody was told that it began
+	Dropped  DeliveryState = "dropped" // there is nothing to tell any more, or nobody was told that it began, or nobody is to be
 	Dead     DeliveryState = "dead"    // refused for good, or not sent until ExpiresAt
 )
 
@@ -36,6 +36,7 @@ type Delivery struct {
 	Channel     string
 	Recipient   string // see Addressed; empty for a channel that is none
 	Resolved    bool   // tells that the occurrence has cleared
+	Own         bool   // tells of an alarm about dead letters, so it becomes none itself
 	State       DeliveryState
 	Attempts    int  // claims so far, those that were given back not counted
 	Uncertain   bool // an earlier attempt may have arrived
@@ -73,6 +74,7 @@ type Claim struct {
 	Now        time.Time
 	LeaseUntil time.Time // after this the deliveries are anybody's again
 	Limit      int
+	Busy       []string // recipients whose deliveries are left alone, also those that the owner has claimed before
 
 	// LatestNext and LatestLease are the latest times that a NextAttempt and a LeaseUntil can
 	// have as things are. One after them was written before the clock was set back, and counts as over.
@@ -102,17 +104,19 @@ type Outbox interface {
 	// EventID, Channel and Recipient are there already is left out.
 	Settle(ctx context.Context, owner string, done []Settlement, add []Delivery) error
 	// FirstDeliveries gives the deliveries of the occurrences that are not Resolved, in any order.
-	// Only ID, Occurrence, Channel, Recipient and State need be set.
+	// Only ID, Occurrence, Channel, Recipient and State need be set. The State of one that is Folded is
+	// that of its digest while the digest is there.
 	FirstDeliveries(ctx context.Context, occurrences []string) ([]Delivery, error)
 	// SilencedDeliveries gives deliveries that are Silenced, in ascending order of Occurrence and then
-	// ID, at most limit of those that come after the given one; only these two of it matter.
+	// ID, at most limit of those that come after the given one; only these two of it matter. Only ID,
+	// Seq, Occurrence, Channel, Recipient, State and the Notification's Source and SourceType need be set.
 	SilencedDeliveries(ctx context.Context, after Delivery, limit int) ([]Delivery, error)
 	// Unsilence makes those of the deliveries that are Silenced Pending, due at now and expiring at
 	// expires, or Dropped, settled at now, and gives their number. Of several callers one succeeds.
 	Unsilence(ctx context.Context, ids []string, to DeliveryState, now, expires time.Time) (int, error)
 	// TrimDeliveries removes deliveries in a final state that were settled before the given time. A
-	// delivery that is Sent, Folded or Dead and not Resolved stays while its occurrence has none that
-	// is: the alarm may still stand. So it must be there for as long as that one is. Nothing that was
+	// delivery that is Sent, Folded or Dead and not Resolved, and not Own, stays while its occurrence has
+	// none that is: the alarm may still stand. So it must be there for as long as that one is. Nothing that was
 	// made before standing stays, in whatever state.
 	TrimDeliveries(ctx context.Context, before, standing time.Time) error
 }
@@ -125,9 +129,18 @@ type DeadLetters interface {
 	// ReviveDeadLetters makes dead deliveries pending again, without attempts or error, due at now and
 	// expiring at expires, and gives their number: the one with the given id, or, when id is empty,
 	// those of the channel, or of every channel when that is empty too. Those that are Dropped, Resolved
-	// and of the same occurrence, channel and recipient as one of them become pending with it; they are
-	// not counted.
+	// and of the same occurrence, channel and recipient as one of them, or as one that is folded into one
+	// of them, become pending with it; they are not counted.
 	ReviveDeadLetters(ctx context.Context, id, channel string, now, expires time.Time) (int, error)
-	// CountDeadLetters gives the number of dead deliveries of each channel that has any.
-	CountDeadLetters(ctx context.Context) (map[string]int, error)
+	// DropDeadLetters makes dead deliveries Dropped, settled at now, and gives their number. They are
+	// chosen as by ReviveDeadLetters.
+	DropDeadLetters(ctx context.Context, id, channel string, now time.Time) (int, error)
+	// CountDeadLetters counts the dead deliveries of each channel that has any.
+	CountDeadLetters(ctx context.Context) (map[string]DeadCount, error)
+}
+
+// DeadCount is what there is to know of the dead letters of a channel.
+type DeadCount struct {
+	Dead   int
+	Newest time.Time // when the last of them was given up; zero if there are none
 }

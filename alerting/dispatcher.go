@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otkit/otkit/alarms"
@@ -19,6 +20,8 @@ type Journal interface {
 	// Events gives at most limit events with a number above after, in ascending order. An event never
 	// becomes visible after one with a higher number has.
 	Events(ctx context.Context, after int64, limit int) ([]alarms.Event, error)
+	// Occurrence gives an occurrence as it is now, or alarms.ErrAlarmNotFound.
+	Occurrence(ctx context.Context, id string) (alarms.Occurrence, error)
 }
 
 // Deps are what a [Dispatcher] works with. All are required except History: without it alarms are
@@ -52,10 +55,7 @@ type Dispatcher struct {
 	begin  sync.Once
 	done   sync.WaitGroup
 
-	silences struct { // as of the last look for those that have ended; of the planning goroutine
-		at      time.Time
-		changes int64
-	}
+	late atomic.Bool // something was planned as silenced whose silence has ended already
 
 	mu       sync.Mutex
 	troubles map[string]error // by what cannot do its work
@@ -142,6 +142,7 @@ func (d *Dispatcher) Start() {
 			d.done.Go(func() { w.run(d.live) })
 		}
 		d.done.Go(func() { d.plan(d.live) })
+		d.done.Go(func() { d.endSilences(d.live) })
 		d.done.Go(func() { d.trim(d.live) })
 		if d.o.OnDead != nil {
 			d.done.Go(func() { d.tellDead(d.live) })

@@ -15,6 +15,7 @@ type Memory struct {
 	silences map[string]Silence
 	records  recordTable
 	outbox   deliveryTable
+	work     chan struct{} // holds a token while exclusive work runs
 }
 
 var (
@@ -26,7 +27,7 @@ var (
 
 // NewMemory makes an empty store.
 func NewMemory() *Memory {
-	return &Memory{silences: make(map[string]Silence), records: newRecordTable(), outbox: newDeliveryTable()}
+	return &Memory{silences: make(map[string]Silence), records: newRecordTable(), outbox: newDeliveryTable(), work: make(chan struct{}, 1)}
 }
 
 // AddSilence implements [SilenceStore].

@@ -87,6 +87,17 @@ func (m *Memory) ApplyRecords(ctx context.Context, add []Record, complete []Comp
 	return nil
 }
 
+// Exclusive implements [HistoryStore].
+func (m *Memory) Exclusive(ctx context.Context, work func(context.Context) error) error {
+	select {
+	case m.work <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-m.work }()
+	return work(ctx)
+}
+
 // TrimRecords implements [HistoryStore].
 func (m *Memory) TrimRecords(ctx context.Context, before time.Time) error {
 	if err := ctx.Err(); err != nil {

@@ -55,7 +55,7 @@ func (t *deliveryTable) opened(d *Delivery) {
 }
 
 func (t *deliveryTable) purge(channel string) {
-	t.open[channel] = slices.DeleteFunc(t.open[channel], func(d *Delivery) bool { return d.State.Final() })
+	t.open[channel] = slices.DeleteFunc(t.open[channel], func(d *Delivery) bool { return !d.State.Open() })
 }
 
 // Cursor implements [Outbox].
@@ -98,6 +98,9 @@ func (m *Memory) Claim(ctx context.Context, c Claim) ([]Delivery, error) {
 	for _, d := range m.outbox.open[c.Channel] {
 		if len(claimed) >= c.Limit {
 			break
+		}
+		if slices.Contains(c.Busy, d.Recipient) {
+			continue
 		}
 		again := d.State == Sending && (d.Owner == c.Owner || over(d.LeaseUntil, c.LatestLease))
 		due := again || d.State == Pending && over(d.NextAttempt, c.LatestNext)
@@ -149,9 +152,14 @@ func (m *Memory) FirstDeliveries(ctx context.Context, occurrences []string) ([]D
 	var found []Delivery
 	for _, o := range slices.Compact(slices.Sorted(slices.Values(occurrences))) {
 		for _, d := range m.outbox.ofAlarm[o] {
-			if !d.Resolved {
-				found = append(found, *d)
+			if d.Resolved {
+				continue
 			}
+			one := *d
+			if digest := m.outbox.byID[d.DigestID]; d.State == Folded && digest != nil {
+				one.State = digest.State
+			}
+			found = append(found, one)
 		}
 	}
 	return found, nil
@@ -228,7 +236,7 @@ func (t *deliveryTable) past(d *Delivery, before time.Time) bool {
 	if d.Resolved {
 		return !other
 	}
-	return other || d.Occurrence == "" || d.State == Dropped
+	return other || d.Occurrence == "" || d.State == Dropped || d.Own
 }
 
 func (t *deliveryTable) remove(d *Delivery) {
@@ -278,7 +286,7 @@ func (m *Memory) ReviveDeadLetters(ctx context.Context, id, channel string, now,
 	defer m.mu.Unlock()
 	dead := m.dead(id, channel)
 	revive := dead[:len(dead):len(dead)]
-	for _, d := range dead {
+	for _, d := range m.outbox.toldBy(dead) {
 		for _, o := range m.outbox.ofAlarm[d.Occurrence] {
 			if !d.Resolved && o.Resolved && o.State == Dropped && o.Channel == d.Channel && o.Recipient == d.Recipient {
 				revive = append(revive, o)
@@ -296,16 +304,54 @@ func (m *Memory) ReviveDeadLetters(ctx context.Context, id, channel string, now,
 	return len(dead), nil
 }
 
+// toldBy gives the deliveries and those that are folded into them.
+func (t *deliveryTable) toldBy(list []*Delivery) []*Delivery {
+	digests := make(map[string]bool)
+	for _, d := range list {
+		if d.Notification.Digest > 0 {
+			digests[d.ID] = true
+		}
+	}
+	if len(digests) == 0 {
+		return list
+	}
+	all := slices.Clone(list)
+	for _, d := range t.byID {
+		if digests[d.DigestID] {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// DropDeadLetters implements [DeadLetters].
+func (m *Memory) DropDeadLetters(ctx context.Context, id, channel string, now time.Time) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	dead := m.dead(id, channel)
+	for _, d := range dead {
+		d.State, d.SettledAt = Dropped, now
+	}
+	return len(dead), nil
+}
+
 // CountDeadLetters implements [DeadLetters].
-func (m *Memory) CountDeadLetters(ctx context.Context) (map[string]int, error) {
+func (m *Memory) CountDeadLetters(ctx context.Context) (map[string]DeadCount, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	counts := make(map[string]int)
+	counts := make(map[string]DeadCount)
 	for _, d := range m.dead("", "") {
-		counts[d.Channel]++
+		c := counts[d.Channel]
+		if c.Dead++; d.SettledAt.After(c.Newest) {
+			c.Newest = d.SettledAt
+		}
+		counts[d.Channel] = c
 	}
 	return counts, nil
 }

@@ -53,9 +53,9 @@ type Options struct {
 	// dashboard and webhook, which have no limit unless they are named here.
 	Flood map[string]Flood
 
-	// OnDead is told the number of dead letters of each channel: at the start, and when it has changed.
+	// OnDead is told of the dead letters of each channel: at the start, and when there are others.
 	// It is called again later when it fails. [DeadLetterKey] is for an alarm that says so.
-	OnDead func(ctx context.Context, channel string, dead int) error
+	OnDead func(ctx context.Context, channel string, dead DeadCount) error
 }
 
 // Flood limits what one recipient is told; a channel that is not [Addressed] counts as one. It lets

@@ -11,17 +11,33 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// planBatch is the number of events that are planned in one transaction.
-const planBatch = 500
+// One transaction plans so many events, or fewer when they go to so many recipients that there would be
+// more rows: others wait for it.
+const (
+	planBatch = 500
+	planRows  = 5000
+)
+
+// planSize is the number of events that are planned at once.
+func (d *Dispatcher) planSize() int {
+	most := 1
+	for _, names := range d.routes {
+		n := 0
+		for _, name := range names {
+			if w := d.workers[name]; w != nil {
+				n += len(w.order)
+			}
+		}
+		most = max(most, n)
+	}
+	return max(1, min(planBatch, planRows/most))
+}
 
 // plan follows the journal until ctx ends.
 func (d *Dispatcher) plan(ctx context.Context) {
-	failures := 0
+	failures, batch := 0, d.planSize()
 	for ctx.Err() == nil {
-		n, err := d.planOnce(ctx)
-		if err == nil && n < planBatch {
-			err = d.endSilences(ctx) // what has ended or was acknowledged by now is known
-		}
+		n, err := d.planOnce(ctx, batch)
 		if !errors.Is(err, ErrCursorMoved) && ctx.Err() == nil && d.trouble("journal", err) {
 			if err != nil {
 				d.log.Error("alarms cannot be dispatched", "error", err)
@@ -38,14 +54,14 @@ func (d *Dispatcher) plan(ctx context.Context) {
 			continue
 		}
 		failures = 0
-		if n < planBatch && !wait(ctx, d.wake, d.o.Poll) {
+		if n < batch && !wait(ctx, d.wake, d.o.Poll) {
 			return
 		}
 	}
 }
 
-// planOnce plans some events and gives their number.
-func (d *Dispatcher) planOnce(ctx context.Context) (int, error) {
+// planOnce plans at most batch events and gives their number.
+func (d *Dispatcher) planOnce(ctx context.Context, batch int) (int, error) {
 	from, err := d.deps.Outbox.Cursor(ctx)
 	if err != nil {
 		return 0, err
@@ -54,7 +70,7 @@ func (d *Dispatcher) planOnce(ctx context.Context) (int, error) {
 	if from == 0 {
 		after = d.o.StartAfter
 	}
-	events, err := d.deps.Journal.Events(ctx, after, planBatch)
+	events, err := d.deps.Journal.Events(ctx, after, batch)
 	if err != nil {
 		return 0, err
 	}
@@ -139,9 +155,11 @@ func (p *planner) raised(e *alarms.Event, silence string) {
 // quiet says whether an event leaves nothing to tell of an occurrence that nobody was told of
 // yet: it is over, somebody knows of it, or it is withheld and told when it comes back.
 func quiet(e *alarms.Event) bool {
-	o := &e.Occurrence
-	return o.ID != "" && (e.Kind.Ends() || !o.Active || o.Acknowledged() || o.Withheld != 0)
+	return e.Occurrence.ID != "" && (e.Kind.Ends() || settledDown(&e.Occurrence))
 }
+
+// settledDown says whether nobody who was not told of an occurrence needs to be.
+func settledDown(o *alarms.Occurrence) bool { return !o.Active || o.Acknowledged() || o.Withheld != 0 }
 
 // dropSilenced gives up what is silenced in this batch; loadFirst has done so with what was before.
 func (p *planner) dropSilenced(e *alarms.Event) {
@@ -206,10 +224,12 @@ func (p *planner) silenced(e *alarms.Event) string {
 	if e.Kind == alarms.Raised && ofWebhook(o.Key) && o.Labels[LabelSilencedBy] != "" {
 		return o.Labels[LabelSilencedBy]
 	}
-	for _, at := range [...]time.Time{p.now, e.At} {
-		if s, ok := p.index.Match(o.SourceType, o.Source, at); ok {
-			return s.ID
-		}
+	if s, ok := p.index.Match(o.SourceType, o.Source, p.now); ok {
+		return s.ID
+	}
+	if s, ok := p.index.Match(o.SourceType, o.Source, e.At); ok {
+		p.d.late.Store(true)
+		return s.ID
 	}
 	return ""
 }
@@ -285,7 +305,7 @@ func (p *planner) deliver(e *alarms.Event, channel string, recipients []string, 
 		}
 		p.add = append(p.add, Delivery{
 			ID: n.ID, Seq: e.Seq, EventID: e.ID, Occurrence: o.ID, Channel: channel, Recipient: r, Resolved: resolved, State: state,
-			NextAttempt: p.now, CreatedAt: p.now, ExpiresAt: p.now.Add(p.d.o.MaxAge), Notification: n,
+			Own: strings.HasPrefix(o.Key, deadLetterKeys), NextAttempt: p.now, CreatedAt: p.now, ExpiresAt: p.now.Add(p.d.o.MaxAge), Notification: n,
 		})
 	}
 }

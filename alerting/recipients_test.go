@@ -100,7 +100,21 @@ func TestAHangingRecipientDoesNotStarveOthers(t *testing.T) {
 	})
 }
 
-func TestRetryAfterOfARecipientPausesItAlone(t *testing.T) {
+func TestRetryAfterIsOfTheChannelOrOfARecipient(t *testing.T) {
+	slow := errors.New("slow down")
+	for _, c := range []struct {
+		err  error // for more than is honoured
+		told map[string]int
+	}{
+		{&alerting.SendError{Outcome: alerting.OutcomeRetryable, After: 24 * time.Hour, OfRecipient: true, Err: slow},
+			map[string]int{"anna Pump": 1, "bob Pump": 1, "bob Fan": 1}},
+		{alerting.Retryable(slow, 24*time.Hour), map[string]int{"anna Pump": 1, "bob Pump": 1}},
+	} {
+		testRetryAfter(t, c.err, c.told)
+	}
+}
+
+func testRetryAfter(t *testing.T, err error, want map[string]int) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var at []time.Duration
@@ -110,14 +124,16 @@ func TestRetryAfterOfARecipientPausesItAlone(t *testing.T) {
 				return nil
 			}
 			if at = append(at, time.Since(start).Round(10*time.Second)); len(at) == 1 {
-				return alerting.Retryable(errors.New("slow down"), 24*time.Hour) // more than is honoured
+				return err
 			}
 			return nil
 		}
 		k := newDesk(t, alerting.Options{}, g)
-		k.raise(t, alarms.Critical, "Pump", "Fan")
+		k.raise(t, alarms.Critical, "Pump")
+		pass(time.Second)
+		k.raise(t, alarms.Critical, "Fan")
 		pass(time.Minute)
-		require.Equal(t, map[string]int{"anna Pump": 1, "bob Pump": 1, "bob Fan": 1}, g.told())
+		require.Equal(t, want, g.told())
 		pass(time.Hour)
 		require.Equal(t, []time.Duration{0, 30 * time.Minute, 30 * time.Minute}, at)
 		for _, n := range k.dead(t) {
@@ -138,9 +154,7 @@ func TestARecipientThatIsNotConfiguredAnyMore(t *testing.T) {
 		k.start(t, alerting.Options{}, next)
 		pass(time.Hour)
 		require.Len(t, next.got, 1)
-		dead := k.dead(t)
-		require.Len(t, dead, 1)
-		require.Equal(t, "the recipient bob is not configured any more", dead[0].LastError)
+		require.Empty(t, k.dead(t), "there is nobody to mend it for")
 	})
 }
 

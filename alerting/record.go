@@ -67,6 +67,10 @@ type HistoryStore interface {
 	// or not there: what is stored is never changed by a repeat. When it returns nil the records are
 	// durable.
 	ApplyRecords(ctx context.Context, add []Record, complete []Completion) error
+	// Exclusive runs work while nobody else does through a store of the same records, in this process or
+	// another one. Work uses this store and others. A store may go on without the lock when whoever holds
+	// it does not answer for some seconds.
+	Exclusive(ctx context.Context, work func(ctx context.Context) error) error
 	// RelatedRecords gives the records that have one of the keys, and those that are not complete
 	// and have the alarm of one, each once and in any order. Only ID, Key and CompletedAt need be set.
 	RelatedRecords(ctx context.Context, keys []RecordKey) ([]Record, error)

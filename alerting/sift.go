@@ -11,7 +11,11 @@ import (
 func (b *run) sift(ctx context.Context, claimed []Delivery) ([]Delivery, error) {
 	t, err := b.readTold(ctx, claimed)
 	if err != nil {
-		return claimed, err
+		return nil, err
+	}
+	index, err := b.d.deps.Silences.Index(ctx)
+	if err != nil {
+		return nil, err
 	}
 	now := b.d.o.Now()
 	keep := claimed[:0:0]
@@ -24,10 +28,14 @@ func (b *run) sift(ctx context.Context, claimed []Delivery) ([]Delivery, error) 
 			b.bury(d, cmp.Or(d.LastError, notInTime))
 		case b.to[d.Recipient] == nil && d.Recipient == "":
 			b.spread(d)
-		case b.to[d.Recipient] == nil:
-			b.bury(d, "the recipient "+d.Recipient+" is not configured any more")
+		case b.to[d.Recipient] == nil: // there is nobody to mend it for
+			b.drop(d, "the recipient is not configured any more")
+		case !d.Resolved && d.Occurrence != "" && silenced(index, d, now):
+			s := settled(d, Silenced)
+			s.Attempts--
+			b.note(s)
 		case d.Resolved && (t.open[occurrenceOf(d)] || t.open[[2]string{d.Occurrence}]):
-			b.putOff(claimed[i:i+1], now.Add(time.Second)) // the first message was revived right now
+			b.putOff(claimed[i:i+1], now.Add(time.Second)) // the first message, or the digest that has it, is to come
 		case d.Resolved && !t.told[occurrenceOf(d)] && !t.told[[2]string{d.Occurrence}]:
 			b.note(settled(d, Dropped))
 		default:
@@ -60,7 +68,7 @@ func (b *run) readTold(ctx context.Context, claimed []Delivery) (told, error) {
 	list, err := b.d.deps.Outbox.FirstDeliveries(ctx, slices.Compact(resolved))
 	for i := range list {
 		if f := &list[i]; f.Channel == b.name {
-			t.told[occurrenceOf(f)] = t.told[occurrenceOf(f)] || f.State == Sent || f.State == Folded
+			t.told[occurrenceOf(f)] = t.told[occurrenceOf(f)] || f.State == Sent || f.State == Folded // into a digest that was told long ago
 			t.open[occurrenceOf(f)] = t.open[occurrenceOf(f)] || f.State.Open()
 		}
 	}
@@ -71,10 +79,26 @@ const notInTime = "not sent in time"
 
 // bury makes a dead letter of what was not tried this time.
 func (b *run) bury(d *Delivery, why string) {
-	s := settled(d, Dead)
+	b.giveUp(d, lost(d), why)
+	b.d.log.Error("message is given up", "channel", b.name, "recipient", d.Recipient, "delivery", d.ID, "error", why)
+}
+
+// drop gives up what nobody is to be told.
+func (b *run) drop(d *Delivery, why string) {
+	b.giveUp(d, Dropped, why)
+	b.d.log.Info("message is dropped", "channel", b.name, "recipient", d.Recipient, "delivery", d.ID, "reason", why)
+}
+
+func (b *run) giveUp(d *Delivery, state DeliveryState, why string) {
+	s := settled(d, state)
 	s.Attempts, s.LastError = s.Attempts-1, why
 	b.note(s)
-	b.d.log.Error("message is given up", "channel", b.name, "recipient", d.Recipient, "delivery", d.ID, "error", why)
+}
+
+// silenced says whether a silence that was made after a message was planned holds for it.
+func silenced(index *SilenceIndex, d *Delivery, now time.Time) bool {
+	_, holds := index.Match(d.Notification.SourceType, d.Notification.Source, now)
+	return holds
 }
 
 // spread replaces a delivery of a time when the channel's recipients had none of their own.

@@ -73,6 +73,16 @@ func (x *SilenceIndex) Match(sourceType, source string, at time.Time) (Silence, 
 	return x.silences[best].Silence, true
 }
 
+// same says whether an index has the silences of another one, which never change.
+func (x *SilenceIndex) same(o *SilenceIndex) bool {
+	return slices.EqualFunc(x.silences, o.silences, func(a, b indexed) bool { return a.ID == b.ID })
+}
+
+// ended says whether a silence has ended after one time and until another.
+func (x *SilenceIndex) ended(after, until time.Time) bool {
+	return slices.ContainsFunc(x.silences, func(s indexed) bool { return s.EndsAt.After(after) && !s.EndsAt.After(until) })
+}
+
 func newTypeIndex() *typeIndex {
 	return &typeIndex{exact: make(map[string][]int), prefix: make(map[string][]int), suffix: make(map[string][]int)}
 }

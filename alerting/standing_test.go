@@ -60,6 +60,76 @@ func TestWhatStandsIsToldWhenTheSilenceEnds(t *testing.T) {
 	}
 }
 
+func TestASilenceHoldsWhatIsPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		down.Store(true)
+		f := &fake{name: "dashboard", answer: func(context.Context, alerting.Notification) error {
+			if down.Load() {
+				return alerting.Retryable(errors.New("down"), 0)
+			}
+			return nil
+		}}
+		k := newDesk(t, alerting.Options{}, f)
+		k.raise(t, alarms.Warning, "stands", "cleared", "seen")
+		pass(time.Minute)
+		_, err := k.alarms.Acknowledge(t.Context(), alarms.ByKey("seen"), "anna", "")
+		require.NoError(t, err)
+		k.clear(t, "cleared")
+		pass(time.Second)
+		s := k.silence(t, "*", 8*time.Hour)
+		f.forget()
+		down.Store(false)
+		pass(time.Hour)
+		require.Empty(t, f.titles())
+		require.NoError(t, k.silences.Delete(t.Context(), s.ID))
+		pass(time.Second)
+		require.Equal(t, []string{"stands"}, f.titles(), "what is over or known by then is not told")
+		k.clear(t, "stands")
+		pass(time.Second)
+		require.Equal(t, []string{"stands", "-stands"}, f.titles())
+	})
+}
+
+// scans counts how often all that is silenced is read.
+type scans struct {
+	alerting.Outbox
+	n atomic.Int64
+}
+
+func (s *scans) SilencedDeliveries(ctx context.Context, after alerting.Delivery, limit int) ([]alerting.Delivery, error) {
+	s.n.Add(1)
+	return s.Outbox.SilencedDeliveries(ctx, after, limit)
+}
+
+func TestWhatIsSilencedIsReadWhenSilencesChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{name: "dashboard"}
+		k := newDesk(t, alerting.Options{}, f)
+		k.Close()
+		deps := k.deps(f)
+		s := &scans{Outbox: k.store}
+		deps.Outbox = s
+		d, err := alerting.NewDispatcher(deps, alerting.Options{})
+		require.NoError(t, err)
+		defer d.Close()
+		d.Start()
+		k.silence(t, "*", 90*time.Minute)
+		k.raise(t, alarms.Warning, "Pump")
+		pass(time.Minute)
+		s.n.Store(0)
+		pass(time.Hour)
+		require.LessOrEqual(t, s.n.Load(), int64(6))
+		// A silence of another engine that shares the store.
+		other := newSilences(t, k.store, time.Now)
+		all, err := other.List(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, other.Delete(t.Context(), all[0].ID))
+		pass(11 * time.Second)
+		require.Len(t, f.titles(), 1)
+	})
+}
+
 func TestRaisedAndClearedAtOnceUnderASilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "dashboard"}
@@ -100,7 +170,7 @@ func TestDeadLettersOfAChannelAreTold(t *testing.T) {
 			}
 			return alerting.Permanent(errors.New("no"))
 		}}
-		k := newDesk(t, alerting.Options{OnDead: func(_ context.Context, channel string, dead int) error {
+		k := newDesk(t, alerting.Options{OnDead: func(_ context.Context, channel string, dead alerting.DeadCount) error {
 			if channel != "email" {
 				return nil
 			}
@@ -109,7 +179,7 @@ func TestDeadLettersOfAChannelAreTold(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			told = append(told, fmt.Sprint(dead))
+			told = append(told, fmt.Sprint(dead.Dead))
 			return nil
 		}}, f)
 		pass(time.Minute)
@@ -123,6 +193,30 @@ func TestDeadLettersOfAChannelAreTold(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		require.Equal(t, []string{"0", "1", "0"}, told)
+	})
+}
+
+func TestChannelsThatRefuseDoNotKeepOneAnothersAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := func(context.Context, alerting.Notification) error { return alerting.Permanent(errors.New("no")) }
+		mail, sms := &fake{name: "email", answer: refuse}, &fake{name: "sms", answer: refuse}
+		k := newDesk(t, alerting.Options{Routes: alerting.Routes{alarms.Critical: {"email"}, alarms.Warning: {"email", "sms"}}}, mail, sms)
+		k.raise(t, alarms.Critical, "boiler")
+		pass(time.Second)
+		k.raise(t, alarms.Warning, alerting.DeadLetterKey("email"), alerting.DeadLetterKey("sms"))
+		pass(time.Second)
+		require.Equal(t, []string{alerting.DeadLetterKey("email")}, sms.titles())
+		dead := k.dead(t)
+		require.Len(t, dead, 1)
+		require.Equal(t, "boiler", dead[0].Notification.Title)
+		require.ErrorIs(t, k.Discard(t.Context(), "x", "anna"), alerting.ErrDeadLetterNotFound)
+		require.NoError(t, k.Discard(t.Context(), dead[0].ID, "anna"))
+		require.ErrorIs(t, k.Discard(t.Context(), dead[0].ID, "anna"), alerting.ErrDeadLetterNotFound)
+		require.Contains(t, k.log.String(), `msg="dead letters were discarded" by=anna`)
+		require.Empty(t, k.dead(t))
+		k.clear(t, "boiler")
+		pass(time.Hour)
+		require.Equal(t, []string{"boiler", alerting.DeadLetterKey("sms")}, mail.titles(), "nobody hears of the end")
 	})
 }
 

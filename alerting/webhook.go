@@ -69,13 +69,14 @@ const (
 // Receive carries out a body. A firing alert raises an alarm, whose key is made of its labels, and
 // adds a record; a resolved one clears the alarm and completes the record. An alert that came before,
 // with the same labels, startsAt and status, counts as processed and changes nothing, so a sender may
-// repeat a body at any time. An alert that cannot be read counts as failed and the others go on.
+// repeat a body at any time; where the alarm is not as the repeat says, it is raised or cleared. An alert that cannot be read counts as failed and the others go on.
 //
 // A set of labels has one alert at a time. While one lasts, a firing alert of the same labels raises
 // no second alarm: the alarm stands, the one that began later is the one that lasts, and the record of
 // the other is complete when it began. A resolved alert ends the one that lasts even if its
 // startsAt is another, as it is with a pair of Alertmanagers, unless its endsAt (its startsAt where
-// there is no endsAt) is before the startsAt of the one that lasts.
+// there is no endsAt) is before the startsAt of the one that lasts. A startsAt that is ahead of now by
+// more than [alarms.ClockSlack] counts as earlier than any other: that clock has been set back.
 //
 // The error is an [ErrInvalidPayload] for a body that is no JSON object or has no alerts, and
 // [ErrNothingStored] when the stores failed and not a single alert could be processed: the sender
@@ -158,24 +159,33 @@ func (w *Webhook) apply(ctx context.Context, items []item) error {
 			readable = append(readable, &items[i])
 		}
 	}
-	lost, err := w.applyTogether(ctx, readable)
-	if err == nil || fault.KindOf(err) != fault.Invalid || len(lost) < 2 {
-		return mark(lost, err)
+	if len(readable) == 0 {
+		return nil
 	}
-	// One of them is refused; the others are not to suffer for it.
-	var broken error
-	for _, one := range lost {
-		if lost, err := w.applyTogether(ctx, []*item{one}); mark(lost, err) != nil {
-			broken = err
+	// Nobody else may change the records between our reading them and what follows from it.
+	return w.history.Exclusive(ctx, func(ctx context.Context) error {
+		err := w.applyTogether(ctx, readable)
+		if err == nil || fault.KindOf(err) != fault.Invalid || len(readable) < 2 {
+			return mark(readable, err)
 		}
-	}
-	return broken
+		// One of them is refused; the others are not to suffer for it.
+		var broken error
+		for _, one := range readable {
+			if err := mark([]*item{one}, w.applyTogether(ctx, []*item{one})); err != nil {
+				broken = err
+			}
+		}
+		return broken
+	})
 }
 
 // mark gives alerts the error for which they failed, and returns it unless it is their own fault.
-func mark(lost []*item, err error) error {
-	own := err != nil && fault.KindOf(err) == fault.Invalid
-	for _, one := range lost {
+func mark(items []*item, err error) error {
+	if err == nil {
+		return nil
+	}
+	own := fault.KindOf(err) == fault.Invalid
+	for _, one := range items {
 		if one.err = errNotStored; own {
 			one.err = errNotValid
 		}
@@ -186,32 +196,23 @@ func mark(lost []*item, err error) error {
 	return err
 }
 
-// applyTogether stores alerts, and gives those that are lost if it fails: all that are no repeats.
-func (w *Webhook) applyTogether(ctx context.Context, items []*item) ([]*item, error) {
-	if len(items) == 0 {
-		return nil, nil
-	}
+// applyTogether stores alerts, all or none.
+func (w *Webhook) applyTogether(ctx context.Context, items []*item) error {
 	keys := make([]RecordKey, len(items))
 	for i, one := range items {
 		keys[i] = one.key
 	}
 	related, err := w.history.RelatedRecords(ctx, keys)
 	if err != nil {
-		return items, err
+		return err
 	}
 	index, err := w.silences.Index(ctx)
 	if err != nil {
-		return items, err
+		return err
 	}
 	c := newConversion(w, index, related)
-	changing := make([]*item, 0, len(items))
 	for _, one := range items {
-		if c.add(&one.alert) {
-			changing = append(changing, one)
-		}
+		c.add(&one.alert)
 	}
-	if err := c.store(ctx); err != nil {
-		return changing, err
-	}
-	return nil, nil
+	return c.store(ctx)
 }

@@ -12,11 +12,13 @@ import (
 
 // conversion turns alerts into signals and records. The record of an alert is written after its alarm
 // was raised, and says by being there that both were done: what was interrupted in between is done
-// again when the sender repeats it, and raising twice does no harm.
+// again when the sender repeats it, and raising twice does no harm. A repeat of what lasts raises again
+// and one of an end clears again, so that whatever came in between is mended by the next repeat.
 //
 // A set of labels has one alert at a time, whoever tells of it: the two senders of a pair, or one that
 // has been started again, may give one alert different beginnings. Which of two tellings is the newer
-// is decided by the times of the senders, never by the order in which they arrive.
+// is decided by the times of the senders, never by the order in which they arrive. A beginning that lies
+// ahead of now is no later one: it was told by a clock that has been set back.
 type conversion struct {
 	w     *Webhook
 	now   time.Time
@@ -54,31 +56,39 @@ func (c *conversion) remember(k RecordKey, completed time.Time) {
 	c.open[k.Alarm][k] = k.At
 }
 
-// add takes an alert in, and says whether there is anything to store for it.
-func (c *conversion) add(a *alert) bool {
-	if a.resolved {
-		return c.resolve(a)
+func (c *conversion) add(a *alert) {
+	completed, again := c.known[a.key]
+	switch {
+	case a.resolved:
+		c.resolve(a)
+	case !again:
+		c.fire(a)
+	case completed.IsZero():
+		c.signals = append(c.signals, alarms.Signal{Raise: a.alarm(c.silence(a))})
 	}
-	if _, again := c.known[a.key]; again {
-		return false
-	}
-	c.fire(a)
-	return true
 }
+
+// silence gives the id of the silence that an alert is under.
+func (c *conversion) silence(a *alert) string {
+	if s, ok := c.index.Match(a.sourceType, a.source, c.now); ok {
+		return s.ID
+	}
+	return ""
+}
+
+// ahead says whether a clock that has been set back gave a time.
+func (c *conversion) ahead(t time.Time) bool { return t.After(c.now.Add(alarms.ClockSlack)) }
 
 // fire raises the alarm and adds the record. When an alert of the same labels lasts, the alarm stands
 // as it is, since nobody is to be told twice of one thing that is wrong: the one of the two that began
 // later is the one that lasts from now on, and the record of the other is complete when it began. So
 // each beginning that a sender gives has a record, and what is said of it again or late is known.
 func (c *conversion) fire(a *alert) {
-	silence := ""
-	if s, ok := c.index.Match(a.sourceType, a.source, c.now); ok {
-		silence = s.ID
-	}
+	silence := c.silence(a)
 	var later time.Time
 	for k, began := range maps.Clone(c.open[a.key.Alarm]) {
-		if began.Before(a.key.At) {
-			c.complete(k, a.key.At)
+		if began.Before(a.key.At) || c.ahead(began) {
+			c.complete(k, latest(a.key.At, began))
 		} else if later.IsZero() || began.Before(later) {
 			later = began
 		}
@@ -94,10 +104,10 @@ func (c *conversion) fire(a *alert) {
 
 // resolve completes the record of the alert of these labels that lasts and clears the alarm, whatever
 // beginning the sender gives it. It does neither when the alert that lasts began after the end that is
-// told of, or after the beginning where no end is given: this is late word of an earlier one. When
-// there is no record and yet an alarm was active, the two were interrupted in between, and the record
-// is made now.
-func (c *conversion) resolve(a *alert) bool {
+// told of, or after the beginning where no end is given: this is late word of an earlier one. When no
+// record lasts, an alarm that is active all the same and is no later is cleared; the record of an alert
+// that has none, since it was interrupted in between, is made now.
+func (c *conversion) resolve(a *alert) {
 	heard, ended := a.endsAt, a.endsAt
 	if a.endsAt.IsZero() {
 		heard, ended = a.key.At, c.now
@@ -105,25 +115,27 @@ func (c *conversion) resolve(a *alert) bool {
 	ended = latest(ended, a.key.At)
 	completed, known := c.known[a.key]
 	lasting := maps.Clone(c.open[a.key.Alarm])
-	if known && len(lasting) == 0 || !completed.IsZero() && !heard.After(completed) {
-		return false // it came before
+	if len(lasting) == 0 {
+		c.signals = append(c.signals, alarms.Signal{Key: a.key.Alarm, At: ended, NotAfter: latest(heard, a.key.At)})
+		if !known {
+			r := c.record(a, "")
+			r.CompletedAt = ended
+			c.orphans[len(c.signals)-1] = r
+		}
+		return
+	}
+	if !completed.IsZero() && !heard.After(completed) {
+		return // it came before
 	}
 	for k, began := range lasting {
-		if k == a.key || !heard.Before(began) {
+		if k == a.key || !heard.Before(began) || c.ahead(began) {
 			ended = latest(ended, began)
 			c.complete(k, ended)
 		}
 	}
-	if left := len(c.open[a.key.Alarm]); left > 0 {
-		return left < len(lasting)
+	if len(c.open[a.key.Alarm]) == 0 {
+		c.signals = append(c.signals, alarms.Signal{Key: a.key.Alarm, At: ended})
 	}
-	c.signals = append(c.signals, alarms.Signal{Key: a.key.Alarm, At: ended})
-	if len(lasting) == 0 {
-		r := c.record(a, "")
-		r.CompletedAt = ended
-		c.orphans[len(c.signals)-1] = r
-	}
-	return true
 }
 
 func latest(a, b time.Time) time.Time {

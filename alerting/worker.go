@@ -2,8 +2,6 @@ package alerting
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -14,12 +12,17 @@ const (
 	floodMost  = 10_000
 	// settleEvery bounds how much is sent again after a crash on channels where that does no harm.
 	settleEvery = 100 * time.Millisecond
+	// sendsAtOnce bounds the sends to different recipients of a channel that do not take longer than
+	// turnTime. One that does gives its turn away, so that who hangs holds nobody up.
+	sendsAtOnce = 4
+	turnTime    = time.Second
 	// patience is the number of failures in a row after which a whole channel waits. A recipient among
 	// others waits after the first: the others need not.
 	patience = 3
 )
 
-// worker sends the deliveries of one channel, one after the other.
+// worker sends the deliveries of one channel: to each recipient one after the other, to different ones at
+// the same time.
 type worker struct {
 	d        *Dispatcher
 	channel  Channel
@@ -29,16 +32,22 @@ type worker struct {
 	ahead    time.Duration // from now to the latest next attempt that there can be
 	order    []string      // the keys of to
 	to       map[string]*recipient
+	lanes    sync.WaitGroup
+	// turns are of those that do well, and of those that failed the last time: the first never wait for
+	// the second.
+	turns [2]chan struct{}
 
 	mu     sync.Mutex
+	until  time.Time // the peer wants to be left alone until then
 	status ChannelStatus
 }
 
-// recipient is how one recipient does. It is of the worker's goroutine, but for until.
+// recipient is how one recipient does, under the worker's mu.
 type recipient struct {
 	bucket   *bucket
+	busy     bool      // it is being told; what is claimed for it is of that goroutine
 	failures int       // in a row
-	until    time.Time // it is left alone until then; under the worker's mu
+	until    time.Time // it is left alone until then
 }
 
 func newWorker(d *Dispatcher, c Channel) *worker {
@@ -50,6 +59,9 @@ func newWorker(d *Dispatcher, c Channel) *worker {
 	}
 	for _, r := range w.order {
 		w.to[r] = &recipient{bucket: newBucket(flood, d.o.Now())}
+	}
+	for i := range w.turns {
+		w.turns[i] = make(chan struct{}, sendsAtOnce)
 	}
 	return w
 }
@@ -76,15 +88,17 @@ func (w *worker) report() ChannelStatus {
 }
 
 // paused gives the end of a pause after failures, zero when there is none. One that ends later than any
-// can was begun before the clock was set back.
-func (w *worker) paused(r *recipient, now time.Time) time.Time {
-	if rest := r.until.Sub(now); rest <= 0 || rest > w.ahead {
-		return time.Time{}
+// can was begun before the clock was set back. mu is held.
+func (w *worker) paused(r *recipient, now time.Time) (end time.Time) {
+	for _, until := range [...]time.Time{w.until, r.until} {
+		if rest := until.Sub(now); rest > 0 && rest <= w.ahead && until.After(end) {
+			end = until
+		}
 	}
-	return r.until
+	return end
 }
 
-// blocked gives the time until which a recipient cannot be told anything, zero when it can.
+// blocked gives the time until which a recipient cannot be told anything, zero when it can. mu is held.
 func (w *worker) blocked(r *recipient, now time.Time) time.Time {
 	until := w.paused(r, now)
 	if !r.bucket.unlimited() && r.bucket.whole(now) < 1 {
@@ -96,6 +110,7 @@ func (w *worker) blocked(r *recipient, now time.Time) time.Time {
 }
 
 func (w *worker) run(ctx context.Context) {
+	defer w.lanes.Wait()
 	for ctx.Err() == nil {
 		if pause := w.round(ctx); pause > 0 && !wait(ctx, w.wake, pause) {
 			return
@@ -103,57 +118,90 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// round sends what is due and gives how long there is nothing to do.
+// round begins to send what is due and gives how long there is nothing to do.
 func (w *worker) round(ctx context.Context) time.Duration {
 	now := w.d.o.Now()
-	if rest := w.rest(now); rest > 0 {
+	busy, rest := w.free(now)
+	if rest > 0 {
 		return rest
 	}
 	batch := claimBatch
 	if !w.to[w.order[0]].bucket.unlimited() {
 		batch = min(floodBatch*len(w.order), floodMost)
 	}
-	lease := stamp(now.Add(w.d.o.Lease))
+	b := &run{worker: w, lease: stamp(now.Add(w.d.o.Lease))}
 	claimed, err := w.d.deps.Outbox.Claim(ctx, Claim{
-		Channel: w.name, Owner: w.d.o.Owner, Now: stamp(now), LeaseUntil: lease, Limit: batch,
+		Channel: w.name, Owner: w.d.o.Owner, Now: stamp(now), LeaseUntil: b.lease, Limit: batch, Busy: busy,
 		// Twice the lease, since the clocks of several engines may differ.
 		LatestNext: stamp(now.Add(w.ahead)), LatestLease: stamp(now.Add(2 * w.d.o.Lease)),
 	})
-	if err != nil {
-		w.store(ctx, err)
-		return w.d.o.jittered(max(w.d.o.Poll, time.Second))
+	if err == nil && len(claimed) > 0 {
+		var keep []Delivery
+		if keep, err = b.sift(ctx, claimed); err != nil {
+			b.giveBack(claimed)
+			b.settle(ctx)
+		}
+		claimed = keep
 	}
-	w.store(ctx, nil)
-	if len(claimed) == 0 {
+	w.store(ctx, err)
+	switch {
+	case err != nil:
+		return w.d.o.jittered(max(w.d.o.Poll, time.Second))
+	case len(claimed)+len(b.done) == 0:
 		return w.d.o.Poll
 	}
-	b := &run{worker: w, lease: lease}
-	if claimed, err = b.sift(ctx, claimed); err == nil {
-		send := b.portion(claimed)
-		if b.settle(ctx) { // before anything is sent: what is folded must stay folded
-			b.sendAll(ctx, send)
+	groups := b.portion(claimed)
+	if b.settle(ctx) { // before anything is sent: what is folded must stay folded
+		for _, key := range w.order {
+			if len(groups[key]) > 0 {
+				w.tell(ctx, key, groups[key], b.lease)
+			}
 		}
-	} else {
-		w.store(ctx, err)
-		b.giveBack(claimed)
 	}
-	b.settle(ctx)
 	return 0
 }
 
-// rest gives how long nobody can be told anything.
-func (w *worker) rest(now time.Time) time.Duration {
-	var least time.Duration
-	for _, r := range w.order {
-		until := w.blocked(w.to[r], now)
-		if until.IsZero() {
-			return 0
+// free gives those that are being told right now, and how long none of the others can be told anything.
+func (w *worker) free(now time.Time) (busy []string, rest time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	some := false
+	for _, key := range w.order {
+		r := w.to[key]
+		wait := w.d.o.Poll // who has been told wakes the worker
+		if r.busy {
+			busy = append(busy, key)
+		} else if until := w.blocked(r, now); until.IsZero() {
+			some = true
+		} else {
+			wait = until.Sub(now)
 		}
-		if rest := until.Sub(now); least == 0 || rest < least {
-			least = rest
+		if rest == 0 || wait < rest {
+			rest = wait
 		}
 	}
-	return least
+	if some {
+		rest = 0
+	}
+	return busy, rest
+}
+
+// tell sends to one recipient, beside what is sent to others.
+func (w *worker) tell(ctx context.Context, key string, list []Delivery, lease time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.to[key]
+	r.busy = true
+	turns := w.turns[min(r.failures, 1)]
+	w.lanes.Go(func() {
+		b := &run{worker: w, lease: lease}
+		b.sendAll(ctx, turns, list)
+		b.settle(ctx)
+		w.mu.Lock()
+		r.busy = false
+		w.mu.Unlock()
+		w.poke()
+	})
 }
 
 // store notes whether the outbox can be used.
@@ -161,238 +209,4 @@ func (w *worker) store(ctx context.Context, err error) {
 	if ctx.Err() == nil && w.d.trouble("outbox of "+w.name, err) && err != nil {
 		w.d.log.Error("the outbox cannot be used", "channel", w.name, "error", err)
 	}
-}
-
-// run is what one claim leads to.
-type run struct {
-	*worker
-	lease time.Time
-	done  []Settlement
-	add   []Delivery
-	since time.Time // when the oldest of done was decided
-}
-
-func (b *run) note(s Settlement) {
-	now := stamp(b.d.o.Now())
-	if len(b.done) == 0 {
-		b.since = now
-	}
-	if s.State.Final() {
-		s.SettledAt = now
-	}
-	b.done = append(b.done, s)
-}
-
-func settled(d *Delivery, state DeliveryState) Settlement {
-	return Settlement{
-		ID: d.ID, State: state, Attempts: d.Attempts, Uncertain: d.Uncertain, NextAttempt: d.NextAttempt, LastError: d.LastError,
-	}
-}
-
-// portion gives what is to be sent now, the recipients taking turns, and leaves the rest for later.
-func (b *run) portion(claimed []Delivery) []Delivery {
-	groups := make(map[string][]Delivery)
-	for i := range claimed {
-		groups[claimed[i].Recipient] = append(groups[claimed[i].Recipient], claimed[i])
-	}
-	now := b.d.o.Now()
-	most := 0
-	for key, list := range groups {
-		r := b.to[key]
-		if until := b.blocked(r, now); !until.IsZero() {
-			b.putOff(list, until)
-			delete(groups, key)
-			continue
-		}
-		room := len(list)
-		if !r.bucket.unlimited() {
-			room = r.bucket.whole(now)
-		}
-		send, fold, back := split(list, room)
-		b.fold(fold)
-		b.giveBack(back)
-		groups[key], most = send, max(most, len(send))
-	}
-	var send []Delivery
-	for turn := range most {
-		for _, key := range b.order {
-			if turn < len(groups[key]) {
-				send = append(send, groups[key][turn])
-			}
-		}
-	}
-	return send
-}
-
-// fold puts deliveries into one digest, which is sent like any other.
-func (b *run) fold(list []Delivery) {
-	if len(list) == 0 {
-		return
-	}
-	now := stamp(b.d.o.Now())
-	n := digest(list)
-	n.ID = b.d.o.NewID()
-	n.EventID = n.ID
-	row := Delivery{
-		ID: n.ID, Seq: list[0].Seq, EventID: n.ID, Channel: b.name, Recipient: n.Recipient, State: Pending, NextAttempt: now,
-		CreatedAt: now, ExpiresAt: now.Add(b.d.o.MaxAge), Notification: n,
-	}
-	for i := range list {
-		s := settled(&list[i], Folded)
-		s.Attempts, s.DigestID = s.Attempts-1, n.ID
-		row.Seq = min(row.Seq, list[i].Seq)
-		b.note(s)
-	}
-	b.add = append(b.add, row)
-}
-
-// giveBack leaves deliveries for later, as if they had not been claimed.
-func (b *run) giveBack(list []Delivery) {
-	for i := range list {
-		s := settled(&list[i], Pending)
-		s.Attempts--
-		b.note(s)
-	}
-}
-
-// putOff leaves deliveries for a later time, as if they had not been claimed.
-func (b *run) putOff(list []Delivery, until time.Time) {
-	for i := range list {
-		s := settled(&list[i], Pending)
-		s.Attempts--
-		if s.NextAttempt = stamp(until); s.NextAttempt.After(list[i].ExpiresAt) {
-			s.NextAttempt = list[i].ExpiresAt
-		}
-		b.note(s)
-	}
-}
-
-// settle writes down what was decided. Until that is done nothing more is claimed, since it would be
-// sent twice; it gives up, with false, when the dispatcher ends or the lease does.
-func (b *run) settle(ctx context.Context) bool {
-	for n := 1; len(b.done)+len(b.add) > 0; n++ {
-		// The end of the dispatcher does not keep it from writing down what it did.
-		sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.d.o.Grace)
-		err := b.d.deps.Outbox.Settle(sctx, b.d.o.Owner, b.done, b.add)
-		cancel()
-		b.store(ctx, err)
-		if err == nil {
-			if slices.ContainsFunc(b.done, func(s Settlement) bool { return s.State == Dead }) {
-				poke(b.d.died)
-			}
-			b.done, b.add = nil, nil
-			break
-		}
-		if !b.d.o.Now().Before(b.lease) || !wait(ctx, nil, min(b.d.o.backoff(n), time.Second)) {
-			b.done, b.add = nil, nil
-			return false
-		}
-	}
-	return true
-}
-
-func (b *run) sendAll(ctx context.Context, list []Delivery) {
-	for i := range list {
-		now := b.d.o.Now()
-		if ctx.Err() != nil || now.Add(b.d.o.SendTimeout).After(b.lease) {
-			b.giveBack(list[i:])
-			return
-		}
-		if until := b.paused(b.to[list[i].Recipient], now); !until.IsZero() {
-			b.putOff(list[i:i+1], until)
-			continue
-		}
-		b.sendOne(&list[i])
-		if takesKey(b.channel) && len(b.done) < claimBatch && b.d.o.Now().Sub(b.since) < settleEvery {
-			continue
-		}
-		if !b.settle(ctx) {
-			return // the rest is claimed again when its lease is over
-		}
-	}
-}
-
-func (b *run) sendOne(d *Delivery) {
-	ctx, cancel := context.WithTimeout(b.d.hard, b.d.o.SendTimeout)
-	defer cancel()
-	b.outcome(d, send(ctx, b.channel, d.Notification))
-}
-
-// send calls a channel. One that panics has failed like one that says so.
-func send(ctx context.Context, c Channel, n Notification) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = Ambiguous(fmt.Errorf("channel %s panicked", c.Name()))
-		}
-	}()
-	return c.Send(ctx, n)
-}
-
-// outcome decides what becomes of a delivery after an attempt.
-func (b *run) outcome(d *Delivery, err error) {
-	now, to := stamp(b.d.o.Now()), b.to[d.Recipient]
-	if err == nil {
-		to.bucket.take()
-		to.failures = 0
-		b.attempted(d, nil, time.Time{})
-		s := settled(d, Sent)
-		s.LastError = ""
-		b.note(s)
-		return
-	}
-	e := classify(err)
-	after := min(e.After, b.d.o.MaxRetryAfter)
-	s := settled(d, Pending)
-	s.LastError = truncate(500, e.Error())
-	switch e.Outcome {
-	case OutcomePermanent:
-		to.failures = 0
-		b.attempted(d, err, time.Time{})
-		s.State = Dead
-		b.note(s)
-		b.d.log.Error("message was refused", "channel", b.name, "recipient", d.Recipient, "delivery", d.ID, "error", s.LastError)
-		return
-	case OutcomeRetryable:
-		s.NextAttempt = now.Add(max(after, b.d.o.backoff(d.Attempts)))
-	default:
-		to.bucket.take()
-		s.Uncertain = true
-		s.NextAttempt = now.Add(b.d.o.backoff(d.Attempts))
-		if takesKey(b.channel) && d.Attempts == 1 {
-			s.NextAttempt = now
-		} else if least := now.Add(b.d.o.AmbiguousWait); !takesKey(b.channel) && s.NextAttempt.Before(least) {
-			s.NextAttempt = least
-		}
-	}
-	to.failures++
-	if s.NextAttempt = stamp(s.NextAttempt); s.NextAttempt.After(d.ExpiresAt) {
-		s.NextAttempt = d.ExpiresAt // to become a dead letter then
-	}
-	var pause time.Time
-	if after > 0 {
-		pause = now.Add(after)
-	} else if to.failures >= b.patience {
-		pause = now.Add(b.d.o.backoff(to.failures - b.patience + 1))
-	}
-	b.attempted(d, err, pause)
-	b.note(s)
-	b.d.log.Warn("message was not sent", "channel", b.name, "recipient", d.Recipient, "delivery", d.ID, "attempt", d.Attempts, "next", s.NextAttempt, "error", s.LastError)
-}
-
-// attempted keeps the status of the channel.
-func (w *worker) attempted(d *Delivery, err error, pause time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.to[d.Recipient].until = pause
-	if err == nil {
-		w.status.Sent++
-		w.status.LastError = ""
-		return
-	}
-	w.status.Failed++
-	text := err.Error()
-	if d.Recipient != "" {
-		text = "recipient " + d.Recipient + ": " + text
-	}
-	w.status.LastError = truncate(500, text)
 }

@@ -35,8 +35,11 @@ func (s *AlarmRules) Rules(ctx context.Context) ([]alarms.Rule, error) {
 				return err
 			}
 			r, err := parseRule(id, text)
+			if err != nil { // the others can be read
+				r = alarms.Rule{ID: id, Unreadable: true}
+			}
 			all = append(all, r)
-			return err
+			return nil
 		})
 	})
 	return all, err
@@ -70,8 +73,13 @@ func (s *AlarmRules) AddRule(ctx context.Context, r alarms.Rule) error {
 		return err
 	}
 	err = s.db.Update(ctx, "alarmrules.add", func(ctx context.Context, tx *Tx) error {
-		_, err := tx.Exec(ctx, "INSERT INTO alarm_rules (id, rule) VALUES (?, ?)", r.ID, string(text))
-		return err
+		if err := tx.lock(ctx, "alarm_rules"); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "INSERT INTO alarm_rules (id, rule) VALUES (?, ?)", r.ID, string(text)); err != nil {
+			return err
+		}
+		return changedRules(ctx, tx)
 	})
 	if errors.Is(err, ErrUnique) {
 		return alarms.ErrRuleExists.On("ruleId", r.ID)
@@ -97,8 +105,10 @@ func (s *AlarmRules) UpdateRule(ctx context.Context, id string, update func(*ala
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "UPDATE alarm_rules SET rule = ? WHERE id = ?", string(text), id)
-		return err
+		if _, err = tx.Exec(ctx, "UPDATE alarm_rules SET rule = ? WHERE id = ?", string(text), id); err != nil {
+			return err
+		}
+		return changedRules(ctx, tx)
 	})
 }
 
@@ -115,9 +125,25 @@ func (s *AlarmRules) RemoveRule(ctx context.Context, id string) error {
 		if n == 0 {
 			return alarms.ErrRuleNotFound.On("ruleId", id)
 		}
-		_, err = tx.Exec(ctx, "DELETE FROM alarm_rule_states WHERE rule_id = ?", plain(id))
-		return err
+		if _, err = tx.Exec(ctx, "DELETE FROM alarm_rule_states WHERE rule_id = ?", plain(id)); err != nil {
+			return err
+		}
+		return changedRules(ctx, tx)
 	})
+}
+
+// changedRules counts a change. The lock of alarm_rules is held.
+func changedRules(ctx context.Context, tx *Tx) error {
+	_, err := tx.Exec(ctx, "UPDATE alarm_rules_version SET version = version + 1 WHERE id = 1")
+	return err
+}
+
+// RulesVersion implements alarms.RuleStore.
+func (s *AlarmRules) RulesVersion(ctx context.Context) (version int64, err error) {
+	err = s.db.View(ctx, "alarmrules.version", func(ctx context.Context, tx *Tx) error {
+		return tx.Row(ctx, "SELECT version FROM alarm_rules_version WHERE id = 1", nil, &version)
+	})
+	return version, err
 }
 
 // RuleStates implements alarms.RuleStateStore.

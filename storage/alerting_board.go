@@ -41,12 +41,22 @@ func (t *Tx) unhurried(ctx context.Context) error {
 	return err
 }
 
-// Posts implements alerting.Board.
+// Posts implements alerting.Board. A post that cannot be read is passed over: those after it can.
 func (s alertBoard) Posts(ctx context.Context, after int64, limit int) ([]alerting.Post, error) {
-	var all []alerting.Post
-	err := s.db.View(ctx, "board.posts", func(ctx context.Context, tx *Tx) error {
-		all = nil
-		return tx.Each(ctx, "SELECT seq, notification FROM alert_posts WHERE seq > ? ORDER BY seq LIMIT ?", []any{after, limit}, func(row Scanner) error {
+	for {
+		all, last, err := s.posts(ctx, after, limit)
+		if err != nil || len(all) > 0 || last == after {
+			return all, err
+		}
+		after = last // none of them could be read
+	}
+}
+
+// posts reads some posts and gives the number of the last one that is there.
+func (s alertBoard) posts(ctx context.Context, after int64, limit int) (all []alerting.Post, last int64, err error) {
+	err = s.db.View(ctx, "board.posts", func(ctx context.Context, tx *Tx) error {
+		all, last = nil, after
+		return tx.Each(ctx, "SELECT seq, notification FROM alert_posts WHERE seq > ? ORDER BY seq LIMIT ?", []any{after, max(limit, 0)}, func(row Scanner) error {
 			var (
 				p    alerting.Post
 				text []byte
@@ -54,14 +64,23 @@ func (s alertBoard) Posts(ctx context.Context, after int64, limit int) ([]alerti
 			if err := row.Scan(&p.Seq, &text); err != nil {
 				return err
 			}
+			last = p.Seq
 			if err := json.Unmarshal(text, &p.Notification); err != nil {
-				return ErrCorrupt.On("post", p.Notification.ID).Wrap(err)
+				s.unreadable(p.Seq, err)
+				return nil
 			}
 			all = append(all, p)
 			return nil
 		})
 	})
-	return all, err
+	return all, last, err
+}
+
+// unreadable logs a post that cannot be read. It is read again and again, and logged once.
+func (s alertBoard) unreadable(seq int64, err error) {
+	if newest := s.db.unreadablePost.Load(); seq > newest && s.db.unreadablePost.CompareAndSwap(newest, seq) {
+		s.db.opts.Logger.Error("a message to browsers cannot be read and is passed over", "post", seq, "error", err)
+	}
 }
 
 // LastPost implements alerting.Board.

@@ -38,45 +38,65 @@ func (s *Outbox) DeadLetters(ctx context.Context, channel string, offset, limit 
 const revival = `UPDATE alert_deliveries SET state = 'pending', attempts = 0, last_error = '', next_us = ?, expires_us = ?,
 	settled_us = NULL WHERE `
 
-// ReviveDeadLetters implements alerting.DeadLetters.
-func (s *Outbox) ReviveDeadLetters(ctx context.Context, id, channel string, now, expires time.Time) (int, error) {
-	chosen := ""
-	args := []any{now.UnixMicro(), Stamp(expires)}
+// choose gives the dead letters f with an id, or of a channel, or all.
+func choose(id, channel string) (where string, args []any) {
+	where = "f.state = 'dead'"
 	if id != "" {
-		chosen += " AND f.id = ?"
+		where += " AND f.id = ?"
 		args = append(args, plain(id))
 	}
 	if channel != "" {
-		chosen += " AND f.channel = ?"
+		where += " AND f.channel = ?"
 		args = append(args, plain(channel))
 	}
+	return where, args
+}
+
+// ReviveDeadLetters implements alerting.DeadLetters.
+func (s *Outbox) ReviveDeadLetters(ctx context.Context, id, channel string, now, expires time.Time) (int, error) {
+	dead, which := choose(id, channel)
+	times := []any{now.UnixMicro(), Stamp(expires)}
 	var n int64
 	err := s.update(ctx, "outbox.revive", func(ctx context.Context, tx *Tx) error {
-		// The ends of the alarms come first, while their beginnings are dead.
-		_, err := tx.Exec(ctx, revival+`state = 'dropped' AND resolved AND EXISTS (SELECT 1 FROM alert_deliveries f
-			WHERE f.occurrence = alert_deliveries.occurrence AND f.channel = alert_deliveries.channel
-			AND f.recipient = alert_deliveries.recipient AND NOT f.resolved AND f.state = 'dead'`+chosen+")", args...)
+		// The ends of the alarms come first, while their beginnings, or the digests that have them, are dead.
+		_, err := tx.Exec(ctx, revival+`state = 'dropped' AND resolved AND EXISTS (SELECT 1 FROM alert_deliveries b
+			WHERE b.occurrence = alert_deliveries.occurrence AND b.channel = alert_deliveries.channel
+			AND b.recipient = alert_deliveries.recipient AND NOT b.resolved
+			AND EXISTS (SELECT 1 FROM alert_deliveries f WHERE f.id = CASE b.state WHEN 'folded' THEN b.digest_id ELSE b.id END AND `+
+			dead+"))", append(times[:2:2], which...)...)
 		if err != nil {
 			return err
 		}
-		n, err = tx.Exec(ctx, revival+"id IN (SELECT f.id FROM alert_deliveries f WHERE f.state = 'dead'"+chosen+")", args...)
+		n, err = tx.Exec(ctx, revival+"id IN (SELECT f.id FROM alert_deliveries f WHERE "+dead+")", append(times[:2:2], which...)...)
+		return err
+	})
+	return int(n), err
+}
+
+// DropDeadLetters implements alerting.DeadLetters.
+func (s *Outbox) DropDeadLetters(ctx context.Context, id, channel string, now time.Time) (int, error) {
+	dead, which := choose(id, channel)
+	var n int64
+	err := s.update(ctx, "outbox.drop", func(ctx context.Context, tx *Tx) (err error) {
+		n, err = tx.Exec(ctx, "UPDATE alert_deliveries SET state = 'dropped', settled_us = ? WHERE id IN (SELECT f.id FROM alert_deliveries f WHERE "+
+			dead+")", append([]any{Stamp(now)}, which...)...)
 		return err
 	})
 	return int(n), err
 }
 
 // CountDeadLetters implements alerting.DeadLetters.
-func (s *Outbox) CountDeadLetters(ctx context.Context) (map[string]int, error) {
-	var counts map[string]int
+func (s *Outbox) CountDeadLetters(ctx context.Context) (map[string]alerting.DeadCount, error) {
+	var counts map[string]alerting.DeadCount
 	err := s.db.View(ctx, "outbox.count", func(ctx context.Context, tx *Tx) error {
-		counts = make(map[string]int)
-		return tx.Each(ctx, "SELECT channel, COUNT(*) FROM alert_deliveries WHERE state = 'dead' GROUP BY channel", nil, func(row Scanner) error {
+		counts = make(map[string]alerting.DeadCount)
+		return tx.Each(ctx, "SELECT channel, COUNT(*), MAX(settled_us) FROM alert_deliveries WHERE state = 'dead' GROUP BY channel", nil, func(row Scanner) error {
 			var (
 				channel string
-				n       int
+				c       alerting.DeadCount
 			)
-			err := row.Scan(&channel, &n)
-			counts[channel] = n
+			err := row.Scan(&channel, &c.Dead, (*Stamp)(&c.Newest))
+			counts[channel] = c
 			return err
 		})
 	})

@@ -41,6 +41,26 @@ func (s alertHistory) ApplyRecords(ctx context.Context, add []alerting.Record, c
 	})
 }
 
+// maxExclusiveWait is how long an engine waits for another one, which may be gone without the database
+// having noticed. The sender of alerts waits meanwhile.
+const maxExclusiveWait = 5 * time.Second
+
+// Exclusive implements alerting.HistoryStore.
+func (s alertHistory) Exclusive(ctx context.Context, work func(context.Context) error) error {
+	wait, cancel := context.WithTimeout(ctx, maxExclusiveWait)
+	defer cancel()
+	began := false
+	err := s.db.state.exclusive(wait, "alerts", func(updater) error {
+		began = true
+		return work(ctx)
+	})
+	if began || wait.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	s.db.opts.Logger.Warn("another engine holds the records of alerts for too long; going on without the lock", "error", err)
+	return work(ctx)
+}
+
 func addRecords(ctx context.Context, tx *Tx, add []alerting.Record) error {
 	sources, err := sourceIDs(ctx, tx, add)
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/alerting"
@@ -71,15 +73,16 @@ func addDeliveries(ctx context.Context, tx *Tx, add []alerting.Delivery) error {
 		}
 		rows[i] = []any{d.ID, d.Seq, d.EventID, d.Occurrence, plain(d.Channel), plain(d.Recipient), d.Resolved, string(d.State), d.Attempts, d.Uncertain,
 			d.NextAttempt.UnixMicro(), plain(d.Owner), Stamp(d.LeaseUntil), plain(d.LastError), d.DigestID, Stamp(d.CreatedAt),
-			Stamp(d.ExpiresAt), Stamp(d.SettledAt), string(text)}
+			Stamp(d.ExpiresAt), Stamp(d.SettledAt), string(text), plain(d.Notification.Source), plain(d.Notification.SourceType), d.Own}
 	}
 	return tx.Insert(ctx, `INSERT INTO alert_deliveries (id, seq, event_id, occurrence, channel, recipient, resolved, state,
-		attempts, uncertain, next_us, owner, lease_us, last_error, digest_id, created_us, expires_us, settled_us, notification) VALUES`,
+		attempts, uncertain, next_us, owner, lease_us, last_error, digest_id, created_us, expires_us, settled_us, notification, source, source_type,
+		own) VALUES`,
 		rows, "ON CONFLICT DO NOTHING")
 }
 
 const selectDelivery = `SELECT d.id, d.seq, d.event_id, d.occurrence, d.channel, d.recipient, d.resolved, d.state, d.attempts,
-	d.uncertain, d.next_us, d.owner, d.lease_us, d.last_error, d.digest_id, d.created_us, d.expires_us, d.settled_us, d.notification
+	d.uncertain, d.next_us, d.owner, d.lease_us, d.last_error, d.digest_id, d.created_us, d.expires_us, d.settled_us, d.notification, d.own
 	FROM alert_deliveries d `
 
 // scanDelivery reads a delivery. One whose message cannot be read is marked so: it must not keep back
@@ -91,7 +94,7 @@ func scanDelivery(row Scanner) (alerting.Delivery, error) {
 	)
 	err := row.Scan(&d.ID, &d.Seq, &d.EventID, &d.Occurrence, &d.Channel, &d.Recipient, &d.Resolved, &d.State, &d.Attempts, &d.Uncertain,
 		(*Stamp)(&d.NextAttempt), &d.Owner, (*Stamp)(&d.LeaseUntil), &d.LastError, &d.DigestID, (*Stamp)(&d.CreatedAt),
-		(*Stamp)(&d.ExpiresAt), (*Stamp)(&d.SettledAt), &text)
+		(*Stamp)(&d.ExpiresAt), (*Stamp)(&d.SettledAt), &text, &d.Own)
 	if err != nil {
 		return d, err
 	}
@@ -104,7 +107,14 @@ func scanDelivery(row Scanner) (alerting.Delivery, error) {
 // Claim implements alerting.Outbox.
 func (s *Outbox) Claim(ctx context.Context, c alerting.Claim) ([]alerting.Delivery, error) {
 	c.Channel, c.Owner = plain(c.Channel), plain(c.Owner)
-	due, err := s.due(ctx, c)
+	free, busy := "", make([]any, len(c.Busy))
+	if len(busy) > 0 {
+		free = " AND recipient NOT IN (?" + strings.Repeat(", ?", len(busy)-1) + ")"
+		for i, r := range c.Busy {
+			busy[i] = plain(r)
+		}
+	}
+	due, err := s.due(ctx, c, free, busy)
 	if err != nil || !due || c.Limit <= 0 {
 		return nil, err
 	}
@@ -117,8 +127,8 @@ func (s *Outbox) Claim(ctx context.Context, c alerting.Claim) ([]alerting.Delive
 				OR d.state = 'sending' AND (d.lease_us <= ? OR d.lease_us > ? OR d.owner = ?))
 			AND (d.occurrence = '' OR NOT EXISTS (SELECT 1 FROM alert_deliveries e WHERE e.occurrence = d.occurrence
 				AND e.channel = d.channel AND e.recipient = d.recipient AND e.seq < d.seq AND e.state IN ('pending', 'sending')))
-			ORDER BY d.seq, d.id LIMIT ?`,
-			[]any{c.Channel, c.Now.UnixMicro(), latest(c.LatestNext), c.Now.UnixMicro(), latest(c.LatestLease), c.Owner, c.Limit}, func(row Scanner) error {
+			`+free+" ORDER BY d.seq, d.id LIMIT ?",
+			slices.Concat([]any{c.Channel, c.Now.UnixMicro(), latest(c.LatestNext), c.Now.UnixMicro(), latest(c.LatestLease), c.Owner}, busy, []any{c.Limit}), func(row Scanner) error {
 				d, err := scanDelivery(row)
 				if err != nil {
 					return err
@@ -145,18 +155,19 @@ func (s *Outbox) Claim(ctx context.Context, c alerting.Claim) ([]alerting.Delive
 }
 
 // due says whether there may be something to claim, without a transaction that writes.
-func (s *Outbox) due(ctx context.Context, c alerting.Claim) (due bool, err error) {
+func (s *Outbox) due(ctx context.Context, c alerting.Claim, free string, busy []any) (due bool, err error) {
 	err = s.db.View(ctx, "outbox.due", func(ctx context.Context, tx *Tx) error {
 		for _, bound := range [...]string{"MIN", "MAX"} { // the first and the last value in the index
 			var next sql.NullInt64
-			err := tx.Row(ctx, "SELECT "+bound+"(next_us) FROM alert_deliveries WHERE channel = ? AND state = 'pending'", []any{c.Channel}, &next)
+			err := tx.Row(ctx, "SELECT "+bound+"(next_us) FROM alert_deliveries WHERE channel = ? AND state = 'pending'"+free,
+				append([]any{c.Channel}, busy...), &next)
 			if due = next.Valid && (next.Int64 <= c.Now.UnixMicro() || next.Int64 > latest(c.LatestNext)); err != nil || due {
 				return err
 			}
 		}
 		return tx.Row(ctx, `SELECT EXISTS (SELECT 1 FROM alert_deliveries WHERE channel = ? AND state = 'sending'
-			AND (lease_us <= ? OR lease_us > ? OR owner = ?))`,
-			[]any{c.Channel, c.Now.UnixMicro(), latest(c.LatestLease), c.Owner}, &due)
+			AND (lease_us <= ? OR lease_us > ? OR owner = ?)`+free+")",
+			append([]any{c.Channel, c.Now.UnixMicro(), latest(c.LatestLease), c.Owner}, busy...), &due)
 	})
 	return due, err
 }
@@ -216,7 +227,8 @@ func (s *Outbox) FirstDeliveries(ctx context.Context, occurrences []string) ([]a
 	var found []alerting.Delivery
 	err := s.db.View(ctx, "outbox.first", func(ctx context.Context, tx *Tx) error {
 		found = nil
-		return tx.eachIn(ctx, "SELECT id, occurrence, channel, recipient, state FROM alert_deliveries WHERE NOT resolved AND occurrence IN ",
+		return tx.eachIn(ctx, `SELECT d.id, d.occurrence, d.channel, d.recipient, COALESCE(g.state, d.state) FROM alert_deliveries d
+			LEFT JOIN alert_deliveries g ON d.state = 'folded' AND g.id = d.digest_id WHERE NOT d.resolved AND d.occurrence IN `,
 			keys, "", func(row Scanner) error {
 				var d alerting.Delivery
 				err := row.Scan(&d.ID, &d.Occurrence, &d.Channel, &d.Recipient, &d.State)

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/otkit/otkit/alerting"
@@ -12,12 +13,24 @@ func (s *Outbox) SilencedDeliveries(ctx context.Context, after alerting.Delivery
 	var found []alerting.Delivery
 	err := s.db.View(ctx, "outbox.silenced", func(ctx context.Context, tx *Tx) error {
 		found = nil
-		return tx.Each(ctx, selectDelivery+`WHERE d.state = 'silenced' AND (d.occurrence, d.id) > (?, ?)
-			ORDER BY d.occurrence, d.id LIMIT ?`, []any{after.Occurrence, after.ID, max(limit, 0)}, func(row Scanner) error {
-			d, err := scanDelivery(row)
-			found = append(found, d)
-			return err
-		})
+		return tx.Each(ctx, `SELECT d.id, d.seq, d.occurrence, d.channel, d.recipient, d.state, d.source, d.source_type,
+			CASE WHEN d.source_type = '' THEN d.notification ELSE '' END FROM alert_deliveries d
+			WHERE d.state = 'silenced' AND (d.occurrence, d.id) > (?, ?) ORDER BY d.occurrence, d.id LIMIT ?`,
+			[]any{after.Occurrence, after.ID, max(limit, 0)}, func(row Scanner) error {
+				var (
+					d    alerting.Delivery
+					text []byte
+				)
+				n := &d.Notification
+				if err := row.Scan(&d.ID, &d.Seq, &d.Occurrence, &d.Channel, &d.Recipient, &d.State, &n.Source, &n.SourceType, &text); err != nil {
+					return err
+				}
+				if len(text) > 0 && json.Unmarshal(text, n) != nil {
+					d.Notification, d.Unreadable = alerting.Notification{}, true
+				}
+				found = append(found, d)
+				return nil
+			})
 	})
 	return found, err
 }
@@ -56,7 +69,7 @@ func (s *Outbox) Unsilence(ctx context.Context, ids []string, to alerting.Delive
 var trims = [...]string{
 	`created_us < ?`,
 	`settled_us IS NOT NULL AND settled_us < ? AND state IN ('sent', 'folded', 'dropped', 'dead') AND NOT resolved
-		AND (occurrence = '' OR state = 'dropped' OR EXISTS (SELECT 1 FROM alert_deliveries e
+		AND (occurrence = '' OR state = 'dropped' OR own OR EXISTS (SELECT 1 FROM alert_deliveries e
 			WHERE e.occurrence = d.occurrence AND e.resolved))`,
 	`settled_us IS NOT NULL AND settled_us < ? AND state IN ('sent', 'folded', 'dropped', 'dead') AND resolved
 		AND NOT EXISTS (SELECT 1 FROM alert_deliveries e WHERE e.occurrence = d.occurrence AND NOT e.resolved)`,

@@ -79,7 +79,8 @@ type DB struct {
 	history *History
 	aas     *AASStore
 
-	unreadable atomic.Int64 // the newest event of the journal that was logged for being so
+	unreadable     atomic.Int64 // the newest event of the journal that was logged for being so
+	unreadablePost atomic.Int64 // and the newest post
 
 	closing sync.Once
 	closed  error

@@ -29,6 +29,7 @@ func tables(set string) []table {
 		{name: "alarm_resolutions", key: "id", serial: "id"},
 		{name: "alarm_rules", key: "id"},
 		{name: "alarm_rule_states", key: "rule_id"},
+		{name: "alarm_rules_version", key: "id", seeded: true},
 		{name: "alert_silences", key: "id"},
 		{name: "alert_sources", key: "id"},
 		{name: "alert_records", key: "id"},

@@ -30,6 +30,7 @@ func TestRuleStore(t *testing.T, open func(testing.TB) (s RuleStore, reopen func
 		{"Rules", testRules},
 		{"EveryMember", testRuleMembers},
 		{"Update", testRuleUpdate},
+		{"Version", testRuleVersion},
 		{"ParallelUpdates", testRuleParallel},
 		{"States", testRuleStates},
 		{"Reopen", testRuleReopen},
@@ -101,6 +102,32 @@ func testRuleUpdate(t *testing.T, s RuleStore, _ func() RuleStore) {
 	got, err = s.Rule(ctx, "a")
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+}
+
+func testRuleVersion(t *testing.T, s RuleStore, _ func() RuleStore) {
+	ctx := t.Context()
+	seen := map[int64]bool{}
+	fresh := func(what string) {
+		t.Helper()
+		v, err := s.RulesVersion(ctx)
+		require.NoError(t, err)
+		require.False(t, seen[v], what)
+		seen[v] = true
+	}
+	fresh("at first")
+	require.NoError(t, s.AddRule(ctx, rule("a")))
+	fresh("after adding")
+	require.NoError(t, s.UpdateRule(ctx, "a", func(r *alarms.Rule) error { r.Limit = 1; return nil }))
+	fresh("after an update")
+	require.NoError(t, s.RemoveRule(ctx, "a"))
+	fresh("after removing")
+	last, err := s.RulesVersion(ctx)
+	require.NoError(t, err)
+	require.ErrorIs(t, s.RemoveRule(ctx, "a"), alarms.ErrRuleNotFound)
+	require.NoError(t, s.PutRuleStates(ctx, []alarms.RuleState{{RuleID: "a", Phase: alarms.PhaseNormal}}))
+	now, err := s.RulesVersion(ctx)
+	require.NoError(t, err)
+	require.Equal(t, last, now, "nothing was changed")
 }
 
 func testRuleParallel(t *testing.T, s RuleStore, _ func() RuleStore) {

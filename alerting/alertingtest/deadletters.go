@@ -73,6 +73,15 @@ func testTrimStanding(t *testing.T, o Outbox) {
 	require.Empty(t, firsts(t, o, all[:4]...), "they have ended")
 	require.Len(t, claim(t, o, "sms", "a", base), 1, "their ends are to be told")
 
+	own := delivery(8, "sms")
+	own.Own = true
+	plan(t, o, own)
+	got := claim(t, o, "sms", "b", base)
+	require.True(t, got[0].Own)
+	require.NoError(t, o.Settle(t.Context(), "b", []alerting.Settlement{settlement(own, alerting.Sent)}, nil))
+	require.NoError(t, o.TrimDeliveries(t.Context(), late, base))
+	require.Empty(t, firsts(t, o, own), "what is about dead letters is not kept for their sake")
+
 	silenced := delivery(6, "apns")
 	silenced.State = alerting.Silenced
 	plan(t, o, delivery(7, "fcm"), silenced)
@@ -120,7 +129,80 @@ func testCountDeadLetters(t *testing.T, o Outbox) {
 	settle(t, o, "fax", alerting.Sent)
 	counts, err = o.CountDeadLetters(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, map[string]int{"sms": 2, "email": 1}, counts)
+	require.Len(t, counts, 2)
+	require.Equal(t, 2, counts["sms"].Dead)
+	require.Equal(t, 1, counts["email"].Dead)
+	sameTime(t, base, counts["sms"].Newest, "Newest")
+
+	later := base.Add(time.Hour)
+	list, _, err := o.DeadLetters(t.Context(), "sms", 0, 1)
+	require.NoError(t, err)
+	require.Equal(t, []string{id(2)}, ids(list))
+	drop := func(id, channel string) int {
+		n, err := o.DropDeadLetters(t.Context(), id, channel, later)
+		require.NoError(t, err)
+		return n
+	}
+	require.Equal(t, 1, drop(id(2), ""))
+	require.Zero(t, drop(id(2), ""))
+	require.Zero(t, drop(id(4), ""), "it is not dead")
+	require.Zero(t, drop("", "fax"))
+	require.Equal(t, 1, drop("", "sms"))
+	require.Equal(t, 1, drop("", ""))
+	counts, err = o.CountDeadLetters(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, counts)
+	all := []alerting.Delivery{delivery(1, ""), delivery(2, ""), delivery(3, "")}
+	require.NoError(t, o.TrimDeliveries(t.Context(), later, time.Time{}))
+	require.Len(t, firsts(t, o, all...), 3)
+	require.NoError(t, o.TrimDeliveries(t.Context(), later.Add(time.Microsecond), time.Time{}))
+	require.Empty(t, firsts(t, o, all...))
+}
+
+func testDeadDigest(t *testing.T, o Outbox) {
+	folded, digest := delivery(1, "sms"), delivery(2, "sms")
+	digest.Occurrence = ""
+	plan(t, o, folded)
+	require.Len(t, claim(t, o, "sms", "a", base), 1)
+	s := settlement(folded, alerting.Folded)
+	s.DigestID = digest.ID
+	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{s}, []alerting.Delivery{digest}))
+	state := func() alerting.DeliveryState {
+		list, err := o.FirstDeliveries(t.Context(), []string{folded.Occurrence})
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		return list[0].State
+	}
+	require.Equal(t, alerting.Pending, state(), "that of the digest")
+	settle(t, o, "sms", alerting.Dead)
+	require.Equal(t, alerting.Dead, state())
+	plan(t, o, end(3, folded))
+	settle(t, o, "sms", alerting.Dropped)
+	n, err := o.ReviveDeadLetters(t.Context(), digest.ID, "", base, base.Add(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.ElementsMatch(t, []string{id(2), id(3)}, ids(claim(t, o, "sms", "a", base)), "with the end of what it tells")
+	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{settlement(digest, alerting.Sent)}, nil))
+	require.Equal(t, alerting.Sent, state())
+}
+
+func testBusy(t *testing.T, o Outbox) {
+	anna, bob, next := delivery(1, "sms"), delivery(2, "sms"), delivery(3, "sms")
+	anna.Recipient, bob.Recipient, next.Recipient = "anna", "bob", "anna"
+	plan(t, o, anna, bob)
+	c := claimOf("sms", "a", base)
+	busy := func(who ...string) []string {
+		c.Busy = who
+		list, err := o.Claim(t.Context(), c)
+		require.NoError(t, err)
+		return ids(list)
+	}
+	require.Empty(t, busy("anna", "bob"))
+	require.Equal(t, []string{id(1)}, busy("bob", "cleo"))
+	plan(t, o, next)
+	require.Equal(t, []string{id(2)}, busy("anna"), "what is claimed stays claimed")
+	require.Empty(t, busy("anna", "bob"))
+	require.Equal(t, []string{id(1), id(3)}, busy("bob"))
 }
 
 func testDeadLetters(t *testing.T, o Outbox) {

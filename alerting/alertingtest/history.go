@@ -29,6 +29,7 @@ func TestHistoryStore(t *testing.T, newStore func(testing.TB) alerting.HistorySt
 		{"records are counted by severity", testCountBySeverity},
 		{"records are counted by source", testCountBySource},
 		{"a webhook of two senders raises one alarm and clears it", testSenders},
+		{"exclusive work is done by one at a time", testExclusive},
 		{"trimming removes what was completed before a time", testTrimRecords},
 		{"trimming many leaves no source behind", testTrimMany},
 		{"a cancelled context ends a call", testHistoryCancelled},

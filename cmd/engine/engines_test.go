@@ -2,11 +2,15 @@ package main_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/internal/pgtest"
+	"github.com/otkit/otkit/openapi/client"
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
 )
 
@@ -40,4 +44,34 @@ func TestTwoEnginesOnOnePostgreSQL(t *testing.T) {
 	one.stop()
 	require.Equal(t, http.StatusOK, far.status(), "tokens outlive the engine that signed them")
 	require.Equal(t, http.StatusOK, other.admin().status())
+}
+
+// TestEnginesShareAlarmRules changes rules on an engine that does not have their tag.
+func TestEnginesShareAlarmRules(t *testing.T) {
+	t.Parallel()
+	env := with([]string{"Storage__Driver=postgres", "Storage__Dsn=" + pgtest.DSN(t)}, known)
+	one := start(t, env, "-demo", "-data", t.TempDir())
+	near := one.admin()
+	near.good("sim.running")
+	far := start(t, env, "-data", t.TempDir()).with(near.token)
+	has := func(message string) bool {
+		list, err := near.ListAlarmsWithResponse(t.Context(), &client.ListAlarmsParams{})
+		require.NoError(t, err)
+		return slices.ContainsFunc(list.JSON200.Alarms, func(a client.AlarmInfo) bool { return a.Message == message && a.IsActive })
+	}
+	stopped := func(id string) alarms.Rule {
+		return alarms.Rule{ID: id, Tag: "sim.running", Kind: alarms.Discrete, States: []string{"false"}, Severity: alarms.Critical, Enabled: true, Message: id}
+	}
+	near.addRule(stopped("removed"))
+	removed, err := far.RemoveAlarmRuleWithResponse(t.Context(), "removed")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusNoContent, removed.StatusCode())
+	time.Sleep(500 * time.Millisecond) // nothing is to happen that could be waited for
+	near.settled(near.write("sim", "running", "false", true))
+	far.addRule(stopped("added"))
+	require.Eventually(t, func() bool { return has("added") }, 10*time.Second, 50*time.Millisecond)
+	require.False(t, has("removed"))
+	_, err = far.RemoveAlarmRuleWithResponse(t.Context(), "added")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return !has("added") }, 10*time.Second, 50*time.Millisecond)
 }

@@ -1517,6 +1517,20 @@ func (response ListShells403JSONResponse) VisitListShellsResponse(w http.Respons
 	return err
 }
 
+type ListShells413JSONResponse AASError
+
+func (response ListShells413JSONResponse) VisitListShellsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListShells500JSONResponse AASError
 
 func (response ListShells500JSONResponse) VisitListShellsResponse(w http.ResponseWriter) error {
@@ -1725,6 +1739,20 @@ func (response FindShellsByAsset403JSONResponse) VisitFindShellsByAssetResponse(
 	return err
 }
 
+type FindShellsByAsset413JSONResponse AASError
+
+func (response FindShellsByAsset413JSONResponse) VisitFindShellsByAssetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type FindShellsByAsset500JSONResponse AASError
 
 func (response FindShellsByAsset500JSONResponse) VisitFindShellsByAssetResponse(w http.ResponseWriter) error {
@@ -1799,6 +1827,20 @@ func (response SearchShells403JSONResponse) VisitSearchShellsResponse(w http.Res
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SearchShells413JSONResponse AASError
+
+func (response SearchShells413JSONResponse) VisitSearchShellsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2212,6 +2254,20 @@ func (response ListShellSubmodels404JSONResponse) VisitListShellSubmodelsRespons
 	return err
 }
 
+type ListShellSubmodels413JSONResponse AASError
+
+func (response ListShellSubmodels413JSONResponse) VisitListShellSubmodelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListShellSubmodels500JSONResponse AASError
 
 func (response ListShellSubmodels500JSONResponse) VisitListShellSubmodelsResponse(w http.ResponseWriter) error {
@@ -2286,6 +2342,20 @@ func (response ListConceptDescriptions403JSONResponse) VisitListConceptDescripti
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListConceptDescriptions413JSONResponse AASError
+
+func (response ListConceptDescriptions413JSONResponse) VisitListConceptDescriptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2825,6 +2895,20 @@ func (response ListSubmodels403JSONResponse) VisitListSubmodelsResponse(w http.R
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSubmodels413JSONResponse AASError
+
+func (response ListSubmodels413JSONResponse) VisitListSubmodelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
 	_, err := buf.WriteTo(w)
 	return err
 }

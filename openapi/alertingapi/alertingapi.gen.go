@@ -246,6 +246,12 @@ type GetSourceStatsParams struct {
 	EndDate   time.Time `form:"endDate,omitempty" json:"endDate,omitempty,omitzero"`
 }
 
+// DiscardDeadLettersParams defines parameters for DiscardDeadLetters.
+type DiscardDeadLettersParams struct {
+	// Channel Of this channel only.
+	Channel string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
+}
+
 // ListDeadLettersParams defines parameters for ListDeadLetters.
 type ListDeadLettersParams struct {
 	Channel  string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
@@ -297,12 +303,18 @@ type ServerInterface interface {
 	// TestChannel Send a test notification through one channel and tell the outcome
 	// (POST /api/v1/alerting/channels/{name}/test)
 	TestChannel(w http.ResponseWriter, r *http.Request, name string)
+	// DiscardDeadLetters Give all notifications up for good that could not be delivered
+	// (DELETE /api/v1/alerting/deadletters)
+	DiscardDeadLetters(w http.ResponseWriter, r *http.Request, params DiscardDeadLettersParams)
 	// ListDeadLetters Notifications that could not be delivered
 	// (GET /api/v1/alerting/deadletters)
 	ListDeadLetters(w http.ResponseWriter, r *http.Request, params ListDeadLettersParams)
 	// RetryDeadLetters Try to deliver all notifications again that could not be delivered
 	// (POST /api/v1/alerting/deadletters/retry)
 	RetryDeadLetters(w http.ResponseWriter, r *http.Request, params RetryDeadLettersParams)
+	// DiscardDeadLetter Give a notification up for good that could not be delivered
+	// (DELETE /api/v1/alerting/deadletters/{id})
+	DiscardDeadLetter(w http.ResponseWriter, r *http.Request, id string)
 	// RetryDeadLetter Try to deliver a notification again
 	// (POST /api/v1/alerting/deadletters/{id}/retry)
 	RetryDeadLetter(w http.ResponseWriter, r *http.Request, id string)
@@ -378,6 +390,12 @@ func (_ Unimplemented) TestChannel(w http.ResponseWriter, r *http.Request, name 
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// DiscardDeadLetters Give all notifications up for good that could not be delivered
+// (DELETE /api/v1/alerting/deadletters)
+func (_ Unimplemented) DiscardDeadLetters(w http.ResponseWriter, r *http.Request, params DiscardDeadLettersParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // ListDeadLetters Notifications that could not be delivered
 // (GET /api/v1/alerting/deadletters)
 func (_ Unimplemented) ListDeadLetters(w http.ResponseWriter, r *http.Request, params ListDeadLettersParams) {
@@ -387,6 +405,12 @@ func (_ Unimplemented) ListDeadLetters(w http.ResponseWriter, r *http.Request, p
 // RetryDeadLetters Try to deliver all notifications again that could not be delivered
 // (POST /api/v1/alerting/deadletters/retry)
 func (_ Unimplemented) RetryDeadLetters(w http.ResponseWriter, r *http.Request, params RetryDeadLettersParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// DiscardDeadLetter Give a notification up for good that could not be delivered
+// (DELETE /api/v1/alerting/deadletters/{id})
+func (_ Unimplemented) DiscardDeadLetter(w http.ResponseWriter, r *http.Request, id string) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -743,6 +767,39 @@ func (siw *ServerInterfaceWrapper) TestChannel(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// DiscardDeadLetters operation middleware
+func (siw *ServerInterfaceWrapper) DiscardDeadLetters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DiscardDeadLettersParams
+
+	// ------------- Optional query parameter "channel" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "channel", r.URL.Query(), &params.Channel, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "channel"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "channel", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DiscardDeadLetters(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListDeadLetters operation middleware
 func (siw *ServerInterfaceWrapper) ListDeadLetters(w http.ResponseWriter, r *http.Request) {
 
@@ -826,6 +883,32 @@ func (siw *ServerInterfaceWrapper) RetryDeadLetters(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RetryDeadLetters(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DiscardDeadLetter operation middleware
+func (siw *ServerInterfaceWrapper) DiscardDeadLetter(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DiscardDeadLetter(w, r, id)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1002,7 +1085,13 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/api/v1.0/alertsource/health", wrapper.GetWebhookHealth)
 	})
 	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/api/v1/alerting/deadletters", wrapper.DiscardDeadLetters)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/api/v1/alerting/deadletters", wrapper.ListDeadLetters)
+	})
+	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/api/v1/alerting/deadletters/{id}", wrapper.DiscardDeadLetter)
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/api/v1/alerting/deadletters/retry", wrapper.RetryDeadLetters)
@@ -1906,6 +1995,80 @@ func (response TestChannel500ApplicationProblemPlusJSONResponse) VisitTestChanne
 	return err
 }
 
+type DiscardDeadLettersRequestObject struct {
+	Params DiscardDeadLettersParams
+}
+
+type DiscardDeadLettersResponseObject interface {
+	VisitDiscardDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type DiscardDeadLetters204Response struct {
+}
+
+func (response DiscardDeadLetters204Response) VisitDiscardDeadLettersResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DiscardDeadLetters400ApplicationProblemPlusJSONResponse struct {
+	ProblemApplicationProblemPlusJSONResponse
+}
+
+func (response DiscardDeadLetters400ApplicationProblemPlusJSONResponse) VisitDiscardDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiscardDeadLetters401ApplicationProblemPlusJSONResponse Problem
+
+func (response DiscardDeadLetters401ApplicationProblemPlusJSONResponse) VisitDiscardDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiscardDeadLetters403ApplicationProblemPlusJSONResponse Problem
+
+func (response DiscardDeadLetters403ApplicationProblemPlusJSONResponse) VisitDiscardDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiscardDeadLetters500ApplicationProblemPlusJSONResponse Problem
+
+func (response DiscardDeadLetters500ApplicationProblemPlusJSONResponse) VisitDiscardDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListDeadLettersRequestObject struct {
 	Params ListDeadLettersParams
 }
@@ -2094,6 +2257,94 @@ func (response RetryDeadLetters500ApplicationProblemPlusJSONResponse) VisitRetry
 	return err
 }
 
+type DiscardDeadLetterRequestObject struct {
+	ID string `json:"id"`
+}
+
+type DiscardDeadLetterResponseObject interface {
+	VisitDiscardDeadLetterResponse(w http.ResponseWriter) error
+}
+
+type DiscardDeadLetter204Response struct {
+}
+
+func (response DiscardDeadLetter204Response) VisitDiscardDeadLetterResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DiscardDeadLetter400ApplicationProblemPlusJSONResponse struct {
+	ProblemApplicationProblemPlusJSONResponse
+}
+
+func (response DiscardDeadLetter400ApplicationProblemPlusJSONResponse) VisitDiscardDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiscardDeadLetter401ApplicationProblemPlusJSONResponse Problem
+
+func (response DiscardDeadLetter401ApplicationProblemPlusJSONResponse) VisitDiscardDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiscardDeadLetter403ApplicationProblemPlusJSONResponse Problem
+
+func (response DiscardDeadLetter403ApplicationProblemPlusJSONResponse) VisitDiscardDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiscardDeadLetter404ApplicationProblemPlusJSONResponse Problem
+
+func (response DiscardDeadLetter404ApplicationProblemPlusJSONResponse) VisitDiscardDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiscardDeadLetter500ApplicationProblemPlusJSONResponse Problem
+
+func (response DiscardDeadLetter500ApplicationProblemPlusJSONResponse) VisitDiscardDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RetryDeadLetterRequestObject struct {
 	ID string `json:"id"`
 }
@@ -2251,12 +2502,18 @@ type StrictServerInterface interface {
 	// TestChannel Send a test notification through one channel and tell the outcome
 	// (POST /api/v1/alerting/channels/{name}/test)
 	TestChannel(ctx context.Context, request TestChannelRequestObject) (TestChannelResponseObject, error)
+	// DiscardDeadLetters Give all notifications up for good that could not be delivered
+	// (DELETE /api/v1/alerting/deadletters)
+	DiscardDeadLetters(ctx context.Context, request DiscardDeadLettersRequestObject) (DiscardDeadLettersResponseObject, error)
 	// ListDeadLetters Notifications that could not be delivered
 	// (GET /api/v1/alerting/deadletters)
 	ListDeadLetters(ctx context.Context, request ListDeadLettersRequestObject) (ListDeadLettersResponseObject, error)
 	// RetryDeadLetters Try to deliver all notifications again that could not be delivered
 	// (POST /api/v1/alerting/deadletters/retry)
 	RetryDeadLetters(ctx context.Context, request RetryDeadLettersRequestObject) (RetryDeadLettersResponseObject, error)
+	// DiscardDeadLetter Give a notification up for good that could not be delivered
+	// (DELETE /api/v1/alerting/deadletters/{id})
+	DiscardDeadLetter(ctx context.Context, request DiscardDeadLetterRequestObject) (DiscardDeadLetterResponseObject, error)
 	// RetryDeadLetter Try to deliver a notification again
 	// (POST /api/v1/alerting/deadletters/{id}/retry)
 	RetryDeadLetter(ctx context.Context, request RetryDeadLetterRequestObject) (RetryDeadLetterResponseObject, error)
@@ -2584,6 +2841,32 @@ func (sh *strictHandler) TestChannel(w http.ResponseWriter, r *http.Request, nam
 	}
 }
 
+// DiscardDeadLetters operation middleware
+func (sh *strictHandler) DiscardDeadLetters(w http.ResponseWriter, r *http.Request, params DiscardDeadLettersParams) {
+	var request DiscardDeadLettersRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DiscardDeadLetters(ctx, request.(DiscardDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DiscardDeadLetters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DiscardDeadLettersResponseObject); ok {
+		if err := validResponse.VisitDiscardDeadLettersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListDeadLetters operation middleware
 func (sh *strictHandler) ListDeadLetters(w http.ResponseWriter, r *http.Request, params ListDeadLettersParams) {
 	var request ListDeadLettersRequestObject
@@ -2629,6 +2912,32 @@ func (sh *strictHandler) RetryDeadLetters(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RetryDeadLettersResponseObject); ok {
 		if err := validResponse.VisitRetryDeadLettersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DiscardDeadLetter operation middleware
+func (sh *strictHandler) DiscardDeadLetter(w http.ResponseWriter, r *http.Request, id string) {
+	var request DiscardDeadLetterRequestObject
+
+	request.ID = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DiscardDeadLetter(ctx, request.(DiscardDeadLetterRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DiscardDeadLetter")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DiscardDeadLetterResponseObject); ok {
+		if err := validResponse.VisitDiscardDeadLetterResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -1204,6 +1204,12 @@ type GetAlarmTrendV1Params struct {
 	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
 }
 
+// DiscardDeadLettersParams defines parameters for DiscardDeadLetters.
+type DiscardDeadLettersParams struct {
+	// Channel Of this channel only.
+	Channel string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
+}
+
 // ListDeadLettersParams defines parameters for ListDeadLetters.
 type ListDeadLettersParams struct {
 	Channel  string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
@@ -1880,6 +1886,11 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/alerting/channels/{name}/test (the `TestChannel` operationId).
 	TestChannel(ctx context.Context, name string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DiscardDeadLetters Give all notifications up for good that could not be delivered
+	//
+	// Corresponds with DELETE /api/v1/alerting/deadletters (the `DiscardDeadLetters` operationId).
+	DiscardDeadLetters(ctx context.Context, params *DiscardDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListDeadLetters Notifications that could not be delivered
 	//
 	// Corresponds with GET /api/v1/alerting/deadletters (the `ListDeadLetters` operationId).
@@ -1889,6 +1900,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/alerting/deadletters/retry (the `RetryDeadLetters` operationId).
 	RetryDeadLetters(ctx context.Context, params *RetryDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DiscardDeadLetter Give a notification up for good that could not be delivered
+	//
+	// Corresponds with DELETE /api/v1/alerting/deadletters/{id} (the `DiscardDeadLetter` operationId).
+	DiscardDeadLetter(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RetryDeadLetter Try to deliver a notification again
 	//
@@ -3258,6 +3274,21 @@ func (c *Client) TestChannel(ctx context.Context, name string, reqEditors ...Req
 	return c.Client.Do(req)
 }
 
+// DiscardDeadLetters Give all notifications up for good that could not be delivered
+//
+// Corresponds with DELETE /api/v1/alerting/deadletters (the `DiscardDeadLetters` operationId).
+func (c *Client) DiscardDeadLetters(ctx context.Context, params *DiscardDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDiscardDeadLettersRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListDeadLetters Notifications that could not be delivered
 //
 // Corresponds with GET /api/v1/alerting/deadletters (the `ListDeadLetters` operationId).
@@ -3278,6 +3309,21 @@ func (c *Client) ListDeadLetters(ctx context.Context, params *ListDeadLettersPar
 // Corresponds with POST /api/v1/alerting/deadletters/retry (the `RetryDeadLetters` operationId).
 func (c *Client) RetryDeadLetters(ctx context.Context, params *RetryDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRetryDeadLettersRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DiscardDeadLetter Give a notification up for good that could not be delivered
+//
+// Corresponds with DELETE /api/v1/alerting/deadletters/{id} (the `DiscardDeadLetter` operationId).
+func (c *Client) DiscardDeadLetter(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDiscardDeadLetterRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6268,6 +6314,56 @@ func NewTestChannelRequest(server string, name string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewDiscardDeadLettersRequest constructs an http.Request for the DiscardDeadLetters method
+func NewDiscardDeadLettersRequest(server string, params *DiscardDeadLettersParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/alerting/deadletters")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "channel", params.Channel, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListDeadLettersRequest constructs an http.Request for the ListDeadLetters method
 func NewListDeadLettersRequest(server string, params *ListDeadLettersParams) (*http.Request, error) {
 	var err error
@@ -6385,6 +6481,40 @@ func NewRetryDeadLettersRequest(server string, params *RetryDeadLettersParams) (
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDiscardDeadLetterRequest constructs an http.Request for the DiscardDeadLetter method
+func NewDiscardDeadLetterRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/alerting/deadletters/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -8295,6 +8425,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/alerting/channels/{name}/test (the `TestChannel` operationId).
 	TestChannelWithResponse(ctx context.Context, name string, reqEditors ...RequestEditorFn) (*TestChannelResponse, error)
 
+	// DiscardDeadLettersWithResponse Give all notifications up for good that could not be delivered
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/alerting/deadletters (the `DiscardDeadLetters` operationId).
+	DiscardDeadLettersWithResponse(ctx context.Context, params *DiscardDeadLettersParams, reqEditors ...RequestEditorFn) (*DiscardDeadLettersResponse, error)
+
 	// ListDeadLettersWithResponse Notifications that could not be delivered
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -8308,6 +8445,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/alerting/deadletters/retry (the `RetryDeadLetters` operationId).
 	RetryDeadLettersWithResponse(ctx context.Context, params *RetryDeadLettersParams, reqEditors ...RequestEditorFn) (*RetryDeadLettersResponse, error)
+
+	// DiscardDeadLetterWithResponse Give a notification up for good that could not be delivered
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/alerting/deadletters/{id} (the `DiscardDeadLetter` operationId).
+	DiscardDeadLetterWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*DiscardDeadLetterResponse, error)
 
 	// RetryDeadLetterWithResponse Try to deliver a notification again
 	//
@@ -10076,6 +10220,8 @@ type ListShellsResponse struct {
 	JSON401 *AASError
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
 }
@@ -10098,6 +10244,11 @@ func (r ListShellsResponse) GetJSON401() *AASError {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r ListShellsResponse) GetJSON403() *AASError {
 	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ListShellsResponse) GetJSON413() *AASError {
+	return r.JSON413
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -10243,6 +10394,8 @@ type FindShellsByAssetResponse struct {
 	JSON401 *AASError
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
 }
@@ -10265,6 +10418,11 @@ func (r FindShellsByAssetResponse) GetJSON401() *AASError {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r FindShellsByAssetResponse) GetJSON403() *AASError {
 	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r FindShellsByAssetResponse) GetJSON413() *AASError {
+	return r.JSON413
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -10312,6 +10470,8 @@ type SearchShellsResponse struct {
 	JSON401 *AASError
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
 }
@@ -10334,6 +10494,11 @@ func (r SearchShellsResponse) GetJSON401() *AASError {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r SearchShellsResponse) GetJSON403() *AASError {
 	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r SearchShellsResponse) GetJSON413() *AASError {
+	return r.JSON413
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -10637,6 +10802,8 @@ type ListShellSubmodelsResponse struct {
 	JSON403 *AASError
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
 }
@@ -10659,6 +10826,11 @@ func (r ListShellSubmodelsResponse) GetJSON403() *AASError {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r ListShellSubmodelsResponse) GetJSON404() *AASError {
 	return r.JSON404
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ListShellSubmodelsResponse) GetJSON413() *AASError {
+	return r.JSON413
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -12479,6 +12651,68 @@ func (r TestChannelResponse) ContentType() string {
 	return ""
 }
 
+type DiscardDeadLettersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DiscardDeadLettersResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DiscardDeadLettersResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DiscardDeadLettersResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DiscardDeadLettersResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DiscardDeadLettersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DiscardDeadLettersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DiscardDeadLettersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DiscardDeadLettersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListDeadLettersResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12625,6 +12859,75 @@ func (r RetryDeadLettersResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RetryDeadLettersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DiscardDeadLetterResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DiscardDeadLetterResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DiscardDeadLetterResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DiscardDeadLetterResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DiscardDeadLetterResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DiscardDeadLetterResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DiscardDeadLetterResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DiscardDeadLetterResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DiscardDeadLetterResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DiscardDeadLetterResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -12946,6 +13249,8 @@ type ListConceptDescriptionsResponse struct {
 	JSON401 *AASError
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
 }
@@ -12968,6 +13273,11 @@ func (r ListConceptDescriptionsResponse) GetJSON401() *AASError {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r ListConceptDescriptionsResponse) GetJSON403() *AASError {
 	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ListConceptDescriptionsResponse) GetJSON413() *AASError {
+	return r.JSON413
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -13424,6 +13734,8 @@ type ListSubmodelsResponse struct {
 	JSON401 *AASError
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *AASError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
 }
@@ -13446,6 +13758,11 @@ func (r ListSubmodelsResponse) GetJSON401() *AASError {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r ListSubmodelsResponse) GetJSON403() *AASError {
 	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ListSubmodelsResponse) GetJSON413() *AASError {
+	return r.JSON413
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -15748,6 +16065,19 @@ func (c *ClientWithResponses) TestChannelWithResponse(ctx context.Context, name 
 	return ParseTestChannelResponse(rsp)
 }
 
+// DiscardDeadLettersWithResponse Give all notifications up for good that could not be delivered
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/alerting/deadletters (the `DiscardDeadLetters` operationId).
+func (c *ClientWithResponses) DiscardDeadLettersWithResponse(ctx context.Context, params *DiscardDeadLettersParams, reqEditors ...RequestEditorFn) (*DiscardDeadLettersResponse, error) {
+	rsp, err := c.DiscardDeadLetters(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDiscardDeadLettersResponse(rsp)
+}
+
 // ListDeadLettersWithResponse Notifications that could not be delivered
 //
 // Returns a wrapper object for the known response body format(s).
@@ -15772,6 +16102,19 @@ func (c *ClientWithResponses) RetryDeadLettersWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseRetryDeadLettersResponse(rsp)
+}
+
+// DiscardDeadLetterWithResponse Give a notification up for good that could not be delivered
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/alerting/deadletters/{id} (the `DiscardDeadLetter` operationId).
+func (c *ClientWithResponses) DiscardDeadLetterWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*DiscardDeadLetterResponse, error) {
+	rsp, err := c.DiscardDeadLetter(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDiscardDeadLetterResponse(rsp)
 }
 
 // RetryDeadLetterWithResponse Try to deliver a notification again
@@ -17508,6 +17851,13 @@ func ParseListShellsResponse(rsp *http.Response) (*ListShellsResponse, error) {
 		}
 		response.JSON403 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest AASError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -17657,6 +18007,13 @@ func ParseFindShellsByAssetResponse(rsp *http.Response) (*FindShellsByAssetRespo
 		}
 		response.JSON403 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest AASError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -17710,6 +18067,13 @@ func ParseSearchShellsResponse(rsp *http.Response) (*SearchShellsResponse, error
 			return nil, err
 		}
 		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest AASError
@@ -17990,6 +18354,13 @@ func ParseListShellSubmodelsResponse(rsp *http.Response) (*ListShellSubmodelsRes
 			return nil, err
 		}
 		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest AASError
@@ -19460,6 +19831,56 @@ func ParseTestChannelResponse(rsp *http.Response) (*TestChannelResponse, error) 
 	return response, nil
 }
 
+// ParseDiscardDeadLettersResponse parses an HTTP response from a DiscardDeadLettersWithResponse call
+func ParseDiscardDeadLettersResponse(rsp *http.Response) (*DiscardDeadLettersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DiscardDeadLettersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListDeadLettersResponse parses an HTTP response from a ListDeadLettersWithResponse call
 func ParseListDeadLettersResponse(rsp *http.Response) (*ListDeadLettersResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -19569,6 +19990,63 @@ func ParseRetryDeadLettersResponse(rsp *http.Response) (*RetryDeadLettersRespons
 			return nil, err
 		}
 		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDiscardDeadLetterResponse parses an HTTP response from a DiscardDeadLetterWithResponse call
+func ParseDiscardDeadLetterResponse(rsp *http.Response) (*DiscardDeadLetterResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DiscardDeadLetterResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Problem
@@ -19870,6 +20348,13 @@ func ParseListConceptDescriptionsResponse(rsp *http.Response) (*ListConceptDescr
 			return nil, err
 		}
 		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest AASError
@@ -20285,6 +20770,13 @@ func ParseListSubmodelsResponse(rsp *http.Response) (*ListSubmodelsResponse, err
 			return nil, err
 		}
 		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest AASError

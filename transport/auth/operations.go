@@ -135,6 +135,8 @@ func alertingOperations() []Operation {
 		{ID: "postAlertWebhook", Method: http.MethodPost, Path: source + "/webhook", Access: Operator, OpenSurface: true},
 		{ID: "getWebhookHealth", Method: http.MethodGet, Path: source + "/health", Access: Viewer, OpenSurface: true},
 		{ID: "listDeadLetters", Method: http.MethodGet, Path: channel + "/deadletters", Access: Viewer},
+		{ID: "discardDeadLetters", Method: http.MethodDelete, Path: channel + "/deadletters", Access: Admin},
+		{ID: "discardDeadLetter", Method: http.MethodDelete, Path: channel + "/deadletters/{id}", Access: Admin},
 		{ID: "retryDeadLetters", Method: http.MethodPost, Path: channel + "/deadletters/retry", Access: Admin},
 		{ID: "retryDeadLetter", Method: http.MethodPost, Path: channel + "/deadletters/{id}/retry", Access: Admin},
 		{ID: "listChannels", Method: http.MethodGet, Path: channel + "/channels", Access: Viewer},

@@ -13,11 +13,13 @@ import (
 	"github.com/otkit/otkit/accounts"
 )
 
-// PublishEvery is how often engines that share a database publish their keys anew. A key that was not
-// published for four times as long is forgotten, which is longer than a token may live.
-const PublishEvery = 12 * time.Hour
+// PublishEvery is how often engines that share a database publish their keys anew. An engine whose clock
+// is ahead may remove what the others have published; so soon it is there again.
+const PublishEvery = 5 * time.Minute
 
 const (
+	keptFor        = 48 * time.Hour // how long a published key holds, which is longer than a token may live
+	removedAfter   = 24 * time.Hour // how long it is kept beyond that, since clocks differ
 	publishTimeout = 5 * time.Second
 	sharedFor      = time.Minute            // how long what was read of published keys is trusted
 	sharedAgain    = 250 * time.Millisecond // unknown keys lead to no more readings than one in this time
@@ -70,11 +72,11 @@ func (s *sharedKeys) publish(ctx context.Context, own []signingKey) error {
 		}
 		expires := one.verifyUntil
 		if expires.IsZero() {
-			expires = now.Add(4 * PublishEvery)
+			expires = now.Add(keptFor)
 		}
 		list[i] = accounts.PublicKey{ID: one.id, PKIX: der, ExpiresAt: expires}
 	}
-	if err := s.store.PublishKeys(ctx, list, now); err != nil {
+	if err := s.store.PublishKeys(ctx, list, now.Add(-removedAfter)); err != nil {
 		return fmt.Errorf("publish signing keys: %w", err)
 	}
 	return nil

@@ -95,11 +95,25 @@ func TestEnginesAcceptOneAnothersTokens(t *testing.T) {
 	for id, k := range b.keys {
 		b.keys["x"+id] = k
 	}
-	now = now.Add(4*auth.PublishEvery + time.Minute)
+	now = now.Add(48*time.Hour + time.Minute)
 	_, err = other.Verify(t.Context(), one.login(t, "viewer").AccessToken)
 	require.ErrorIs(t, err, auth.ErrUnauthenticated)
+	maps.DeleteFunc(b.keys, func(id string, _ accounts.PublicKey) bool { return strings.HasPrefix(id, "x") })
 	require.NoError(t, one.keys.Publish(t.Context()))
 	now = now.Add(time.Second)
 	_, err = other.Verify(t.Context(), one.login(t, "viewer").AccessToken)
 	require.NoError(t, err)
+}
+
+// TestEngineWithAClockAheadLeavesTheKeysOfOthers has one engine whose clock is two days and a half ahead.
+func TestEngineWithAClockAheadLeavesTheKeysOfOthers(t *testing.T) {
+	now := time.Now()
+	b := &board{keys: map[string]accounts.PublicKey{}}
+	for _, ahead := range []time.Duration{0, 60 * time.Hour} {
+		keys, err := auth.OpenKeys(t.TempDir(), auth.KeysOptions{Now: func() time.Time { return now.Add(ahead) }})
+		require.NoError(t, err)
+		require.NoError(t, keys.Share(t.Context(), b))
+	}
+	require.Len(t, b.keys, 2)
+	require.LessOrEqual(t, auth.PublishEvery, 5*time.Minute, "what was removed all the same is soon there again")
 }

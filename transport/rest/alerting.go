@@ -223,6 +223,19 @@ func (a *Alerting) RetryDeadLetters(ctx context.Context, r alertingapi.RetryDead
 	return alertingapi.RetryDeadLetters200JSONResponse{Retried: n}, err
 }
 
+// DiscardDeadLetter implements DELETE /api/v1/alerting/deadletters/{id}.
+func (a *Alerting) DiscardDeadLetter(ctx context.Context, r alertingapi.DiscardDeadLetterRequestObject) (alertingapi.DiscardDeadLetterResponseObject, error) {
+	p, _ := auth.From(ctx)
+	return alertingapi.DiscardDeadLetter204Response{}, a.Dispatcher.Discard(ctx, r.ID, p.Name)
+}
+
+// DiscardDeadLetters implements DELETE /api/v1/alerting/deadletters.
+func (a *Alerting) DiscardDeadLetters(ctx context.Context, r alertingapi.DiscardDeadLettersRequestObject) (alertingapi.DiscardDeadLettersResponseObject, error) {
+	p, _ := auth.From(ctx)
+	_, err := a.Dispatcher.DiscardAll(ctx, r.Params.Channel, p.Name)
+	return alertingapi.DiscardDeadLetters204Response{}, err
+}
+
 // ListChannels implements GET /api/v1/alerting/channels.
 func (a *Alerting) ListChannels(context.Context, alertingapi.ListChannelsRequestObject) (alertingapi.ListChannelsResponseObject, error) {
 	answer := alertingapi.ListChannels200JSONResponse{}

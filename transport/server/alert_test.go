@@ -267,6 +267,46 @@ func TestAllDeadLettersAreRetried(t *testing.T) {
 	require.ElementsMatch(t, c.Recipients(), []string{(<-c.told).Recipient, (<-c.told).Recipient})
 }
 
+func TestDeadLettersAreDiscarded(t *testing.T) {
+	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491"}}
+	p := start(t, func(o *server.Options) { o.Alerting.Channels = []alerting.Channel{c} })
+	const letters = "/api/v1/alerting/deadletters"
+	list := func() []any {
+		return p.call(accounts.Viewer, http.MethodGet, letters, nil).object(t)["deadLetters"].([]any)
+	}
+	warning := func() (id string, acknowledged bool) {
+		for _, a := range p.alarmList("") {
+			if a["source"] == "alerting" {
+				return a["id"].(string), a["acknowledgedAt"] != nil
+			}
+		}
+		return "", false
+	}
+	p.raise("hot", alarms.Critical)
+	require.Eventually(t, func() bool { id, _ := warning(); return id != "" }, 5*time.Second, 10*time.Millisecond)
+	first, _ := warning()
+	_, err := p.Alarms().Acknowledge(t.Context(), alarms.ByKey(alerting.DeadLetterKey("sms")), "anna", "")
+	require.NoError(t, err)
+
+	// Whoever has acknowledged it hears of the next one.
+	p.raise("hotter", alarms.Critical)
+	require.Eventually(t, func() bool { id, seen := warning(); return id != "" && id != first && !seen }, 5*time.Second, 10*time.Millisecond)
+	require.Len(t, list(), 2)
+
+	one := letters + "/" + list()[0].(map[string]any)["id"].(string)
+	require.Equal(t, 401, p.call(nobody, http.MethodDelete, one, nil).status)
+	require.Equal(t, 403, p.call(accounts.Operator, http.MethodDelete, one, nil).status)
+	require.Equal(t, 403, p.call(accounts.Operator, http.MethodDelete, letters, nil).status)
+	require.Equal(t, 204, p.call(accounts.Admin, http.MethodDelete, one, nil).status)
+	requireProblem(t, p.call(accounts.Admin, http.MethodDelete, one, nil), 404, "DEAD_LETTER_NOT_FOUND")
+	require.Len(t, list(), 1)
+	require.Equal(t, 204, p.call(accounts.Admin, http.MethodDelete, letters+"?channel=email", nil).status)
+	require.Len(t, list(), 1)
+	require.Equal(t, 204, p.call(accounts.Admin, http.MethodDelete, letters+"?channel=sms", nil).status)
+	require.Empty(t, list())
+	require.Eventually(t, func() bool { id, _ := warning(); return id == "" }, 5*time.Second, 10*time.Millisecond)
+}
+
 func TestTheEngineKeepsItsName(t *testing.T) {
 	p := start(t)
 	name, err := os.ReadFile(filepath.Join(p.dir, "engine.id"))

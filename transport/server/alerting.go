@@ -40,15 +40,26 @@ func engineName(dataDir string) (string, error) {
 	return id + "@" + host, nil
 }
 
-// tellDead raises an alarm while a channel has messages that it could not tell.
-func (r *alarmRoom) tellDead(ctx context.Context, channel string, dead int) error {
-	signal := alarms.Signal{Key: alerting.DeadLetterKey(channel)}
-	if dead > 0 {
-		signal.Raise = &alarms.Alarm{
-			Key: signal.Key, Source: "alerting", SourceType: "Equipment", Severity: alarms.Warning,
-			Message: fmt.Sprintf("Messages of the channel %s could not be delivered (%d so far): see /api/v1/alerting/deadletters?channel=%[1]s", channel, dead),
+// tellDead raises an alarm while a channel has messages that it could not tell. When one is added after
+// somebody has acknowledged the alarm, it is ended and raised anew.
+func (r *alarmRoom) tellDead(ctx context.Context, channel string, dead alerting.DeadCount) error {
+	key := alerting.DeadLetterKey(channel)
+	signals := []alarms.Signal{{Key: key}}
+	if dead.Dead > 0 {
+		raise := alarms.Signal{Key: key, Raise: &alarms.Alarm{
+			Key: key, Source: "alerting", SourceType: "Equipment", Severity: alarms.Warning,
+			Message: fmt.Sprintf("Messages of the channel %s could not be delivered (%d so far): see /api/v1/alerting/deadletters?channel=%[1]s", channel, dead.Dead),
+		}}
+		c, err := r.service.Condition(ctx, alarms.ByKey(key))
+		switch {
+		case err != nil && !errors.Is(err, alarms.ErrAlarmNotFound):
+			return err
+		case err == nil && c.Last != nil && c.Last.Acknowledged() && dead.Newest.After(c.Last.AcknowledgedAt):
+			signals = append(signals, raise)
+		default:
+			signals[0] = raise
 		}
 	}
-	_, err := r.service.Apply(ctx, []alarms.Signal{signal})
+	_, err := r.service.Apply(ctx, signals)
 	return err
 }

@@ -95,7 +95,8 @@ func (c *Channel) read(a post.Answer, err error) error {
 	err = c.post.Check(a, body.Description)
 	var e *alerting.SendError
 	if body.Parameters.RetryAfter > 0 && errors.As(err, &e) && e.Outcome == alerting.OutcomeRetryable {
-		return alerting.Retryable(e.Err, max(e.After, time.Duration(min(body.Parameters.RetryAfter, 86400))*time.Second))
+		wait := time.Duration(min(body.Parameters.RetryAfter, 86400)) * time.Second
+		return &alerting.SendError{Outcome: e.Outcome, After: max(e.After, wait), OfRecipient: true, Err: e.Err} // a limit of the chat
 	}
 	return err
 }

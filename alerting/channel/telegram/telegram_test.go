@@ -65,6 +65,9 @@ func TestAnswers(t *testing.T) {
 		outcome, after := channeltest.Outcome(t, err)
 		require.Equal(t, c.outcome, outcome, c.body)
 		require.Equal(t, c.after, after)
+		var e *alerting.SendError
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, c.after > 0, e.OfRecipient, "a limit of the chat")
 		require.ErrorContains(t, err, c.text)
 	}
 }
