@@ -11,18 +11,19 @@ import (
 // their uniqueness among siblings, values that are not of their data type, empty references, kinds of
 // list entries. The error is ErrInvalidRequest with a Field for each finding, at most 100: its path and
 // the rule, with the name of the constraint in IDTA-01001. Package verify checks the whole metamodel.
-func (s *Submodel) Check() error {
-	var c checker
+func (s *Submodel) Check() error { return check(s) }
+
+func (s *Submodel) check(c *checker) {
 	c.identifiable(&s.Identifiable)
 	c.semantics("", &s.Semantics)
 	c.qualifiers("", s.Qualifiers)
 	c.named("submodelElements", s.Elements, names{})
-	return c.err()
 }
 
 // Check is [Submodel.Check] for a shell; AASd-131 asks for an id of the asset.
-func (v *Shell) Check() error {
-	var c checker
+func (v *Shell) Check() error { return check(v) }
+
+func (v *Shell) check(c *checker) {
 	c.identifiable(&v.Identifiable)
 	a := &v.AssetInformation
 	if _, ok := assetKinds[a.AssetKind]; !ok {
@@ -36,39 +37,50 @@ func (v *Shell) Check() error {
 		c.reference("derivedFrom", v.DerivedFrom)
 	}
 	c.references("submodels", v.Submodels)
-	return c.err()
 }
 
 // Check is [Submodel.Check] for a concept description.
-func (v *ConceptDescription) Check() error {
-	var c checker
+func (v *ConceptDescription) Check() error { return check(v) }
+
+func (v *ConceptDescription) check(c *checker) {
 	c.identifiable(&v.Identifiable)
 	c.references("isCaseOf", v.IsCaseOf)
-	return c.err()
 }
 
 // CheckElement is [Submodel.Check] for one element, with or without an idShort.
-func CheckElement(element Element) error {
-	var c checker
-	c.element("", element)
-	return c.err()
-}
+func CheckElement(element Element) error { return check(element) }
 
-const mostFindings = 100
-
-type checker struct{ found []fault.Field }
-
-func (c *checker) find(path, rule string) {
-	if len(c.found) < mostFindings {
-		c.found = append(c.found, fault.Field{Field: path, Message: rule})
+// check is Check for whatever has one.
+func check(v any) error {
+	if err := whole(v); err != nil {
+		return err
 	}
-}
-
-func (c *checker) err() error {
+	c := checker{most: mostTold}
+	c.run(v)
 	if len(c.found) == 0 {
 		return nil
 	}
 	return ErrInvalidRequest.Invalid(c.found...)
+}
+
+type checker struct {
+	found []fault.Field
+	most  int
+}
+
+func (c *checker) run(v any) {
+	switch v := v.(type) {
+	case interface{ check(c *checker) }:
+		v.check(c)
+	case Element:
+		c.element("", v)
+	}
+}
+
+func (c *checker) find(path, rule string) {
+	if len(c.found) < c.most {
+		c.found = append(c.found, fault.Field{Field: path, Message: rule})
+	}
 }
 
 func memberOf(path, name string) string {
@@ -81,12 +93,16 @@ func memberOf(path, name string) string {
 func entryOf(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 func (c *checker) identifiable(i *Identifiable) {
-	if n := utf8.RuneCountInString(i.ID); n == 0 || n > 2048 {
+	if n := utf8.RuneCountInString(i.ID); n == 0 || n > maxIDLength {
 		c.find("id", "must have 1 to 2048 characters")
 	}
 	c.referable("", &i.Referable)
-	if a := i.Administration; a != nil && a.Revision != "" && a.Version == "" {
-		c.find("administration.revision", "must not be without a version (AASd-005)")
+	c.administration("", i.Administration)
+}
+
+func (c *checker) administration(path string, a *Administration) {
+	if a != nil && a.Revision != "" && a.Version == "" {
+		c.find(memberOf(path, "administration.revision"), "must not be without a version (AASd-005)")
 	}
 }
 

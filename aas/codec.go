@@ -2,7 +2,8 @@ package aas
 
 import "github.com/otkit/otkit/fault"
 
-// Limits of what is decoded. What goes beyond is refused.
+// Limits of what is decoded. What goes beyond is refused. In an environment those of one document hold for
+// each shell, submodel and concept description, and it has at most MaxEntries of these.
 const (
 	MaxDepth    = 64        // elements within elements, and references within references
 	MaxElements = 200_000   // submodel elements in one document

@@ -85,7 +85,54 @@ func (d *decoder) kindAhead() ElementKind {
 	if kind, ok := d.kindFirst(); ok {
 		return kind
 	}
+	if kind := d.kindNear(); kind != "" {
+		return kind
+	}
 	return d.look().kind
+}
+
+// nearBytes bounds what kindNear looks at, since the objects within an object are looked at again.
+const nearBytes = 1 << 10
+
+// kindNear gives the modelType of the object at the position when it is within the next bytes, found by
+// quotes and brackets alone. Whether that is right JSON is seen when the object is read.
+func (d *decoder) kindNear() ElementKind {
+	text := d.text[d.pos:min(d.pos+nearBytes, len(d.text))]
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return ""
+			}
+		case '"':
+			start := i + 1
+			i = closing(text, start)
+			if i < 0 {
+				return ""
+			}
+			if depth != 1 || text[start:i] != "modelType" {
+				continue
+			}
+			rest, named := strings.CutPrefix(strings.TrimLeft(text[i+1:], " \n\r\t"), ":")
+			rest, quoted := strings.CutPrefix(strings.TrimLeft(rest, " \n\r\t"), `"`)
+			if end := closing(rest, 0); named && quoted && end >= 0 {
+				return ElementKind(rest[:end])
+			}
+		}
+	}
+	return ""
+}
+
+// closing gives where the string ends that begins at start; -1 when it has an escape or no end.
+func closing(text string, start int) int {
+	end := strings.IndexByte(text[start:], '"')
+	if end < 0 || strings.IndexByte(text[start:start+end], '\\') >= 0 {
+		return -1
+	}
+	return start + end
 }
 
 // kindFirst gives the modelType when it is the first member.

@@ -2,9 +2,9 @@ package aas
 
 import "strconv"
 
-func (d *decoder) tooDeep() {
-	d.fail("is nested too deeply, at most " + strconv.Itoa(MaxDepth) + " levels")
-}
+var tooDeep = "is nested too deeply, at most " + strconv.Itoa(MaxDepth) + " levels"
+
+func (d *decoder) tooDeep() { d.fail(tooDeep) }
 
 func (d *decoder) elementList() []Element {
 	return list(d, &d.elementLists, (*decoder).element)

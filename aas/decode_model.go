@@ -170,12 +170,15 @@ func (d *decoder) environment(e *Environment) {
 	}
 }
 
-// pointers reads an array of things that live on their own.
+// pointers reads an array of things that live on their own, each with the limits of a document.
 func pointers[T any](d *decoder, read func(*decoder, *T)) (list []*T) {
 	for ok := d.openArray(); ok; ok = d.nextItem() {
+		entries := d.entries
+		d.elements, d.entries = 0, 0
 		v := new(T)
 		read(d, v)
 		list = append(list, v)
+		d.entries = entries
 	}
 	return list
 }

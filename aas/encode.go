@@ -9,6 +9,8 @@ import (
 type encoder struct {
 	buf  []byte
 	view View
+	// stored leaves out the values of live properties, which a tag has.
+	stored bool
 }
 
 // item puts a comma before all entries but the first.

@@ -39,7 +39,9 @@ func (e *encoder) element(element Element, children, descend bool) {
 	switch v := element.(type) {
 	case *Property:
 		e.must(mValueType, string(v.ValueType))
-		e.pointer(mValue, v.Value)
+		if !e.stored || liveName(v) == "" {
+			e.pointer(mValue, v.Value)
+		}
 		e.optionalReference(mValueID, v.ValueID)
 	case *MultiLanguageProperty:
 		e.texts(mValue, v.Value)

@@ -18,6 +18,9 @@ var (
 	ErrElementExists      = fault.New(fault.AlreadyExists, "SUBMODEL_ELEMENT_ALREADY_EXISTS", "an element with this idShort exists")
 	// ErrChanged says that a document is not in the version that the caller asked for.
 	ErrChanged = fault.New(fault.Conflict, "VERSION_CHANGED", "the document has changed since it was read")
+	// ErrCondition says that something is there that the caller wanted not to be, or the reverse. It is
+	// ErrChanged for errors.Is.
+	ErrCondition = fault.New(fault.Conflict, "VERSION_CHANGED", "the condition of the request does not hold")
 )
 
 // Failures of a [Service] and of its subscriptions.
@@ -27,10 +30,14 @@ var (
 	ErrNoHandler      = fault.New(fault.Unavailable, "OPERATION_NOT_AVAILABLE", "nothing carries this operation out")
 	ErrNoValueSource  = fault.New(fault.Unavailable, "VALUE_SOURCE_NOT_AVAILABLE", "there is nothing that live values are written to")
 	ErrFileTooLarge   = fault.New(fault.TooLarge, "FILE_TOO_LARGE", "the file is larger than the limit")
+	ErrPageTooLarge   = fault.New(fault.TooLarge, "PAGE_TOO_LARGE", "the documents of one answer are larger than the limit")
 	ErrBusy           = fault.New(fault.Unavailable, "DOCUMENT_BUSY", "the document is being changed by too many others")
 	ErrSlowSubscriber = fault.New(fault.TooMany, "SLOW_SUBSCRIBER", "subscriber is too slow and was ended")
 	ErrClosed         = fault.New(fault.Unavailable, "AAS_STOPPED", "the service has stopped")
 )
+
+// errNoElement is given for a nil Element.
+var errNoElement = ErrInvalidRequest.Because("there is no element")
 
 // errCanceled is given when the caller's context ends while its call waits.
 var errCanceled = fault.New(fault.Canceled, "CANCELED", "the call was given up")

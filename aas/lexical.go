@@ -94,7 +94,25 @@ var lexicalRules = map[DataType]func(string) bool{
 	UnsignedShort:      unsigned(16),
 }
 
-func matching(pattern string) func(string) bool { return regexp.MustCompile(pattern).MatchString }
+// maxForm is how long a number, date or duration may be. XSD lets them have any length; no value comes
+// near this one, and the time that a longer one takes is wasted.
+const maxForm = 4096
+
+func matching(pattern string) func(string) bool {
+	form := regexp.MustCompile(pattern)
+	return func(s string) bool { return len(s) <= maxForm && form.MatchString(s) }
+}
+
+// groups gives what the groups of a form match, nil when it does not.
+func groups(pattern string) func(string) []string {
+	form := regexp.MustCompile(pattern)
+	return func(s string) []string {
+		if len(s) > maxForm {
+			return nil
+		}
+		return form.FindStringSubmatch(s)
+	}
+}
 
 // isXMLText says whether XML 1.0 can hold the text (AASd-130).
 func isXMLText(s string) bool {
@@ -175,18 +193,18 @@ var monthDayForm = matching(`^--\d\d-\d\d` + zone + `$`)
 
 // years checks forms whose first group is a year.
 func years(pattern string) func(string) bool {
-	form := regexp.MustCompile(pattern)
+	form := groups(pattern)
 	return func(s string) bool {
-		m := form.FindStringSubmatch(s)
+		m := form(s)
 		return m != nil && plainYear(m[1])
 	}
 }
 
 // dated checks forms whose first groups are year, month and day.
 func dated(pattern string) func(string) bool {
-	form := regexp.MustCompile(pattern)
+	form := groups(pattern)
 	return func(s string) bool {
-		m := form.FindStringSubmatch(s)
+		m := form(s)
 		return m != nil && plainYear(m[1]) && strings.Trim(m[1], "-0") != "" && validDay(m[1], m[2], m[3])
 	}
 }

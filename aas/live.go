@@ -54,9 +54,31 @@ func liveProperties(to []liveProperty, list []Element) []liveProperty {
 	return to
 }
 
+// forgetLive takes values off live properties, whose tags have them.
+func forgetLive(list []Element) {
+	for _, p := range liveProperties(nil, list) {
+		p.Value = nil
+	}
+}
+
+// liveTags gives the names of the tags of the live properties by their paths. Variables of operations
+// are templates and have no values to write.
+func liveTags(m *Submodel) map[string]string {
+	tags := make(map[string]string)
+	m.Walk(func(path Path, e Element) bool {
+		if p, ok := e.(*Property); ok {
+			if name := liveName(p); name != "" {
+				tags[path.String()] = name
+			}
+		}
+		return e.ElementKind() != KindOperation
+	})
+	return tags
+}
+
 func hasLive(list []Element) bool { return len(liveProperties(nil, list)) > 0 }
 
-// fill puts live values into documents.
+// fill puts live values into documents. One that cannot be read stays as it is stored.
 func (s *Service) fill(ctx context.Context, list []Document) error {
 	if s.opts.Values == nil {
 		return nil
@@ -71,7 +93,8 @@ func (s *Service) fill(ctx context.Context, list []Document) error {
 		}
 		m, err := s.Submodels.decode(list[i])
 		if err != nil {
-			return err
+			s.damaged(ctx, list[i].ID, err)
+			continue
 		}
 		if submodels == nil {
 			submodels = make(map[int]*Submodel)

@@ -100,6 +100,7 @@ func (m *Memory) Find(ctx context.Context, q Query) (Page, error) {
 		part    = strings.ToLower(q.Contains)
 		list    = k.narrowest(&q)
 		skip    = q.Offset
+		room    = q.room()
 		narrows = q.IDShort != "" || part != "" || len(q.Terms) > 0 || q.Linked != nil
 	)
 	if list == nil {
@@ -127,8 +128,9 @@ func (m *Memory) Find(ctx context.Context, q Query) (Page, error) {
 		case !above:
 		case skip > 0:
 			skip--
-		case len(page.Documents) < q.Limit:
+		case len(page.Documents) < q.Limit && room > 0:
 			page.Documents = append(page.Documents, d.read(q.WithoutJSON))
+			room -= int64(len(d.JSON))
 		default:
 			page.More = true
 			return q.Count
@@ -206,9 +208,7 @@ func (m *Memory) Write(ctx context.Context, b Batch) ([]uint64, error) {
 		if w := c.Match; w.Absent && version != 0 || w.Exists && version == 0 || w.Version != 0 && w.Version != version {
 			return nil, &MismatchError{Index: i, Version: version}
 		}
-		if !c.Delete {
-			versions[i] = version + 1
-		}
+		versions[i] = c.Next(version)
 	}
 	for i := range b.Changes {
 		m.put(&b.Changes[i], versions[i])

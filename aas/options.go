@@ -22,7 +22,8 @@ const (
 type Verifier interface {
 	// Verify gives the findings: the path of a member and the rule that it breaks. v is a *Shell, a
 	// *Submodel, a *ConceptDescription, a *ShellDescriptor, a *SubmodelDescriptor or an Element; what
-	// the verifier does not know has no findings.
+	// the verifier does not know has no findings. A document that breaks rules already can be changed as
+	// long as no finding is added; that needs all of them, or some thousand.
 	Verify(v any) []fault.Field
 }
 
@@ -32,12 +33,12 @@ type Options struct {
 	Logger *slog.Logger     // default: discard
 
 	Verification Verification // default VerifyStrict
-	// Verifier finds what is wrong. Default: the Check methods of this package, which know fewer rules
-	// than aas-core does.
+	// Verifier finds what is wrong beyond what the Check methods of this package find, which know fewer
+	// rules than aas-core does. Default: none.
 	Verifier Verifier
 
 	Providers []SubmodelProvider // add submodels to shells, in this order
-	Values    ValueSource        // of live elements; default: they are as they are stored
+	Values    ValueSource        // of live elements; default: none, they have no values
 
 	Operations map[OperationKey]OperationHandler // carry operations out
 	// Delegate carries out the operations without an entry in Operations that have a qualifier of type
@@ -76,7 +77,9 @@ type LiveValue struct {
 }
 
 // LiveQualifier is the type of the qualifier that makes a property live: its value is the name of a
-// tag. Reading the property gives the value of the tag, and writing its value writes the tag.
+// tag. Reading the property gives the value of the tag, which is never stored. [Service.SetValue],
+// [Service.PatchElement] and [Service.PatchSubmodel] write the tag; whatever else has a value of the
+// property in it, such as [Repository.Put], leaves that out.
 const LiveQualifier = "tag"
 
 // withDefaults fills what is not set and checks the rest.

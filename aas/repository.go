@@ -41,7 +41,7 @@ type edit struct {
 	event   EventType    // default Updated
 	path    string       // of the event
 	files   []StoredFile // to keep, without Key.Kind and Key.ID
-	subject Element      // all that is to be verified; nil means the document
+	subject Element      // the element at path, all that is to be verified; nil means the document
 }
 
 // Get gives a document, with live values filled in.
@@ -60,6 +60,11 @@ func (r *Repository[T]) decode(d Document) (*T, error) {
 		return nil, fault.New(fault.Internal, "DOCUMENT_DAMAGED", "a stored document cannot be read").With("id", d.ID).Wrap(err)
 	}
 	return v, nil
+}
+
+// damaged tells of a document that is passed over.
+func (s *Service) damaged(ctx context.Context, id string, err error) {
+	s.log.ErrorContext(ctx, "a stored document is passed over", "id", id, "error", err)
 }
 
 // Document gives a document in its JSON form, with live values filled in.
@@ -146,13 +151,26 @@ func findable(q *Query) bool {
 	return q.Linked == nil || utf8.ValidString(q.Linked.Term.Value)
 }
 
+// Read decodes a document that was found. One that cannot be read is not ok, with an error in the log.
+func (r *Repository[T]) Read(ctx context.Context, d Document) (v *T, ok bool) {
+	v, err := r.decode(d)
+	if err != nil {
+		r.s.damaged(ctx, d.ID, err)
+	}
+	return v, err == nil
+}
+
 // All gives every document that matches, ascending by id, read page by page: what is written
 // meanwhile may or may not be among them. Limit is the size of a page, 100 when it is 0; Count is
-// ignored. It ends after the first error.
+// ignored. A page has at most 16 MiB unless MaxBytes is set. A stored document that cannot be read is
+// passed over with an error in the log. It ends after the first error.
 func (r *Repository[T]) All(ctx context.Context, q Query) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		if q.Limit == 0 {
 			q.Limit = 100
+		}
+		if q.MaxBytes == 0 {
+			q.MaxBytes = 16 << 20
 		}
 		q.Count, q.WithoutJSON = false, false
 		for {
@@ -162,8 +180,7 @@ func (r *Repository[T]) All(ctx context.Context, q Query) iter.Seq2[*T, error] {
 				return
 			}
 			for _, d := range page.Documents {
-				v, err := r.decode(d)
-				if !yield(v, err) || err != nil {
+				if v, ok := r.Read(ctx, d); ok && !yield(v, nil) {
 					return
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,8 +14,9 @@ import (
 )
 
 // Create keeps a new document and gives it as it is stored. One that is there already is an Exists error.
+// A value of a live property is left out: it is neither kept nor written to the tag.
 func (r *Repository[T]) Create(ctx context.Context, v *T) (Document, error) {
-	d, err := r.encode(ctx, v, nil)
+	d, err := r.encode(ctx, v)
 	if err != nil {
 		return Document{}, err
 	}
@@ -27,9 +29,10 @@ func (r *Repository[T]) Create(ctx context.Context, v *T) (Document, error) {
 }
 
 // Put keeps a document, new or in place of the one with its id. Match may ask for one of the two, or
-// for a version.
+// for a version. Values of live properties are left out as in [Repository.Create], so that what was read
+// can be put back without moving a machine.
 func (r *Repository[T]) Put(ctx context.Context, v *T, m Match) (d Document, created bool, err error) {
-	d, err = r.encode(ctx, v, nil)
+	d, err = r.encode(ctx, v)
 	if err != nil {
 		return Document{}, false, err
 	}
@@ -57,7 +60,7 @@ func (r *Repository[T]) Put(ctx context.Context, v *T, m Match) (d Document, cre
 				return nil
 			}
 			batch.Changes[0].Match = Match{Version: list[0].Version}
-			if batch.Remove, err = r.orphans(ctx, d.ID, v); err != nil {
+			if batch.Remove, err = r.orphans(ctx, list[0], v, nil); err != nil {
 				return err
 			}
 			event.Type = Updated
@@ -85,39 +88,28 @@ func (r *Repository[T]) admit(d Document, m Match) error {
 	return nil
 }
 
-// orphans gives the stored files that a document does not name.
-func (r *Repository[T]) orphans(ctx context.Context, id string, v *T) ([]FileKey, error) {
+// orphans gives the stored files that a document named before and v does not name, when files of the
+// change are there. A file that it never named stays: it came with its package.
+func (r *Repository[T]) orphans(ctx context.Context, old Document, v *T, files []StoredFile) ([]FileKey, error) {
 	if r.form.files == nil {
 		return nil, nil
 	}
-	names, err := r.s.store.FileNames(ctx, r.form.kind, id)
-	if err != nil || len(names) == 0 {
+	stored, err := r.s.store.FileNames(ctx, old.Kind, old.ID)
+	if err != nil || len(stored) == 0 {
 		return nil, err
 	}
-	return r.gone(id, names, r.form.files(v)), nil
-}
-
-// gone gives the keys of the names that were there before and are not now.
-func (r *Repository[T]) gone(id string, before, now []string) []FileKey {
-	var keys []FileKey
-	if len(before) == 0 {
-		return nil
+	named := stored // by a document that cannot be read any more
+	if before, err := r.decode(old); err == nil {
+		named = r.form.files(before)
 	}
-	kept := make(map[string]bool, len(now))
-	for _, name := range now {
-		kept[name] = true
-	}
-	for _, name := range before {
-		if !kept[name] {
-			keys = append(keys, FileKey{Kind: r.form.kind, ID: id, Name: name})
-		}
-	}
-	return keys
+	return dropped(old, stored, named, r.form.files(v), files), nil
 }
 
 // Update reads a document as it is stored, has fn change it, and keeps it, so that no other write is
 // lost: when one has come between, fn is called again with the newer document, unless Match has a
-// version. A document that fn leaves as it is is not written. fn must not change the id.
+// version. A document that fn leaves as it is is not written. fn must not change the id. When documents
+// are verified strictly, rules that the document has broken before are no reason to refuse the change.
+// Values of live properties are left out as in [Repository.Create].
 func (r *Repository[T]) Update(ctx context.Context, id string, m Match, fn func(*T) error) (Document, error) {
 	return r.change(ctx, id, m, func(v *T, _ *edit) error { return fn(v) })
 }
@@ -136,6 +128,9 @@ func (r *Repository[T]) change(ctx context.Context, id string, m Match, fn func(
 		}
 		if len(list) == 0 {
 			return r.missing(id)
+		}
+		if m.Absent {
+			return ErrCondition.Because("there is one already").On("id", id)
 		}
 		if err := r.admit(list[0], m); err != nil {
 			return err
@@ -165,8 +160,11 @@ func (r *Repository[T]) changeOnce(ctx context.Context, old Document, fn func(*T
 	if r.form.id(v) != old.ID {
 		return old, invalid("id", "cannot be changed")
 	}
-	d, err := r.encode(ctx, v, e.subject)
-	if err != nil {
+	if err := r.verifyChange(ctx, old, v, &e); err != nil {
+		return old, err
+	}
+	d := Document{Kind: old.Kind, ID: old.ID}
+	if err := encodeInto(r.s, r.form, v, &d); err != nil {
 		return old, err
 	}
 	if len(e.files) == 0 && bytes.Equal(d.JSON, old.JSON) {
@@ -176,13 +174,16 @@ func (r *Repository[T]) changeOnce(ctx context.Context, old Document, fn func(*T
 		e.files[i].Key.Kind, e.files[i].Key.ID = d.Kind, d.ID
 	}
 	batch := Batch{Changes: []Change{{Document: d, Match: Match{Version: old.Version}}}, Files: e.files}
-	if len(before) > 0 {
-		batch.Remove = r.gone(d.ID, before, r.form.files(v))
+	if len(before) > 0 && (len(e.files) > 0 || !slices.Equal(before, r.form.files(v))) {
+		if batch.Remove, err = r.orphans(ctx, old, v, e.files); err != nil {
+			return old, err
+		}
 	}
 	return r.write(ctx, batch, Event{Type: e.event, Path: e.path})
 }
 
-// Delete removes a document and its files. One that is not there is a NotFound error.
+// Delete removes a document and its files. One that is not there is a NotFound error; one that is there
+// is ErrChanged for a Match that wants none.
 func (r *Repository[T]) Delete(ctx context.Context, id string, m Match) error {
 	if badID(id) != "" {
 		return r.missing(id)
@@ -193,13 +194,14 @@ func (r *Repository[T]) Delete(ctx context.Context, id string, m Match) error {
 	}
 	defer unlock()
 	_, err = r.write(ctx, Batch{Changes: []Change{{
-		Document: Document{Kind: r.form.kind, ID: id}, Delete: true, Match: Match{Exists: true, Version: m.Version},
+		Document: Document{Kind: r.form.kind, ID: id}, Delete: true, Match: Match{Exists: true, Absent: m.Absent, Version: m.Version},
 	}}}, Event{Type: Deleted})
 	return err
 }
 
 // write makes a batch of one change and tells of it.
 func (r *Repository[T]) write(ctx context.Context, b Batch, e Event) (Document, error) {
+	b.Changes[0].Start = r.s.start()
 	d := b.Changes[0].Document
 	versions, err := r.s.store.Write(ctx, b)
 	if err != nil {
@@ -210,7 +212,7 @@ func (r *Repository[T]) write(ctx context.Context, b Batch, e Event) (Document, 
 		switch {
 		case mismatch.Version == 0:
 			err = r.missing(d.ID)
-		case b.Changes[0].Match.Absent:
+		case b.Changes[0].Match.Absent && !b.Changes[0].Delete:
 			err = r.form.exists.On("id", d.ID)
 		default:
 			err = ErrChanged.On("id", d.ID)
@@ -256,37 +258,45 @@ func (s *Service) retry(ctx context.Context, try func() error) error {
 	return ErrBusy
 }
 
-// encode checks a document and gives it as a store keeps it. With a subject only that is verified.
-func (r *Repository[T]) encode(ctx context.Context, v *T, subject Element) (Document, error) {
+// start gives the version that a new document begins with.
+func (s *Service) start() uint64 { return uint64(max(s.now().UnixMicro(), 1)) }
+
+// encode checks a document and gives it as a store keeps it.
+func (r *Repository[T]) encode(ctx context.Context, v *T) (Document, error) {
+	if v == nil {
+		return Document{}, ErrInvalidRequest.Because("there is no document")
+	}
 	d := Document{Kind: r.form.kind, ID: r.form.id(v)}
 	if rule := badID(d.ID); rule != "" {
 		return d, invalid("id", rule)
 	}
-	var what any = v
-	if subject != nil {
-		what = subject
-	}
-	if _, err := r.s.verify(ctx, d.ID, what); err != nil {
+	if _, err := r.s.verify(ctx, d.ID, v); err != nil {
 		return d, err
 	}
 	return d, encodeInto(r.s, r.form, v, &d)
 }
 
+// encodeInto gives a document in the form that is kept, whatever the verification: one that can be found
+// and read again.
 func encodeInto[T Kept](s *Service, f form[T], v *T, d *Document) error {
+	if err := whole(v); err != nil {
+		return err
+	}
 	f.describe(v, d)
 	if err := checkFacts(d); err != nil {
 		return err
 	}
 	buf := s.bytes.Get().(*[]byte)
-	*buf = Append((*buf)[:0], v)
+	e := encoder{buf: (*buf)[:0], view: View{Extent: WithBlobValue}, stored: true}
+	e.model(v)
+	*buf = e.buf
 	d.JSON = bytes.Clone(*buf)
 	if cap(*buf) <= 1<<20 {
 		s.bytes.Put(buf)
 	}
-	if !utf8.Valid(d.JSON) {
-		return ErrInvalidRequest.Because("a text is not valid UTF-8")
-	}
-	return nil
+	// The limits of reading, and what was made in Go or merged, are known to the decoder alone.
+	_, err := Decode[T](d.JSON)
+	return err
 }
 
 const maxIDShortBytes = 1024
@@ -295,6 +305,9 @@ const maxIDShortBytes = 1024
 func checkFacts(d *Document) error {
 	if !utf8.ValidString(d.IDShort) || strings.Contains(d.IDShort, "\x00") || len(d.IDShort) > maxIDShortBytes {
 		return invalid("idShort", "has a zero byte, is not valid UTF-8 or is longer than 1024 bytes")
+	}
+	if len(d.Terms) > MaxTerms {
+		return ErrInvalidRequest.Because("a document has at most %d asset ids, submodels and other facts that it is found by", MaxTerms)
 	}
 	for _, t := range d.Terms {
 		zeros := 0

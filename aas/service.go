@@ -9,8 +9,6 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/otkit/otkit/fault"
 )
 
 // Service keeps shells, submodels, concept descriptions and descriptors in a [Store] and tells of
@@ -57,29 +55,6 @@ func (s *Service) Close() error {
 
 // Verification says how documents are verified.
 func (s *Service) Verification() Verification { return s.opts.Verification }
-
-// verify applies the service's verification to a document or an element and gives the findings that
-// are no reason to refuse it.
-func (s *Service) verify(ctx context.Context, what string, v any) ([]fault.Field, error) {
-	if s.opts.Verification == VerifyOff {
-		return nil, nil
-	}
-	var findings []fault.Field
-	if s.opts.Verifier != nil {
-		findings = s.opts.Verifier.Verify(v)
-	} else {
-		findings = check(v)
-	}
-	if len(findings) == 0 {
-		return nil, nil
-	}
-	if s.opts.Verification == VerifyStrict {
-		return nil, ErrInvalidRequest.Invalid(findings...)
-	}
-	s.log.WarnContext(ctx, "a document breaks rules of the metamodel and is kept", "id", what, "findings", len(findings),
-		"first", findings[0].Field+" "+findings[0].Message)
-	return findings, nil
-}
 
 const maxIDLength = 2048
 

@@ -33,7 +33,12 @@ func (s *Service) storedElement(ctx context.Context, submodelID string, p Path) 
 
 // InsertElement adds an element below parent, or at the top for an empty parent, and gives the new
 // version of the submodel. A list gets it at its end. One with the same idShort is ErrElementExists.
+// Values of live properties in it are taken away: they are neither stored nor written to their tags.
 func (s *Service) InsertElement(ctx context.Context, submodelID string, parent Path, e Element, m Match) (uint64, error) {
+	if err := whole(e); err != nil {
+		return 0, err
+	}
+	forgetLive([]Element{e})
 	d, err := s.Submodels.change(ctx, submodelID, m, func(v *Submodel, edit *edit) error {
 		edit.path = parent.String()
 		return v.Insert(parent, e)
@@ -42,11 +47,17 @@ func (s *Service) InsertElement(ctx context.Context, submodelID string, parent P
 }
 
 // PutElement replaces the element at a path, or adds it where there is none but its parent is there.
-// An element without an idShort gets that of the path; another idShort is ErrInvalidRequest.
+// An element without an idShort gets that of the path; another idShort is ErrInvalidRequest. Values of
+// live properties are taken away as in [Service.InsertElement]. Match.Absent and Match.Exists are about
+// the element, and ErrCondition when it is otherwise; a version is that of the submodel.
 func (s *Service) PutElement(ctx context.Context, submodelID string, p Path, e Element, m Match) (version uint64, created bool, err error) {
 	if len(p) == 0 {
 		return 0, false, ErrElementNotFound
 	}
+	if err := whole(e); err != nil {
+		return 0, false, err
+	}
+	forgetLive([]Element{e})
 	if name := p.Leaf().IDShort; name != "" {
 		switch e.Common().IDShort {
 		case "":
@@ -56,8 +67,16 @@ func (s *Service) PutElement(ctx context.Context, submodelID string, p Path, e E
 			return 0, false, invalid("idShort", "is not that of the path")
 		}
 	}
-	d, err := s.Submodels.change(ctx, submodelID, m, func(v *Submodel, edit *edit) error {
+	d, err := s.Submodels.change(ctx, submodelID, Match{Version: m.Version}, func(v *Submodel, edit *edit) error {
 		edit.path = p.String()
+		if m.Absent || m.Exists {
+			switch _, err := v.Element(p); {
+			case m.Absent && err == nil:
+				return ErrCondition.Because("there is an element at the path already")
+			case m.Exists && errors.Is(err, ErrElementNotFound):
+				return ErrCondition.Because("there is no element at the path")
+			}
+		}
 		err := v.Replace(p, e)
 		if created = errors.Is(err, ErrElementNotFound) && p.Leaf().IDShort != ""; created {
 			err = v.Insert(p.Parent(), e)
@@ -79,7 +98,7 @@ func (s *Service) DeleteElement(ctx context.Context, submodelID string, p Path, 
 
 // UpdateElement has fn change an element as it is stored, as [Repository.Update] does with a document,
 // and gives the new version of the submodel. fn gives the element to keep in its place: the same one or
-// another. Neighbours are left as they are.
+// another. Neighbours are left as they are, and so are tags: see [Service.PatchElement].
 func (s *Service) UpdateElement(ctx context.Context, submodelID string, p Path, m Match, fn func(Element) (Element, error)) (uint64, error) {
 	d, err := s.Submodels.change(ctx, submodelID, m, func(v *Submodel, edit *edit) error {
 		old, err := v.Element(p)
@@ -99,23 +118,67 @@ func (s *Service) UpdateElement(ctx context.Context, submodelID string, p Path, 
 // SetValue sets the value of the element at a path, or with an empty path the values of a submodel,
 // from the value-only form of IDTA-01001, and gives the version of the submodel. Live values in it are
 // written to the [ValueSource] after the rest is stored: they are no change of the document, and a
-// failure among them leaves those before it written.
+// failure among them leaves those before it written. Without a ValueSource they are ErrNoValueSource,
+// and nothing is stored.
 func (s *Service) SetValue(ctx context.Context, submodelID string, p Path, valueOnly []byte, m Match) (uint64, error) {
+	return s.set(ctx, submodelID, p, m, func(v *Submodel, edit *edit) error {
+		edit.event = ValueChanged
+		if len(p) == 0 {
+			return SetValues(v, valueOnly)
+		}
+		e, err := v.Element(p)
+		if err != nil {
+			return err
+		}
+		edit.subject = e
+		return SetElementValue(e, valueOnly)
+	})
+}
+
+// PatchElement changes an element by [MergeElement] and gives the version of the submodel. A value that
+// the patch has for a live property is written as [Service.SetValue] writes it.
+func (s *Service) PatchElement(ctx context.Context, submodelID string, p Path, patch []byte, m Match) (uint64, error) {
+	return s.set(ctx, submodelID, p, m, func(v *Submodel, _ *edit) error {
+		e, err := v.Element(p)
+		if err != nil {
+			return err
+		}
+		before := e.Common().IDShort
+		if err := MergeElement(e, patch); err != nil {
+			return err
+		}
+		if e.Common().IDShort != before {
+			return invalid("idShort", "is not that of the path")
+		}
+		return nil
+	})
+}
+
+// PatchSubmodel is [Service.PatchElement] for a submodel, by [MergeSubmodel].
+func (s *Service) PatchSubmodel(ctx context.Context, submodelID string, patch []byte, m Match) (uint64, error) {
+	return s.set(ctx, submodelID, nil, m, func(v *Submodel, _ *edit) error { return MergeSubmodel(v, patch) })
+}
+
+// liveWrite is a value that is to be written to a tag.
+type liveWrite struct{ name, value string }
+
+// set changes a submodel and writes the live values that the change has set.
+func (s *Service) set(ctx context.Context, submodelID string, p Path, m Match, fn func(*Submodel, *edit) error) (uint64, error) {
 	var writes []liveWrite
 	d, err := s.Submodels.change(ctx, submodelID, m, func(v *Submodel, edit *edit) error {
-		edit.event, edit.path = ValueChanged, p.String()
-		target := func() []Element { return v.Elements }
-		set := func() error { return SetValues(v, valueOnly) }
-		if len(p) > 0 {
-			e, err := v.Element(p)
-			if err != nil {
-				return err
-			}
-			edit.subject, target = e, func() []Element { return []Element{e} }
-			set = func() error { return SetElementValue(e, valueOnly) }
+		edit.path, writes = p.String(), nil
+		forgetLive(v.Elements)
+		var live map[string]string
+		if hasLive(v.Elements) {
+			live = liveTags(v)
 		}
-		var err error
-		writes, err = s.setApart(target, set)
+		err := fn(v, edit)
+		if err == nil && len(live) > 0 {
+			writes, err = liveWrites(v, live)
+		}
+		if err == nil && len(writes) > 0 && s.opts.Values == nil {
+			err = ErrNoValueSource.On("tagName", writes[0].name)
+		}
 		return err
 	})
 	if err != nil {
@@ -124,34 +187,22 @@ func (s *Service) SetValue(ctx context.Context, submodelID string, p Path, value
 	return d.Version, s.writeLive(ctx, d, p, writes)
 }
 
-// liveWrite is a value that is to be written to a tag.
-type liveWrite struct{ name, value string }
-
-// setApart has set change values below some elements, takes the live ones among them out again, and
-// gives those.
-func (s *Service) setApart(list func() []Element, set func() error) ([]liveWrite, error) {
-	live := liveProperties(nil, list())
-	if s.opts.Values == nil {
-		live = nil
-	}
-	before := make([]*string, len(live))
-	for i, p := range live {
-		before[i], p.Value = p.Value, nil
-	}
-	if err := set(); err != nil {
-		return nil, err
-	}
-	if len(live) > 0 {
-		live = liveProperties(nil, list()) // the same ones, but set may have put copies in their place
-	}
-	var writes []liveWrite
-	for i, p := range live {
-		if p.Value != nil {
-			writes = append(writes, liveWrite{p.name, *p.Value})
+// liveWrites gives the values that properties have which are live by the same tag as before.
+func liveWrites(m *Submodel, before map[string]string) (writes []liveWrite, err error) {
+	m.Walk(func(path Path, e Element) bool {
+		p, ok := e.(*Property)
+		if !ok || p.Value == nil || err != nil {
+			return e.ElementKind() != KindOperation
 		}
-		p.Value = before[i]
-	}
-	return slices.Compact(writes), nil
+		if name := liveName(p); name != "" && before[path.String()] == name {
+			if CheckLexical(p.ValueType, *p.Value) != nil {
+				err = invalid(path.String(), notLexical(p.ValueType))
+			}
+			writes = append(writes, liveWrite{name, *p.Value})
+		}
+		return true
+	})
+	return slices.Compact(writes), err
 }
 
 func (s *Service) writeLive(ctx context.Context, d Document, p Path, writes []liveWrite) error {

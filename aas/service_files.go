@@ -9,7 +9,7 @@ import (
 )
 
 // PutFile keeps the content of a File element: its value becomes the name under which the service
-// keeps it, its content type the given one. A file that it had before is removed. fileName is a hint;
+// keeps it, as a URI (see [FileValue]), its content type the given one. A file that it had before is removed. fileName is a hint;
 // folders in it are dropped. Content above Options.MaxFileBytes is ErrFileTooLarge, an element of
 // another kind ErrNotAFile.
 func (s *Service) PutFile(ctx context.Context, submodelID string, p Path, fileName, contentType string, data []byte, m Match) error {
@@ -22,7 +22,7 @@ func (s *Service) PutFile(ctx context.Context, submodelID string, p Path, fileNa
 		if err != nil {
 			return err
 		}
-		f.Value, f.ContentType = &name, contentType
+		f.Value, f.ContentType = new(FileValue(name)), contentType
 		edit.event, edit.path, edit.subject = ValueChanged, p.String(), f
 		edit.files = []StoredFile{{Key: FileKey{Name: name}, ContentType: contentType, Data: data}}
 		return nil
@@ -74,7 +74,7 @@ func (s *Service) GetFile(ctx context.Context, submodelID string, p Path) (Store
 	if f.Value == nil {
 		return StoredFile{}, ErrFileNotFound
 	}
-	return s.File(ctx, FileKey{KindSubmodel, submodelID, *f.Value})
+	return s.namedFile(ctx, KindSubmodel, submodelID, *f.Value)
 }
 
 // File gives a stored file.
@@ -118,7 +118,7 @@ func (s *Service) PutThumbnail(ctx context.Context, shellID, fileName, contentTy
 	}
 	name := "/aasx/thumbnail/" + baseName(fileName)
 	_, err := s.Shells.change(ctx, shellID, m, func(v *Shell, edit *edit) error {
-		v.AssetInformation.DefaultThumbnail = &Resource{Path: name, ContentType: contentType}
+		v.AssetInformation.DefaultThumbnail = &Resource{Path: FileValue(name), ContentType: contentType}
 		edit.files = []StoredFile{{Key: FileKey{Name: name}, ContentType: contentType, Data: data}}
 		return nil
 	})
@@ -135,7 +135,7 @@ func (s *Service) Thumbnail(ctx context.Context, shellID string) (StoredFile, er
 	if thumbnail == nil {
 		return StoredFile{}, ErrFileNotFound
 	}
-	return s.File(ctx, FileKey{KindShell, shellID, thumbnail.Path})
+	return s.namedFile(ctx, KindShell, shellID, thumbnail.Path)
 }
 
 // DeleteThumbnail removes the picture of the asset of a shell. A shell without one is ErrFileNotFound.

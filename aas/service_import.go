@@ -12,15 +12,16 @@ import (
 
 // ImportFile is a file that comes with an environment.
 type ImportFile struct {
-	Name        string // as elements and thumbnails name it
+	Name        string // path in the package, without percent-encoding; see [FileNames]
 	ContentType string
 	Data        []byte
 }
 
 // ImportOptions say what an import does.
 type ImportOptions struct {
-	// Replace takes the place of documents that are there, with their files. Without it such a
-	// document fails the import.
+	// Replace takes the place of documents that are there. A file that such a document named and the
+	// new one does not is removed; one that both name stays, also when the import has no file for it.
+	// Without Replace a document that is there fails the import.
 	Replace bool
 }
 
@@ -29,16 +30,18 @@ type ImportReport struct {
 	Created  int
 	Replaced int
 	Files    int           // stored; one that several documents name counts for each
-	Unused   []string      // files that no document names, which are not stored
+	Unused   []string      // files that were not stored, since there is neither a shell nor a submodel to keep them with
 	Findings []fault.Field // rules that are broken, with VerifyPermissive; the first 1000
 }
 
 const maxImportFindings = 1000
 
-// Import keeps the documents of an environment and the files that they name: all of them or, after an
-// error or an end of the process, none.
+// Import keeps the documents of an environment and the files: all of them or, after an error or an end
+// of the process, none. A file that no document names is kept with the first shell, or the first submodel
+// where there is no shell, so that an export has it again.
 func (s *Service) Import(ctx context.Context, env *Environment, files []ImportFile, o ImportOptions) (ImportReport, error) {
 	i := importer{s: s, o: o, files: make(map[string]*ImportFile, len(files)), used: make(map[string]bool)}
+	names := make([]string, len(files))
 	for n := range files {
 		f := &files[n]
 		if int64(len(f.Data)) > s.opts.MaxFileBytes {
@@ -47,8 +50,9 @@ func (s *Service) Import(ctx context.Context, env *Environment, files []ImportFi
 		if f.Name == "" || !utf8.ValidString(f.Name) || strings.Contains(f.Name, "\x00") {
 			return ImportReport{}, invalid("files", "has a name that is empty, has a zero byte or is not valid UTF-8")
 		}
-		i.files[f.Name] = f
+		i.files[f.Name], names[n] = f, f.Name
 	}
+	i.names = NewFileNames(names)
 	err := errors.Join(
 		importAll(ctx, &i, shellForm, "assetAdministrationShells", env.Shells),
 		importAll(ctx, &i, submodelForm, "submodels", env.Submodels),
@@ -59,9 +63,13 @@ func (s *Service) Import(ctx context.Context, env *Environment, files []ImportFi
 	if len(i.fields) > 0 {
 		return ImportReport{}, ErrInvalidRequest.Invalid(i.fields...)
 	}
-	for n := range files {
-		if !i.used[files[n].Name] {
-			i.report.Unused = append(i.report.Unused, files[n].Name)
+	for _, name := range names {
+		switch {
+		case i.used[name]:
+		case i.home.ID == "":
+			i.report.Unused = append(i.report.Unused, name)
+		default:
+			i.keep(i.home, name)
 		}
 	}
 	return i.write(ctx)
@@ -72,7 +80,9 @@ type importer struct {
 	s      *Service
 	o      ImportOptions
 	files  map[string]*ImportFile
+	names  FileNames
 	used   map[string]bool
+	home   Document // that keeps the files that no document names
 	batch  Batch
 	fields []fault.Field // why the import is refused
 	report ImportReport
@@ -88,6 +98,10 @@ func importAll[T Kept](ctx context.Context, i *importer, f form[T], member strin
 			return nil
 		}
 		at := fmt.Sprintf("%s[%d]", member, n)
+		if v == nil {
+			i.fields = append(i.fields, fault.Field{Field: at, Message: "must be a document, not nil"})
+			continue
+		}
 		d := Document{Kind: f.kind, ID: f.id(v)}
 		rule := badID(d.ID)
 		if rule == "" && seen[d.ID] {
@@ -110,14 +124,23 @@ func importAll[T Kept](ctx context.Context, i *importer, f form[T], member strin
 		} else if err != nil {
 			return err
 		}
-		change := Change{Document: d, Match: Match{Absent: true}}
+		change := Change{Document: d, Match: Match{Absent: true}, Start: i.s.start()}
 		if i.o.Replace {
 			change.Match = Match{}
-			i.batch.Remove = append(i.batch.Remove, FileKey{Kind: d.Kind, ID: d.ID})
 		}
 		i.batch.Changes = append(i.batch.Changes, change)
-		if f.files != nil {
-			i.take(d, f.files(v))
+		if f.files == nil {
+			continue
+		}
+		if i.home.ID == "" {
+			i.home = d
+		}
+		before := len(i.batch.Files)
+		i.take(d, f.files(v))
+		if i.o.Replace {
+			if err := orphans(ctx, i, f, d, v, i.batch.Files[before:]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -136,16 +159,38 @@ func below(at string, list []fault.Field) []fault.Field {
 }
 
 // take adds the files that a document names.
-func (i *importer) take(d Document, names []string) {
-	taken := make(map[string]bool, len(names))
-	for _, name := range names {
-		f := i.files[name]
-		if f == nil || taken[name] {
+func (i *importer) take(d Document, values []string) {
+	taken := make(map[string]bool, len(values))
+	for _, value := range values {
+		name, ok := i.names.Find(value)
+		if !ok || taken[name] {
 			continue
 		}
-		taken[name], i.used[name] = true, true
-		i.batch.Files = append(i.batch.Files, StoredFile{Key: FileKey{d.Kind, d.ID, name}, ContentType: f.ContentType, Data: f.Data})
+		taken[name] = true
+		i.keep(d, name)
 	}
+}
+
+func (i *importer) keep(d Document, name string) {
+	f := i.files[name]
+	i.used[name] = true
+	i.batch.Files = append(i.batch.Files, StoredFile{Key: FileKey{d.Kind, d.ID, name}, ContentType: f.ContentType, Data: f.Data})
+}
+
+// orphans adds the stored files that only the document of before names.
+func orphans[T Kept](ctx context.Context, i *importer, f form[T], d Document, v *T, files []StoredFile) error {
+	names, err := i.s.store.FileNames(ctx, d.Kind, d.ID)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	r := &Repository[T]{i.s, f}
+	list, err := r.stored(ctx, d.ID)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	gone, err := r.orphans(ctx, list[0], v, files)
+	i.batch.Remove = append(i.batch.Remove, gone...)
+	return err
 }
 
 func (i *importer) write(ctx context.Context) (ImportReport, error) {
@@ -168,7 +213,7 @@ func (i *importer) write(ctx context.Context) (ImportReport, error) {
 	for n, version := range versions {
 		d := &i.batch.Changes[n].Document
 		events[n] = Event{Type: Updated, Kind: d.Kind, ID: d.ID, Version: version, At: now}
-		if version == 1 {
+		if version == i.batch.Changes[n].Start {
 			events[n].Type = Created
 			i.report.Created++
 		}

@@ -72,16 +72,13 @@ func (s *Service) Operation(ctx context.Context, submodelID string, p Path) (*Op
 }
 
 // Invoke carries out the operation at a path. Each input argument must be one of the operation's, by
-// its idShort. An operation that nothing carries out is ErrNoHandler.
+// its idShort, and pass [Operation.CheckArguments]. An operation that nothing carries out is ErrNoHandler.
 func (s *Service) Invoke(ctx context.Context, submodelID string, p Path, input, inoutput []Element) (InvocationResult, error) {
 	op, handler, err := s.Operation(ctx, submodelID, p)
 	if err != nil {
 		return InvocationResult{}, err
 	}
-	if err := s.arguments("inputArguments", input, op.InputVariables); err != nil {
-		return InvocationResult{}, err
-	}
-	if err := s.arguments("inoutputArguments", inoutput, op.InoutputVariables); err != nil {
+	if err := op.CheckArguments(input, inoutput); err != nil {
 		return InvocationResult{}, err
 	}
 	if handler == nil {
@@ -90,22 +87,52 @@ func (s *Service) Invoke(ctx context.Context, submodelID string, p Path, input, 
 	return handler.Invoke(ctx, Invocation{SubmodelID: submodelID, Path: p, Operation: op, Input: input, Inoutput: inoutput})
 }
 
-// arguments checks that each argument is one of the variables, once and of the same kind.
-func (s *Service) arguments(member string, given, variables []Element) error {
-	kinds := make(map[string]ElementKind, len(variables))
+// CheckArguments checks that each argument is one of the operation's variables, once, of the same kind
+// and type of value, and that its values are in their lexical form. The error is ErrInvalidRequest.
+func (v *Operation) CheckArguments(input, inoutput []Element) error {
+	if err := checkArguments("inputArguments", input, v.InputVariables); err != nil {
+		return err
+	}
+	return checkArguments("inoutputArguments", inoutput, v.InoutputVariables)
+}
+
+func checkArguments(member string, given, variables []Element) error {
+	open := make(map[string]Element, len(variables))
 	for _, v := range variables {
-		kinds[v.Common().IDShort] = v.ElementKind()
+		open[v.Common().IDShort] = v
 	}
 	for _, e := range given {
 		name := e.Common().IDShort
-		kind, ok := kinds[name]
-		switch {
-		case !ok:
+		v, ok := open[name]
+		if !ok {
 			return invalid(member, "has "+name+", which is no argument of the operation or is there twice")
-		case kind != e.ElementKind():
-			return invalid(member+"."+name, "must be a "+string(kind))
 		}
-		delete(kinds, name)
+		delete(open, name)
+		if v.ElementKind() != e.ElementKind() {
+			return invalid(member+"."+name, "must be a "+string(v.ElementKind()))
+		}
+		if want := valueType(v); want != "" && want != valueType(e) {
+			return invalid(member+"."+name+".valueType", "must be "+string(want))
+		}
+		c := checker{most: mostTold}
+		c.run(e)
+		if len(c.found) > 0 {
+			for i := range c.found {
+				c.found[i].Field = memberOf(member+"."+name, c.found[i].Field)
+			}
+			return ErrInvalidRequest.Invalid(c.found...)
+		}
 	}
 	return nil
+}
+
+// valueType gives the type of an element's value, empty for an element that has none.
+func valueType(e Element) DataType {
+	switch e := e.(type) {
+	case *Property:
+		return e.ValueType
+	case *Range:
+		return e.ValueType
+	}
+	return ""
 }

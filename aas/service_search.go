@@ -15,12 +15,13 @@ type Search struct {
 	AssetIDs      []SpecificAssetID // names and values; the shell has each of them
 	After         string            // only shells with ids above it
 	Offset        int
-	Limit         int // 1 to [MaxPage]
+	Limit         int   // 1 to [MaxPage]
+	MaxBytes      int64 // see Query
 }
 
 // Search gives the shells that match, ascending by id, with their number.
 func (s *Service) Search(ctx context.Context, q Search) (Page, error) {
-	query := Query{After: q.After, Offset: q.Offset, Limit: q.Limit, Contains: q.IDShort, Count: true}
+	query := Query{After: q.After, Offset: q.Offset, Limit: q.Limit, Contains: q.IDShort, Count: true, MaxBytes: q.MaxBytes}
 	if q.AssetKind != "" {
 		query.Terms = append(query.Terms, KindTerm(q.AssetKind))
 	}
@@ -42,8 +43,10 @@ type ShellSubmodel struct {
 	Provided bool     // by a [SubmodelProvider]: it is not in the repository
 }
 
+const maxSubmodelBytes = 64 << 20
+
 // SubmodelsOf gives the submodels that a shell refers to and that exist, in the order of the
-// references, then what the providers add.
+// references, then what the providers add. More than 64 MiB of them are ErrPageTooLarge.
 func (s *Service) SubmodelsOf(ctx context.Context, shellID string) ([]ShellSubmodel, error) {
 	shell, err := s.Shells.Get(ctx, shellID)
 	if err != nil {
@@ -56,13 +59,18 @@ func (s *Service) SubmodelsOf(ctx context.Context, shellID string) ([]ShellSubmo
 		}
 	}
 	var all []ShellSubmodel
-	for part := range slices.Chunk(ids, MaxPage) {
+	bytes := 0
+	for part := range slices.Chunk(ids, 100) {
 		list, err := s.Submodels.Documents(ctx, part...)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range list {
 			all = append(all, ShellSubmodel{Document: d})
+			bytes += len(d.JSON)
+		}
+		if bytes > maxSubmodelBytes {
+			return nil, ErrPageTooLarge.Because("the submodels of the shell have more than %d bytes", maxSubmodelBytes)
 		}
 	}
 	for _, p := range s.opts.Providers {
@@ -88,9 +96,9 @@ func (s *Service) LinkAssets(ctx context.Context, shellID string, ids []Specific
 		return invalid("aasIdentifier", rule)
 	}
 	d := Document{Kind: KindAssetLinks, ID: shellID, JSON: AppendList(nil, ids)}
-	t := make(terms, 0, len(ids))
+	t := newTerms(len(ids))
 	t.assets("", ids)
-	d.Terms = t
+	d.Terms = t.list
 	if err := checkFacts(&d); err != nil {
 		return err
 	}
@@ -99,16 +107,24 @@ func (s *Service) LinkAssets(ctx context.Context, shellID string, ids []Specific
 		return err
 	}
 	defer unlock()
-	versions, err := s.store.Write(ctx, Batch{Changes: []Change{{Document: d}}})
-	if err != nil {
-		return err
-	}
-	event := Event{Type: Updated, Kind: d.Kind, ID: d.ID, Version: versions[0], At: s.now()}
-	if event.Version == 1 {
-		event.Type = Created
-	}
-	s.hub.publish(event)
-	return nil
+	links := s.links()
+	return s.retry(ctx, func() error {
+		list, err := links.stored(ctx, shellID)
+		if err != nil {
+			return err
+		}
+		change, event := Change{Document: d, Match: Match{Absent: true}}, Event{Type: Created}
+		if len(list) > 0 {
+			change.Match, event.Type = Match{Version: list[0].Version}, Updated
+		}
+		_, err = links.write(ctx, Batch{Changes: []Change{change}}, event)
+		return again(err, Match{})
+	})
+}
+
+// links gives what is kept by [Service.LinkAssets].
+func (s *Service) links() *Repository[Shell] {
+	return &Repository[Shell]{s, form[Shell]{kind: KindAssetLinks, notFound: ErrShellNotFound, exists: ErrShellExists}}
 }
 
 // AssetLinks gives the asset ids that a shell id is linked with by [Service.LinkAssets]. For one that
@@ -165,8 +181,7 @@ func (s *Service) UnlinkAssets(ctx context.Context, shellID string) error {
 		return err
 	}
 	defer unlock()
-	links := Repository[Shell]{s, form[Shell]{kind: KindAssetLinks, notFound: ErrShellNotFound, exists: ErrShellExists}}
-	_, err = links.write(ctx, Batch{Changes: []Change{{
+	_, err = s.links().write(ctx, Batch{Changes: []Change{{
 		Document: Document{Kind: KindAssetLinks, ID: shellID}, Delete: true, Match: Match{Exists: true},
 	}}}, Event{Type: Deleted})
 	return err

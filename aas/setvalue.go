@@ -1,9 +1,16 @@
 package aas
 
+import (
+	"slices"
+	"strconv"
+)
+
 // SetValues changes the values of the elements of s that are in a $value document; the others stay.
 // A list may be given with fewer entries than it has, which are the first ones; null leaves an entry of
-// a list as it is. The error is ErrElementNotFound for an element that s does not have, and
-// ErrInvalidRequest for a value that is not one of the element's valueType; s is then as before.
+// a list as it is. Elsewhere null takes the value of a Property, MultiLanguageProperty, ReferenceElement,
+// Range or File away, and one bound of a Range. A JSON number may have an exponent or a fraction of zeros where the
+// valueType has none. The error is ErrInvalidRequest for a value that is not one of the element's
+// valueType and for an element that s does not have, such as a further entry of a list; s is then as before.
 func SetValues(s *Submodel, valueOnly []byte) error {
 	elements := copyElements(s.Elements)
 	if err := decode(valueOnly, func(d *decoder) { d.namedValues(elements) }); err != nil {
@@ -35,7 +42,7 @@ func (d *decoder) namedValues(elements []Element) {
 		}
 		element, ok := existing.find(name)
 		if !ok {
-			d.err = ErrElementNotFound.On("idShortPath", d.where())
+			d.fail("is no element that is there")
 			return
 		}
 		d.value(element)
@@ -45,6 +52,10 @@ func (d *decoder) namedValues(elements []Element) {
 // value reads the value of an element into it.
 func (d *decoder) value(element Element) {
 	if d.err != nil {
+		return
+	}
+	if d.peek() == 'n' && clearValue(element) {
+		d.skip()
 		return
 	}
 	switch v := element.(type) {
@@ -70,6 +81,23 @@ func (d *decoder) value(element Element) {
 	}
 }
 
+// clearValue takes the value of an element away whose $value may be null.
+func clearValue(element Element) bool {
+	switch v := element.(type) {
+	case *Property:
+		v.Value = nil
+	case *MultiLanguageProperty:
+		v.Value = nil
+	case *ReferenceElement:
+		v.Value = nil
+	case *Range:
+		v.Min, v.Max = nil, nil
+	default:
+		return false
+	}
+	return true
+}
+
 // part reads a member of a value that is an object of named parts, or says that it is none.
 func (d *decoder) part(o *object, element Element) bool {
 	switch v := element.(type) {
@@ -92,12 +120,21 @@ func (d *decoder) part(o *object, element Element) bool {
 	case *Blob:
 		return d.blob(o, v)
 	case *File:
+		if o.key == mValue && d.peek() == 'n' {
+			v.Value = nil
+			d.skip()
+			return true
+		}
 		return d.file(o, v)
 	case *Entity:
-		if o.key != mStatements {
+		switch o.key {
+		case mStatements:
+			d.namedValues(v.Statements)
+		case mSpecificAssetIDs:
+			v.SpecificAssetIDs = d.assetIDValues(v.SpecificAssetIDs)
+		default:
 			return d.entity(o, v)
 		}
-		d.namedValues(v.Statements)
 	case *BasicEventElement:
 		if o.key != mObserved {
 			return false
@@ -107,6 +144,33 @@ func (d *decoder) part(o *object, element Element) bool {
 		return false
 	}
 	return true
+}
+
+// assetIDValues reads SpecificAssetIdValue of the part 2 schemas, an object of a name and a value, or the
+// whole form. In the short one an id keeps what else the one of that name has had.
+func (d *decoder) assetIDValues(before []SpecificAssetID) []SpecificAssetID {
+	before = slices.Clone(before)
+	return list(d, &d.assetIDs, func(d *decoder) (a SpecificAssetID) {
+		var o object
+		pos, path := d.pos, d.path
+		d.begin(&o)
+		more := true
+		if a.Name, _ = d.nextName(&o); d.err == nil && d.peek() == '"' {
+			a.Value = d.str()
+			_, more = d.nextName(&o)
+		}
+		if more || a.Name == "" {
+			d.pos, d.path = pos, path
+			return d.assetID()
+		}
+		if i := slices.IndexFunc(before, func(b SpecificAssetID) bool { return b.Name == a.Name }); i >= 0 {
+			value := a.Value
+			a = before[i]
+			a.Value = value
+			before = slices.Delete(before, i, i+1)
+		}
+		return a
+	})
 }
 
 // annotationValues takes the object of the schemas and the array of objects of the examples in
@@ -126,7 +190,7 @@ func (d *decoder) listValues(elements []Element) {
 	for ok := d.openArray(); ok; ok = d.nextItem() {
 		switch {
 		case i >= len(elements):
-			d.err = ErrElementNotFound.On("idShortPath", d.where())
+			d.fail("is more than the list has, which is " + strconv.Itoa(len(elements)))
 			return
 		case d.peek() == 'n':
 			d.skip()
@@ -168,10 +232,18 @@ func (d *decoder) typed(t DataType) *string {
 	switch {
 	case d.err != nil:
 		return nil
+	case c == 'n':
+		d.skip()
+		return nil
 	case c == '"':
 		text = d.str()
 	case kind == jsonNumber && (c == '-' || c >= '0' && c <= '9'):
 		text = d.number()
+		if rule := lexicalRules[t]; d.err == nil && !rule(text) {
+			if plain, ok := plainNumber(t, text); ok {
+				text = plain
+			}
+		}
 	case kind == jsonBoolean && (c == 't' || c == 'f'):
 		text = "false"
 		if d.boolean() {

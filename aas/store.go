@@ -1,6 +1,9 @@
 package aas
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // Kind says what a document is.
 type Kind uint8
@@ -21,7 +24,7 @@ type Document struct {
 	Kind    Kind
 	ID      string
 	IDShort string
-	// Version is 1 for a new document and one more after each write. The store sets it.
+	// Version is Change.Start for a new document and one more after each write. The store sets it.
 	Version uint64
 	// Live says that reading has to fill in values from elsewhere.
 	Live bool
@@ -54,6 +57,17 @@ type Query struct {
 	WithoutJSON bool
 	// Count asks for Page.Total.
 	Count bool
+	// MaxBytes ends a page with the document whose JSON brings all of them above so many bytes; 0 means
+	// no end. A page that selects something has at least one document.
+	MaxBytes int64
+}
+
+// room gives how many bytes a page may have before it ends.
+func (q *Query) room() int64 {
+	if q.MaxBytes <= 0 || q.WithoutJSON {
+		return math.MaxInt64
+	}
+	return q.MaxBytes
 }
 
 // Link is a condition over two kinds of document, such as shells with a nameplate.
@@ -76,6 +90,22 @@ type Change struct {
 	Document Document
 	Delete   bool
 	Match    Match
+	// Start is the version of the document when it is new; 0 is taken for 1. The service gives its clock,
+	// in microseconds since 1970: a document that is made anew under an old id then has a version that
+	// the old one never had.
+	Start uint64
+}
+
+// Next gives the version that a document has after the change, when it had another before; 0 before
+// means that it was not there. A deleted document has version 0.
+func (c *Change) Next(before uint64) uint64 {
+	switch {
+	case c.Delete:
+		return 0
+	case before == 0:
+		return max(c.Start, 1)
+	}
+	return before + 1
 }
 
 // Match is the condition of a [Change]: the zero value has none, and deleting what is not there is

@@ -2,6 +2,7 @@ package aas
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -33,7 +34,7 @@ const maxBuffer = 1_000_000
 type SubscribeOptions struct {
 	Kinds []Kind // none means every kind
 	// Buffer is how many events may wait to be read; a subscriber that lets more gather is ended.
-	// 1..1,000,000; default 20,000. An import of more documents than that needs more.
+	// 1..1,000,000; default 20,000. Those of one import count as one, up to a million events in all.
 	Buffer int
 }
 
@@ -46,8 +47,9 @@ type Subscription struct {
 	wake chan struct{} // holds one token when something may wait
 
 	mu      sync.Mutex
-	waiting []Event
-	err     error // why it ended
+	waiting [][]Event // what was told together, each with at least one event
+	events  int       // in waiting
+	err     error     // why it ended
 }
 
 // hub tells events to subscriptions.
@@ -105,12 +107,22 @@ func (s *Subscription) take(limit int) ([]Event, error) {
 		s.signal() // for the next call as well
 		return nil, s.err
 	}
-	events := s.waiting
-	if limit > 0 && len(events) > limit {
-		events, s.waiting = events[:limit:limit], events[limit:]
-	} else {
-		s.waiting = nil
+	if limit <= 0 || limit > s.events {
+		limit = s.events
 	}
+	if limit == 0 {
+		return nil, nil
+	}
+	events := make([]Event, 0, limit)
+	for len(events) < limit {
+		first := s.waiting[0]
+		n := min(len(first), limit-len(events))
+		events = append(events, first[:n]...)
+		if s.waiting[0] = first[n:]; n == len(first) {
+			s.waiting[0], s.waiting = nil, s.waiting[1:]
+		}
+	}
+	s.events -= limit
 	return events, nil
 }
 
@@ -133,39 +145,43 @@ func (s *Subscription) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err, s.waiting = err, nil
+		s.err, s.waiting, s.events = err, nil, 0
 	}
 	s.signal()
 }
 
-// wants says whether events of a kind are delivered.
-func (s *Subscription) wants(kind Kind) bool {
-	for _, k := range s.opts.Kinds {
-		if k == kind {
-			return true
+// wanted gives the events of the kinds that are delivered.
+func (s *Subscription) wanted(events []Event) []Event {
+	if len(s.opts.Kinds) == 0 {
+		return events
+	}
+	var wanted []Event
+	for _, e := range events {
+		if slices.Contains(s.opts.Kinds, e.Kind) {
+			wanted = append(wanted, e)
 		}
 	}
-	return len(s.opts.Kinds) == 0
+	return wanted
 }
 
-// tell queues events. It is false when the subscriber is too slow and was ended.
+// tell queues events. It is false when the subscriber is too slow and was ended. What is queued is shared
+// among the subscribers.
 func (s *Subscription) tell(events []Event) bool {
+	if events = s.wanted(events); len(events) == 0 {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, e := range events {
-		if !s.wants(e.Kind) {
-			continue
-		}
-		if len(s.waiting) >= s.opts.Buffer {
-			s.err, s.waiting = ErrSlowSubscriber, nil
-			s.signal()
-			return false
-		}
-		s.waiting = append(s.waiting, e)
+	if s.err != nil {
+		return true // Close is about to take it out
 	}
-	if len(s.waiting) > 0 {
-		s.signal()
+	defer s.signal()
+	if len(s.waiting) >= s.opts.Buffer || s.events >= maxBuffer {
+		s.err, s.waiting, s.events = ErrSlowSubscriber, nil, 0
+		return false
 	}
+	s.waiting = append(s.waiting, events)
+	s.events += len(events)
 	return true
 }
 

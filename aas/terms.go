@@ -1,6 +1,7 @@
 package aas
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -44,19 +45,41 @@ func CaseOfTerm(value string) Term { return Term{termCaseOf, value} }
 // DataSpecificationTerm gives the term of concept descriptions by the first key of a data specification.
 func DataSpecificationTerm(value string) Term { return Term{termDataSpecification, value} }
 
-// terms gathers terms without repeats.
-type terms []Term
+// MaxTerms is how many facts a document may be found by at the most: asset ids, references to
+// submodels and the like.
+const MaxTerms = 10_000
+
+// terms gathers terms without repeats. It stops above [MaxTerms], which checkFacts refuses.
+type terms struct {
+	list []Term
+	seen map[Term]struct{} // the list, when it is long
+}
+
+func newTerms(capacity int) *terms { return &terms{list: make([]Term, 0, min(capacity, MaxTerms+1))} }
 
 func (t *terms) add(name, value string) {
-	if value == "" {
+	const long = 16
+	term := Term{name, value}
+	switch {
+	case value == "" || len(t.list) > MaxTerms:
 		return
-	}
-	for _, known := range *t {
-		if known.Name == name && known.Value == value {
+	case len(t.list) < long:
+		if slices.Contains(t.list, term) {
 			return
 		}
+	default:
+		if t.seen == nil {
+			t.seen = make(map[Term]struct{}, 2*long)
+			for _, known := range t.list {
+				t.seen[known] = struct{}{}
+			}
+		}
+		if _, known := t.seen[term]; known {
+			return
+		}
+		t.seen[term] = struct{}{}
 	}
-	*t = append(*t, Term{name, value})
+	t.list = append(t.list, term)
 }
 
 func (t *terms) ref(name string, r *Reference) {
@@ -79,14 +102,14 @@ var shellForm = form[Shell]{
 	id: func(s *Shell) string { return s.ID },
 	describe: func(s *Shell, d *Document) {
 		a := &s.AssetInformation
-		t := make(terms, 0, 4+len(a.SpecificAssetIDs)+len(s.Submodels))
+		t := newTerms(4 + len(a.SpecificAssetIDs) + len(s.Submodels))
 		t.assets(a.GlobalAssetID, a.SpecificAssetIDs)
 		t.add(termAssetKind, string(a.AssetKind))
 		t.add(termAssetType, a.AssetType)
 		for i := range s.Submodels {
 			t.ref(termSubmodel, &s.Submodels[i])
 		}
-		d.IDShort, d.Terms = s.IDShort, t
+		d.IDShort, d.Terms = s.IDShort, t.list
 	},
 	files: func(s *Shell) []string {
 		if thumbnail := s.AssetInformation.DefaultThumbnail; thumbnail != nil {
@@ -100,12 +123,12 @@ var submodelForm = form[Submodel]{
 	kind: KindSubmodel, notFound: ErrSubmodelNotFound, exists: ErrSubmodelExists,
 	id: func(s *Submodel) string { return s.ID },
 	describe: func(s *Submodel, d *Document) {
-		t := make(terms, 0, 4)
+		t := newTerms(4)
 		for _, name := range TypesOf(s) {
 			t.add(termType, name)
 		}
 		t.ref(termSemantic, s.SemanticID)
-		d.IDShort, d.Terms, d.Live = s.IDShort, t, hasLive(s.Elements)
+		d.IDShort, d.Terms, d.Live = s.IDShort, t.list, hasLive(s.Elements)
 	},
 	files: func(s *Submodel) []string {
 		var names []string
@@ -122,14 +145,14 @@ var conceptForm = form[ConceptDescription]{
 	kind: KindConceptDescription, notFound: ErrConceptNotFound, exists: ErrConceptExists,
 	id: func(c *ConceptDescription) string { return c.ID },
 	describe: func(c *ConceptDescription, d *Document) {
-		t := make(terms, 0, len(c.IsCaseOf)+len(c.EmbeddedDataSpecifications))
+		t := newTerms(len(c.IsCaseOf) + len(c.EmbeddedDataSpecifications))
 		for i := range c.IsCaseOf {
 			t.ref(termCaseOf, &c.IsCaseOf[i])
 		}
 		for i := range c.EmbeddedDataSpecifications {
 			t.ref(termDataSpecification, c.EmbeddedDataSpecifications[i].DataSpecification)
 		}
-		d.IDShort, d.Terms = c.IDShort, t
+		d.IDShort, d.Terms = c.IDShort, t.list
 	},
 }
 
@@ -137,11 +160,11 @@ var shellDescriptorForm = form[ShellDescriptor]{
 	kind: KindShellDescriptor, notFound: ErrDescriptorNotFound, exists: ErrDescriptorExists,
 	id: func(s *ShellDescriptor) string { return s.ID },
 	describe: func(s *ShellDescriptor, d *Document) {
-		t := make(terms, 0, 3+len(s.SpecificAssetIDs))
+		t := newTerms(3 + len(s.SpecificAssetIDs))
 		t.assets(s.GlobalAssetID, s.SpecificAssetIDs)
 		t.add(termAssetKind, string(s.AssetKind))
 		t.add(termAssetType, s.AssetType)
-		d.IDShort, d.Terms = s.IDShort, t
+		d.IDShort, d.Terms = s.IDShort, t.list
 	},
 }
 
@@ -149,16 +172,17 @@ var submodelDescriptorForm = form[SubmodelDescriptor]{
 	kind: KindSubmodelDescriptor, notFound: ErrDescriptorNotFound, exists: ErrDescriptorExists,
 	id: func(s *SubmodelDescriptor) string { return s.ID },
 	describe: func(s *SubmodelDescriptor, d *Document) {
-		t := make(terms, 0, 1)
+		t := newTerms(1)
 		t.ref(termSemantic, s.SemanticID)
-		d.IDShort, d.Terms = s.IDShort, t
+		d.IDShort, d.Terms = s.IDShort, t.list
 	},
 }
 
 // TypesOf gives what a submodel is called by those who look for a kind of submodel, in lower case: its
 // idShort, and the last meaningful segment of its semantic id. Of a URL or URN that is the last one
 // that is no version or revision (https://admin-shell.io/zvei/nameplate/2/0/Nameplate and .../nameplate/2/0
-// both give nameplate); of an IRDI the part that identifies the concept.
+// both give nameplate), and that is not the word Submodel, unless there is no other; of an IRDI the part
+// that identifies the concept.
 func TypesOf(s *Submodel) []string {
 	var names []string
 	if s.IDShort != "" {
@@ -174,20 +198,25 @@ func TypesOf(s *Submodel) []string {
 	return names
 }
 
-// lastSegment gives the last segment of an identifier that is no version. One of versions alone gives
-// nothing.
+// lastSegment gives the last segment of an identifier that is no version and says more than that it is a
+// submodel. One of versions alone gives nothing.
 func lastSegment(id string) string {
 	isIRDI := !strings.Contains(id, "/") && strings.Count(id, "#") >= 1 && !strings.Contains(id, ":")
 	segments := strings.FieldsFunc(id, func(r rune) bool { return r == '/' || r == '#' || r == ':' })
 	if isIRDI && len(segments) > 1 { // 0173-1#01-AHX837#002: registry, concept, version
 		return segments[1]
 	}
-	for i := len(segments) - 1; i >= 0; i-- {
-		if !isVersion(segments[i]) {
-			return segments[i]
+	last := ""
+	for _, s := range slices.Backward(segments) {
+		switch {
+		case isVersion(s):
+		case !strings.EqualFold(s, submodelModelType):
+			return s
+		case last == "":
+			last = s
 		}
 	}
-	return ""
+	return last
 }
 
 // isVersion holds for 3, 1.0, v2, V1.2.3 and the like.

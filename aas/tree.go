@@ -108,6 +108,9 @@ func (s *Submodel) Element(p Path) (Element, error) {
 // The error is ErrElementNotFound for the parent, ErrElementExists for an idShort that a sibling has,
 // and ErrInvalidRequest for an element that cannot be there.
 func (s *Submodel) Insert(parent Path, element Element) error {
+	if isNil(element) {
+		return errNoElement
+	}
 	name := element.Common().IDShort
 	if len(parent) == 0 {
 		return insert(&s.Elements, name, parent, element)
@@ -165,6 +168,9 @@ func isKind(element Element, kind ElementKind) bool {
 // Replace puts an element in the place of another one, of whatever kind. Without an idShort it gets
 // that of the path; another one than that is ErrInvalidRequest.
 func (s *Submodel) Replace(p Path, element Element) error {
+	if isNil(element) {
+		return errNoElement
+	}
 	at, err := s.find(p)
 	if err != nil {
 		return err

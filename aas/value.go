@@ -1,6 +1,8 @@
 package aas
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 )
 
@@ -100,7 +102,7 @@ func (e *encoder) value(element Element, children, descend bool) bool {
 		e.valuesIn(mStatements, ifSo(children, v.Statements), descend)
 		e.text(mEntityType, string(v.EntityType))
 		e.text(mGlobalAssetID, v.GlobalAssetID)
-		array(e, mSpecificAssetIDs, v.SpecificAssetIDs, (*encoder).assetID)
+		array(e, mSpecificAssetIDs, v.SpecificAssetIDs, (*encoder).assetIDValue)
 	case *BasicEventElement:
 		e.name(mObserved)
 		e.reference(&v.Observed)
@@ -159,6 +161,13 @@ func (e *encoder) languages(texts []LangString) {
 	e.buf = append(e.buf, ']')
 }
 
+// assetIDValue appends SpecificAssetIdValue of the part 2 schemas: an object of the name and the value.
+func (e *encoder) assetIDValue(a *SpecificAssetID) {
+	e.open()
+	e.buf = appendString(append(appendString(e.buf, a.Name), ':'), a.Value)
+	e.close()
+}
+
 func (e *encoder) typed(m member, t DataType, text *string) {
 	if text != nil {
 		e.name(m)
@@ -202,6 +211,33 @@ func jsonType(t DataType) jsonKind {
 		return jsonNumber
 	}
 	return jsonString
+}
+
+// plainNumber gives a JSON number in the lexical form of a data type, which may have no exponent and no
+// fraction: 1e3 is 1000, 5.0 is 5. False when that changes its value, or it is far too long.
+func plainNumber(t DataType, text string) (string, bool) {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	shift, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil || shift < -maxForm || shift > maxForm || len(mantissa) > maxForm {
+		return "", false
+	}
+	digits, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	digits, point := whole+fraction, len(whole)+shift
+	if point < 0 {
+		digits, point = strings.Repeat("0", -point)+digits, 0
+	} else if point > len(digits) {
+		digits += strings.Repeat("0", point-len(digits))
+	}
+	whole, fraction = strings.TrimLeft(digits[:point], "0"), strings.TrimRight(digits[point:], "0")
+	plain := cmp.Or(whole, "0")
+	if fraction != "" {
+		plain += "." + fraction
+	}
+	if negative && plain != "0" {
+		plain = "-" + plain
+	}
+	return plain, lexicalRules[t](plain)
 }
 
 // appendNumber appends an XSD number as a JSON one, which has no plus sign, no leading zeros and digits

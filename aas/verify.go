@@ -1,21 +1,145 @@
 package aas
 
-import "github.com/otkit/otkit/fault"
+import (
+	"context"
+	"strings"
 
-// check gives the findings of the Check methods of this package.
-func check(v any) []fault.Field {
-	var err error
-	switch v := v.(type) {
-	case interface{ Check() error }:
-		err = v.Check()
-	case Element:
-		err = CheckElement(v)
+	"github.com/otkit/otkit/fault"
+)
+
+// most findings that are looked for, and that a refusal tells.
+const (
+	mostSought = 10_000
+	mostTold   = 100
+)
+
+// verify applies the service's verification to a document or an element and gives the findings that
+// are no reason to refuse it.
+func (s *Service) verify(ctx context.Context, what string, v any) ([]fault.Field, error) {
+	findings, err := s.findings(v)
+	if err != nil || len(findings) == 0 {
+		return nil, err
 	}
-	if err == nil {
-		return nil
+	if s.opts.Verification == VerifyStrict {
+		return nil, refusal(findings)
 	}
-	if f, ok := fault.From(err); ok && len(f.Fields) > 0 {
-		return f.Fields
+	s.warn(ctx, what, findings)
+	return findings, nil
+}
+
+func (s *Service) warn(ctx context.Context, what string, findings []fault.Field) {
+	s.log.WarnContext(ctx, "a document breaks rules of the metamodel and is kept", "id", what, "findings", len(findings),
+		"first", findings[0].Field+" "+findings[0].Message)
+}
+
+func refusal(findings []fault.Field) error {
+	return ErrInvalidRequest.Invalid(findings[:min(len(findings), mostTold)]...)
+}
+
+// findings gives what the service's verification finds; the error is for what no mode takes.
+func (s *Service) findings(v any) ([]fault.Field, error) {
+	if err := whole(v); err != nil {
+		return nil, err
 	}
-	return []fault.Field{{Message: err.Error()}}
+	if s.opts.Verification == VerifyOff {
+		return nil, nil
+	}
+	c := checker{most: mostSought}
+	c.run(v)
+	if s.opts.Verifier == nil {
+		return c.found, nil
+	}
+	known := make(map[string]bool, len(c.found))
+	for _, f := range c.found {
+		known[f.Field+" "+constraint(f.Message)] = true
+	}
+	for _, f := range s.opts.Verifier.Verify(v) {
+		if name := constraint(f.Message); name == "" || !known[f.Field+" "+name] {
+			c.found = append(c.found, f)
+		}
+	}
+	return c.found, nil
+}
+
+// constraint gives the name of the constraint in a message, such as AASd-022.
+func constraint(message string) string {
+	const prefix, digits = "AASd-", 3
+	at := strings.Index(message, prefix)
+	if at < 0 {
+		return ""
+	}
+	return message[at:min(at+len(prefix)+digits, len(message))]
+}
+
+// verifyChange is verify for a document that was there before: what it has broken already does not keep
+// it from being changed.
+func (r *Repository[T]) verifyChange(ctx context.Context, old Document, v *T, e *edit) error {
+	var now any = v
+	if e.subject != nil {
+		now = e.subject
+	}
+	findings, err := r.s.findings(now)
+	if err != nil || len(findings) == 0 {
+		return err
+	}
+	if r.s.opts.Verification == VerifyStrict {
+		before, err := r.before(old, e)
+		if err != nil {
+			return err
+		}
+		if added := without(findings, before); len(added) > 0 {
+			return refusal(added)
+		}
+	}
+	r.s.warn(ctx, old.ID, findings)
+	return nil
+}
+
+// before gives the findings of what a change is verified by, as it was.
+func (r *Repository[T]) before(old Document, e *edit) ([]fault.Field, error) {
+	v, err := r.decode(old)
+	if err != nil {
+		return nil, err
+	}
+	if e.subject == nil {
+		return r.s.findings(v)
+	}
+	p, err := ParsePath(e.path)
+	if err != nil {
+		return nil, err
+	}
+	element, err := any(v).(*Submodel).Element(p)
+	if err != nil {
+		return nil, err
+	}
+	return r.s.findings(element)
+}
+
+// without gives the findings that are not among others. The place in an array does not count, since a
+// change of it moves what comes after.
+func without(findings, others []fault.Field) []fault.Field {
+	there := make(map[fault.Field]int, len(others))
+	for _, f := range others {
+		there[placeless(f)]++
+	}
+	var rest []fault.Field
+	for _, f := range findings {
+		key := placeless(f)
+		if there[key] > 0 {
+			there[key]--
+			continue
+		}
+		rest = append(rest, f)
+	}
+	return rest
+}
+
+func placeless(f fault.Field) fault.Field {
+	f.Field = strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, f.Field)
+	return f
 }

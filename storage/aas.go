@@ -68,6 +68,9 @@ func scanDocument(row Scanner, kind aas.Kind) (d aas.Document, key string, err e
 
 // Get implements aas.Store.
 func (s *AASStore) Get(ctx context.Context, kind aas.Kind, ids ...string) ([]aas.Document, error) {
+	if len(ids) == 1 && s.singles() {
+		return s.getSingle(ctx, kind, keyOf(ids[0]))
+	}
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = keyOf(id)

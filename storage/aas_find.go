@@ -3,6 +3,7 @@ package storage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ type finder struct {
 	q        aas.Query
 	after    string
 	contains string
+	bytes    int64 // of the page so far
 }
 
 // everything says whether a query selects all documents of its kind.
@@ -82,26 +84,59 @@ func (f *finder) find(ctx context.Context) (page aas.Page, err error) {
 	if len(keys) == 0 {
 		return page, nil
 	}
-	if !f.q.WithoutJSON {
+	switch {
+	case f.q.WithoutJSON:
+		page.Documents, err = f.heads(ctx, keys)
+	case f.q.MaxBytes > 0:
+		err = f.bounded(ctx, &page, keys)
+	default:
 		page.Documents, err = documentsByKey(ctx, f.tx, f.q.Kind, keys)
-		return page, err
 	}
-	page.Documents, err = f.heads(ctx, keys)
 	return page, err
+}
+
+// errPageFull ends the reading of a page.
+var errPageFull = errors.New("the page is full")
+
+// take adds the document of a row to a page, or ends the page.
+func (f *finder) take(page *aas.Page, row Scanner) error {
+	if len(page.Documents) == f.q.Limit || f.q.MaxBytes > 0 && f.bytes >= f.q.MaxBytes {
+		page.More = true
+		return errPageFull
+	}
+	d, _, err := scanDocument(row, f.q.Kind)
+	page.Documents = append(page.Documents, d)
+	f.bytes += int64(len(d.JSON))
+	return err
+}
+
+// bounded reads the documents of a page, whose keys ascend, until their bytes pass the bound.
+func (f *finder) bounded(ctx context.Context, page *aas.Page, keys []string) error {
+	wanted := make([]any, len(keys))
+	for i, key := range keys {
+		wanted[i] = key
+	}
+	for marks, part := range lists(wanted) {
+		err := f.tx.Each(ctx, selectDocument+"WHERE kind = ? AND id IN "+marks+" ORDER BY id", append([]any{int64(f.q.Kind)}, part...),
+			func(row Scanner) error { return f.take(page, row) })
+		if errors.Is(err, errPageFull) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // straight reads a page of all documents.
 func (f *finder) straight(ctx context.Context, page *aas.Page) error {
-	return f.tx.Each(ctx, selectDocument+"WHERE kind = ? AND id > ? ORDER BY id LIMIT ?",
-		[]any{int64(f.q.Kind), f.after, f.q.Limit + 1}, func(row Scanner) error {
-			if len(page.Documents) == f.q.Limit {
-				page.More = true
-				return nil
-			}
-			d, _, err := scanDocument(row, f.q.Kind)
-			page.Documents = append(page.Documents, d)
-			return err
-		})
+	err := f.tx.Each(ctx, selectDocument+"WHERE kind = ? AND id > ? ORDER BY id LIMIT ?",
+		[]any{int64(f.q.Kind), f.after, f.q.Limit + 1}, func(row Scanner) error { return f.take(page, row) })
+	if errors.Is(err, errPageFull) {
+		return nil
+	}
+	return err
 }
 
 // heads gives documents without their JSON.
@@ -187,7 +222,8 @@ const broad = 1000
 
 // linked adds the condition over two kinds of document. Few documents at the other end are gone
 // through; of many it is asked for each document whether it leads to one, which ends with the page. The
-// OFFSET keeps PostgreSQL from joining everything first.
+// OFFSETs keep PostgreSQL from joining everything first, and from going through the many for each
+// document, as it would in a plan that it keeps for any arguments.
 func (f *finder) linked(ctx context.Context, q *query) error {
 	l := f.q.Linked
 	if l == nil {
@@ -203,8 +239,9 @@ func (f *finder) linked(ctx context.Context, q *query) error {
 		q.and("d.id IN ("+fromLink+")", f.linkArgs()...)
 		return nil
 	}
-	q.and(`EXISTS (SELECT 1 FROM aas_terms l JOIN aas_terms x ON x.kind = ? AND x.name = ? AND x.value = ? AND x.id = l.value
-		WHERE l.kind = ? AND l.name = ? AND l.id = d.id LIMIT 1 OFFSET 0)`, f.linkArgs()...)
+	q.and(`EXISTS (SELECT 1 FROM aas_terms l WHERE l.kind = ? AND l.name = ? AND l.id = d.id AND EXISTS (
+		SELECT 1 FROM aas_terms x WHERE x.kind = ? AND x.name = ? AND x.value = ? AND x.id = l.value LIMIT 1 OFFSET 0) LIMIT 1 OFFSET 0)`,
+		int64(f.q.Kind), l.Name, int64(l.Kind), l.Term.Name, keyOf(l.Term.Value))
 	return nil
 }
 

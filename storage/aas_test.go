@@ -3,6 +3,8 @@ package storage_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aastest"
 	"github.com/otkit/otkit/storage"
@@ -29,4 +31,19 @@ func BenchmarkAASStore(b *testing.B) {
 			aastest.BenchmarkStore(b, func(t testing.TB) aas.Store { return open(t)(t, storage.Options{}).AAS() })
 		})
 	}
+}
+
+func TestAASOfAClosedDatabase(t *testing.T) {
+	onBoth(t, func(t *testing.T, open opener) {
+		db := open(t, storage.Options{})
+		d := aas.Document{Kind: aas.KindShell, ID: "urn:shell", JSON: []byte("{}")}
+		require.NoError(t, db.Close())
+
+		_, err := db.AAS().Get(t.Context(), d.Kind, d.ID)
+		require.ErrorIs(t, err, storage.ErrClosed)
+		for _, m := range []aas.Match{{}, {Absent: true}, {Version: 1}} {
+			_, err = db.AAS().Write(t.Context(), aas.Batch{Changes: []aas.Change{{Document: d, Match: m}}})
+			require.ErrorIs(t, err, storage.ErrClosed)
+		}
+	})
 }

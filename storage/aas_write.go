@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -14,14 +13,24 @@ import (
 
 // Write implements aas.Store.
 func (s *AASStore) Write(ctx context.Context, b aas.Batch) ([]uint64, error) {
+	facts := make([][]byte, len(b.Changes))
+	for i := range b.Changes {
+		if !b.Changes[i].Delete {
+			facts[i] = factsOf(&b.Changes[i].Document)
+		}
+	}
+	if s.singles() && len(b.Changes) == 1 && len(b.Files) == 0 && len(b.Remove) == 0 {
+		version, done, err := s.writeSingle(ctx, &b.Changes[0], facts[0])
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			return []uint64{version}, nil
+		}
+	}
 	var versions []uint64
 	err := s.db.Update(ctx, "aas.write", func(ctx context.Context, tx *Tx) error {
-		w := aasWriter{tx: tx, changes: b.Changes, versions: make([]uint64, len(b.Changes)), facts: make([][]byte, len(b.Changes))}
-		for i := range b.Changes {
-			if !b.Changes[i].Delete {
-				w.facts[i] = factsOf(&b.Changes[i].Document)
-			}
-		}
+		w := aasWriter{tx: tx, changes: b.Changes, versions: make([]uint64, len(b.Changes)), facts: facts}
 		err := w.write(ctx)
 		if err == nil {
 			err = writeFiles(ctx, tx, b)
@@ -97,45 +106,70 @@ func (w *aasWriter) write(ctx context.Context) error {
 		if m.Absent && version != 0 || m.Exists && version == 0 || m.Version != 0 && m.Version != version {
 			return &aas.MismatchError{Index: i, Version: version}
 		}
-		if !c.Delete {
-			w.versions[i] = version + 1
-		}
+		w.versions[i] = c.Next(version)
 	}
 	return w.apply(ctx, kept)
 }
 
-// quick makes the one change of a batch when it is a new document, or one that is found by the same
-// as before and that is in the version asked for: what almost every write is.
-func (w *aasWriter) quick(ctx context.Context) (done bool, err error) {
-	c := &w.changes[0]
-	d := &c.Document
+// quick is what almost every write is: a new document, or one that is found by the same as before and
+// that is in the version asked for.
+type quick int
+
+const (
+	quickNot quick = iota
+	quickUpdate
+	quickCreate
+)
+
+func quickOf(c *aas.Change) quick {
 	switch {
 	case c.Delete:
-		return false, nil
+		return quickNot
 	case c.Match.Version != 0 && !c.Match.Absent:
-		n, err := w.tx.Exec(ctx, "UPDATE aas_documents SET version = version + 1, json = ? WHERE kind = ? AND id = ? AND version = ? AND facts = ?",
-			string(d.JSON), int64(d.Kind), keyOf(d.ID), int64(c.Match.Version), w.facts[0])
+		return quickUpdate
+	case c.Match.Absent && !c.Match.Exists && c.Match.Version == 0:
+		return quickCreate
+	}
+	return quickNot
+}
+
+// quick makes the one change of a batch when it is quick and its conditions hold.
+func (w *aasWriter) quick(ctx context.Context) (done bool, err error) {
+	c := &w.changes[0]
+	switch quickOf(c) {
+	case quickUpdate:
+		n, err := w.tx.Exec(ctx, updateDocument, updateRow(c, w.facts[0])...)
 		w.versions[0] = c.Match.Version + 1
 		return n == 1, err
-	case c.Match.Absent && !c.Match.Exists && c.Match.Version == 0:
-		n, err := w.tx.Exec(ctx, insertDocument+" (?,?,?,?,?,?,?,?,?) ON CONFLICT (kind, id) DO NOTHING", w.row(0)...)
+	case quickCreate:
+		n, err := w.tx.Exec(ctx, insertDocument+" (?,?,?,?,?,?,?,?,?) ON CONFLICT (kind, id) DO NOTHING", documentRow(c, w.facts[0])...)
 		if err != nil || n == 0 {
 			return false, err
 		}
-		w.versions[0] = 1
+		w.versions[0] = c.Next(0)
 		if err := w.addTerms(ctx, []int{0}); err != nil {
 			return false, err
 		}
-		return true, w.count(ctx, map[aas.Kind]int{d.Kind: 1}, map[aas.Kind]int{d.Kind: 1})
+		return true, w.count(ctx, map[aas.Kind]int{c.Document.Kind: 1}, map[aas.Kind]int{c.Document.Kind: 1})
 	}
 	return false, nil
 }
 
-const insertDocument = "INSERT INTO aas_documents (kind, id, long_id, id_short, id_short_lower, version, live, facts, json) VALUES"
+const (
+	insertDocument = "INSERT INTO aas_documents (kind, id, long_id, id_short, id_short_lower, version, live, facts, json) VALUES"
+	updateDocument = "UPDATE aas_documents SET version = version + 1, json = ? WHERE kind = ? AND id = ? AND version = ? AND facts = ?"
+)
 
-func (w *aasWriter) row(i int) []any {
-	d := &w.changes[i].Document
-	return []any{int64(d.Kind), keyOf(d.ID), longText(d.ID), d.IDShort, strings.ToLower(d.IDShort), 1, d.Live, w.facts[i], string(d.JSON)}
+// documentRow gives the arguments of insertDocument.
+func documentRow(c *aas.Change, facts []byte) []any {
+	d := &c.Document
+	return []any{int64(d.Kind), keyOf(d.ID), longText(d.ID), d.IDShort, strings.ToLower(d.IDShort), int64(c.Next(0)), d.Live, facts, string(d.JSON)}
+}
+
+// updateRow gives the arguments of updateDocument.
+func updateRow(c *aas.Change, facts []byte) []any {
+	d := &c.Document
+	return []any{string(d.JSON), int64(d.Kind), keyOf(d.ID), int64(c.Match.Version), facts}
 }
 
 // kept reads what is there of the documents that are to change, by index.
@@ -194,7 +228,7 @@ func (w *aasWriter) apply(ctx context.Context, kept []keptDocument) error {
 		case !known:
 			counts[d.Kind]++
 			found[d.Kind]++
-			rows, terms = append(rows, w.row(i)), append(terms, i)
+			rows, terms = append(rows, documentRow(c, w.facts[i])), append(terms, i)
 		case slices.Equal(kept[i].facts, w.facts[i]):
 			_, err = w.tx.Exec(ctx, "UPDATE aas_documents SET version = ?, json = ? WHERE kind = ? AND id = ?",
 				int64(w.versions[i]), string(d.JSON), int64(d.Kind), keyOf(d.ID))
@@ -250,16 +284,11 @@ func (w *aasWriter) addTerms(ctx context.Context, documents []int) error {
 	return w.tx.Insert(ctx, "INSERT INTO aas_terms (kind, name, value, id) VALUES", rows, "")
 }
 
-// countSlots is in how many rows the documents of a kind are counted where writers run side by side.
-const countSlots = 64
-
 // count adds to the numbers of documents and of changes.
 func (w *aasWriter) count(ctx context.Context, counts, changes map[aas.Kind]int) error {
 	slot := int64(0)
 	if !w.tx.set.traits.Group {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(w.changes[0].Document.ID))
-		slot = int64(h.Sum32() % countSlots)
+		slot = countSlot(w.changes[0].Document.ID)
 	}
 	for kind := aas.KindShell; kind <= aas.KindAssetLinks; kind++ {
 		if changes[kind] == 0 {

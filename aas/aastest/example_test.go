@@ -8,13 +8,6 @@ import (
 )
 
 // A store's own test calls the suite with a function that opens an empty one.
-func ExampleTestStore() {
-	_ = func(t *testing.T) {
-		aastest.TestStore(t, func(testing.TB) (aas.Store, func() aas.Store) { return aas.NewMemory(), nil })
-	}
-	// Output:
-}
-
 func TestMemory(t *testing.T) {
 	aastest.TestStore(t, func(testing.TB) (aas.Store, func() aas.Store) { return aas.NewMemory(), nil })
 }

@@ -55,6 +55,37 @@ func testPaging(t *testing.T, s *store) {
 	require.Empty(t, s.find(t, aas.Query{Kind: aas.KindShell, After: "zz", Limit: 1}).Documents)
 }
 
+// testMaxBytes has pages that end for their bytes, in the order of ids and with nothing left out.
+func testMaxBytes(t *testing.T, s *store) {
+	const count = 300
+	var b aas.Batch
+	var want []string
+	for i := range count {
+		d := shell(fmt.Sprintf("id%03d", i), "n", "asset=x")
+		d.JSON = fmt.Appendf(nil, `{"x":%100d}`, i)
+		b.Changes, want = append(b.Changes, aas.Change{Document: d}), append(want, d.ID)
+	}
+	_, err := s.Write(t.Context(), b)
+	require.NoError(t, err)
+	size := int64(len(b.Changes[0].Document.JSON))
+	for _, q := range []aas.Query{{}, {Terms: terms("asset=x")}, {IDShort: "n"}, {Contains: "N", Offset: 1}, {Offset: 3}} {
+		q.Kind, q.Limit = aas.KindShell, 200
+		for bytes, n := range map[int64]int{1: 1, size: 1, size + 1: 2, 10 * size: 10, 150 * size: 150, 500 * size: 200} {
+			q.MaxBytes = bytes
+			p := s.find(t, q)
+			require.Equal(t, want[q.Offset:q.Offset+n], idsOf(p), "%+v", q)
+			require.True(t, p.More, "%+v", q)
+		}
+		q.MaxBytes, q.WithoutJSON = 1, true
+		require.Len(t, s.find(t, q).Documents, 200, "without JSON there are no bytes")
+		q.MaxBytes, q.WithoutJSON, q.Offset = 7*size, false, 0
+		require.Equal(t, want, s.paged(t, q))
+	}
+	p := s.find(t, aas.Query{Kind: aas.KindShell, Limit: 5, MaxBytes: 1, After: "id298"})
+	require.Equal(t, []string{"id299"}, idsOf(p))
+	require.False(t, p.More, "there is nothing after the last one")
+}
+
 func terms(list ...string) []aas.Term { return shell("", "", list...).Terms }
 
 func testFilters(t *testing.T, s *store) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -99,7 +100,7 @@ func testParallelCounts(t *testing.T, s *store) {
 
 func serve(t testing.TB, s aas.Store) *aas.Service {
 	t.Helper()
-	service, err := aas.NewService(s, aas.Options{})
+	service, err := aas.NewService(s, aas.Options{Now: func() time.Time { return time.UnixMicro(1) }}) // versions begin at 1
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, service.Close()) })
 	return service

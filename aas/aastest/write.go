@@ -54,6 +54,29 @@ func testVersions(t *testing.T, s *store) {
 	require.True(t, s.get(t, aas.KindShell, "a")[0].Live)
 }
 
+// testStarts has documents that begin with a version, on every way to write them.
+func testStarts(t *testing.T, s *store) {
+	const start = uint64(1_700_000_000_000_000)
+	write := func(want uint64, c aas.Change) {
+		t.Helper()
+		versions, err := s.Write(t.Context(), aas.Batch{Changes: []aas.Change{c}})
+		require.NoError(t, err)
+		require.Equal(t, []uint64{want}, versions)
+		if want > 0 {
+			require.Equal(t, want, s.get(t, aas.KindShell, "a")[0].Version)
+		}
+	}
+	write(start, aas.Change{Document: shell("a", "1"), Start: start, Match: aas.Match{Absent: true}})
+	write(start+1, aas.Change{Document: shell("a", "1"), Start: start + 50, Match: aas.Match{Version: start}})
+	write(start+2, aas.Change{Document: shell("a", "2"), Start: start + 50})
+	write(0, aas.Change{Document: shell("a", ""), Start: start + 50, Delete: true})
+	write(start+50, aas.Change{Document: shell("a", "1"), Start: start + 50})
+	_, err := s.Write(t.Context(), aas.Batch{Changes: []aas.Change{{Document: shell("a", "2"), Match: aas.Match{Version: start + 2}, Start: start + 99}}})
+	var mismatch *aas.MismatchError
+	require.ErrorAs(t, err, &mismatch, "a version of the document that was there before")
+	require.Equal(t, start+50, mismatch.Version)
+}
+
 func testMatches(t *testing.T, s *store) {
 	s.put(t, shell("there", "x"))
 	s.put(t, shell("there", "y"))

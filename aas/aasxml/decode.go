@@ -17,7 +17,7 @@ import (
 type Limits struct {
 	MaxBytes    int64 // default 64 MiB
 	MaxDepth    int   // nesting of submodel elements; default, and at most, aas.MaxDepth
-	MaxElements int   // submodel elements; default, and at most, aas.MaxElements
+	MaxElements int   // submodel elements of all submodels together; default aas.MaxElements, which is the most that each may have
 }
 
 func (l Limits) withDefaults() (Limits, error) {

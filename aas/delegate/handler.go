@@ -28,7 +28,7 @@ type Options struct {
 	// chooses URLs, so that without a list the engine could be made to call anything it can reach.
 	Allow    []string
 	Client   *http.Client  // default: one that follows no redirects; redirects are never followed
-	Timeout  time.Duration // of one call; default 30 s
+	Timeout  time.Duration // of a call whose context has no deadline; default 30 s
 	MaxBytes int64         // of an answer; default 4 MiB
 }
 
@@ -73,8 +73,11 @@ func (h *Handler) Invoke(ctx context.Context, call aas.Invocation) (aas.Invocati
 	if err != nil {
 		return aas.InvocationResult{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.o.Timeout)
-	defer cancel()
+	if _, ends := ctx.Deadline(); !ends {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, h.o.Timeout)
+		defer cancel()
+	}
 	answer, err := h.post(ctx, target, variables(call.Input, call.Inoutput))
 	if err != nil {
 		return aas.InvocationResult{}, ErrPeerFailed.Wrap(err)

@@ -1,11 +1,13 @@
 package delegate_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,6 +45,28 @@ func invoke(t *testing.T, url string, o delegate.Options) (aas.InvocationResult,
 	path, err := aas.ParsePath("Add")
 	require.NoError(t, err)
 	return s.Invoke(t.Context(), "urn:m", path, []aas.Element{number("a", "2")}, []aas.Element{number("b", "3")})
+}
+
+// The caller says how long an operation may take; the option is for a caller that does not.
+func TestTheTimeOfTheCallerHolds(t *testing.T) {
+	leave := make(chan struct{})
+	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-leave:
+		}
+	}))
+	defer peer.Close()
+	defer close(leave)
+	h, err := delegate.New(delegate.Options{Allow: []string{peer.URL}, Timeout: 10 * time.Millisecond})
+	require.NoError(t, err)
+	call := aas.Invocation{Operation: operation(peer.URL)}
+	_, err = h.Invoke(t.Context(), call)
+	require.ErrorIs(t, err, delegate.ErrPeerFailed)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err = h.Invoke(ctx, call)
+	require.NoError(t, err)
 }
 
 func TestArgumentsAndResults(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,11 +77,6 @@ func text(e aas.Environment) string {
 	return string(aas.Append(nil, &e))
 }
 
-// without gives files but those with some names.
-func without(list []aasx.File, names []string) []aasx.File {
-	return slices.DeleteFunc(slices.Clone(list), func(f aasx.File) bool { return slices.Contains(names, f.Name) })
-}
-
 // formats by whether they carry files.
 var formats = map[exchange.Format]bool{exchange.AASX: true, exchange.JSON: false, exchange.XML: false}
 
@@ -101,7 +97,8 @@ func TestPublishedFilesComeInAndGoOutWithoutLoss(t *testing.T) {
 
 			out := gather(t, s, everything)
 			require.Equal(t, text(want.Environment), text(out.Environment))
-			require.ElementsMatch(t, without(want.Files, report.Unused), out.Files)
+			require.Empty(t, report.Unused)
+			require.ElementsMatch(t, want.Files, out.Files)
 			for format, withFiles := range formats {
 				got := again(t, out, format)
 				require.Equal(t, text(want.Environment), text(got.Environment), "%s", format)
@@ -215,6 +212,8 @@ func TestLimits(t *testing.T) {
 		{exchange.Selection{Shells: []string{"urn:s:1"}, WithSubmodels: true, MaxDocuments: 2}, "more than 2 documents"},
 		{exchange.Selection{MaxElements: 3}, "more than 3 elements"},
 		{exchange.Selection{WithFiles: true, MaxFileBytes: 2}, "more than 2 bytes"},
+		{exchange.Selection{MaxBytes: 500}, "documents have more than 500 bytes"},
+		{exchange.Selection{Submodels: []string{"urn:m:drive"}, MaxBytes: 50}, "documents have more than 50 bytes"},
 	} {
 		_, err := exchange.Gather(t.Context(), s, c.sel)
 		require.ErrorIs(t, err, exchange.ErrTooMuch)
@@ -223,6 +222,25 @@ func TestLimits(t *testing.T) {
 	require.Len(t, ids(gather(t, s, exchange.Selection{MaxDocuments: 5, MaxElements: 4, MaxFileBytes: 3, WithFiles: true})), 5)
 	sel := exchange.Selection{Submodels: []string{"urn:m:drive"}, WithConcepts: true, MaxDocuments: 5}
 	require.Len(t, ids(gather(t, s, sel)), 5, "a meaning that is described nowhere takes no room")
+}
+
+// What the engine exports it can import: limits are those of a document, however many there are.
+func TestMoreElementsThanOneDocumentMayHave(t *testing.T) {
+	s := newService(t)
+	for _, id := range []string{"urn:m:1", "urn:m:2"} {
+		list := make([]aas.Element, aas.MaxElements/2+1)
+		for i := range list {
+			c := &aas.Capability{}
+			c.IDShort = "c" + strconv.Itoa(i)
+			list[i] = c
+		}
+		_, err := s.Submodels.Create(t.Context(), submodel(id, list...))
+		require.NoError(t, err)
+	}
+	_, err := exchange.Gather(t.Context(), s, everything)
+	require.ErrorIs(t, err, exchange.ErrTooMuch, "not without being asked")
+	out := gather(t, s, exchange.Selection{MaxElements: 2 * aas.MaxElements})
+	require.Equal(t, text(out.Environment), text(again(t, out, exchange.JSON).Environment))
 }
 
 func TestWhatIsNoSuchDocumentIsNotRead(t *testing.T) {

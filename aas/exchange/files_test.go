@@ -142,6 +142,28 @@ func TestANameThatNoPackageCanHaveIsChanged(t *testing.T) {
 		"/aasx/files/aasx-origin", "/aasx/files/b", "/aasx/files/file", "/fine"}, names)
 }
 
+func TestValuesThatNameTheirFileInOtherWords(t *testing.T) {
+	for value, name := range map[string]string{
+		"/aasx/files/a%20b.pdf": "/aasx/files/a b.pdf", "file:///aasx/files/a.pdf": "/aasx/files/a.pdf", "file:/aasx/files/a.pdf": "/aasx/files/a.pdf",
+		"aasx/files/a.pdf": "/aasx/files/a.pdf", "/AASX/Files/A.PDF": "/aasx/files/a.pdf", "/aasx/files/50%.pdf": "/aasx/files/50%.pdf",
+		"/aasx/files/%C3%9Cber%5B1%5D.pdf": "/aasx/files/Über[1].pdf",
+	} {
+		packed := again(t, &aasx.Package{
+			Environment: aas.Environment{Submodels: []*aas.Submodel{submodel("urn:m", fileElement("F", value))}}, Files: []aasx.File{pdf(name, value)},
+		}, exchange.AASX)
+		s := newService(t)
+		for _, replace := range []bool{false, true} {
+			report := bring(t, s, packed, aas.ImportOptions{Replace: replace})
+			require.Equal(t, 1, report.Files, value)
+			require.Empty(t, report.Unused, value)
+			f, err := s.GetFile(t.Context(), "urn:m", aas.Path{{IDShort: "F"}})
+			require.NoError(t, err, value)
+			require.Equal(t, value, string(f.Data))
+			require.Equal(t, packed, again(t, gather(t, s, everything), exchange.AASX), "nothing is lost")
+		}
+	}
+}
+
 func TestAFileThatIsRemovedMeanwhileIsLeftOut(t *testing.T) {
 	s, err := aas.NewService(forgetful{aas.NewMemory()}, aas.Options{})
 	require.NoError(t, err)

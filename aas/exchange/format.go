@@ -41,8 +41,8 @@ func Read(r io.ReaderAt, size int64, f Format, l aasx.Limits) (*aasx.Package, er
 		}
 		return &aasx.Package{Environment: *env}, nil
 	case JSON:
-		if size > maxJSON {
-			return nil, aas.ErrInvalidRequest.Because("the document has %d bytes, the limit is %d", size, int64(maxJSON))
+		if limit := max(maxJSON, l.MaxPartBytes); size > limit {
+			return nil, aas.ErrInvalidRequest.Because("the document has %d bytes, the limit is %d", size, limit)
 		}
 		text, err := io.ReadAll(io.NewSectionReader(r, 0, size))
 		if err != nil {
@@ -59,7 +59,8 @@ func Read(r io.ReaderAt, size int64, f Format, l aasx.Limits) (*aasx.Package, er
 
 func unknown(f Format) error { return fmt.Errorf("exchange: there is no format %q", string(f)) }
 
-const maxJSON = 256 << 20
+// maxJSON is the least limit of a JSON document; aasx.Limits.MaxPartBytes may be above it.
+const maxJSON int64 = 256 << 20
 
 // Write writes a document. JSON and XML leave the files of the package out. What the format has no way to
 // say is [aas.ErrInvalidRequest]; other errors are those of w.

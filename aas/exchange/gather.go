@@ -27,7 +27,8 @@ type Selection struct {
 	WithConcepts bool
 	WithFiles    bool
 	MaxDocuments int   // default 100,000
-	MaxElements  int   // of all submodels; default, and at most, aas.MaxElements, since more cannot be read again
+	MaxBytes     int64 // of the JSON of all documents; default 256 MiB
+	MaxElements  int   // of all submodels together; default 200,000
 	MaxFileBytes int64 // of all files; default 256 MiB
 }
 
@@ -35,8 +36,11 @@ func (sel Selection) withDefaults() Selection {
 	if sel.MaxDocuments <= 0 {
 		sel.MaxDocuments = 100_000
 	}
-	if sel.MaxElements <= 0 || sel.MaxElements > aas.MaxElements {
-		sel.MaxElements = aas.MaxElements
+	if sel.MaxBytes <= 0 {
+		sel.MaxBytes = 256 << 20
+	}
+	if sel.MaxElements <= 0 {
+		sel.MaxElements = 200_000
 	}
 	if sel.MaxFileBytes <= 0 {
 		sel.MaxFileBytes = 256 << 20
@@ -46,11 +50,11 @@ func (sel Selection) withDefaults() Selection {
 
 // Gather reads documents, and their files, out of a service. Files of several documents that have one
 // name and are not the same get others, and so does a file whose name no package can have; the elements
-// that name them follow. A named document that does not exist is [aas.ErrShellNotFound] or
+// that name them follow; any other value of an element stays as it is written. A named document that does not exist is [aas.ErrShellNotFound] or
 // [aas.ErrSubmodelNotFound]; too much is [ErrTooMuch]. What is written meanwhile may or may not be in it.
 func Gather(ctx context.Context, s *aas.Service, sel Selection) (*aasx.Package, error) {
 	sel = sel.withDefaults()
-	g := &gatherer{ctx: ctx, s: s, sel: sel, room: sel.MaxDocuments, names: make(map[string]*aasx.File)}
+	g := &gatherer{ctx: ctx, s: s, sel: sel, room: sel.MaxDocuments, bytesLeft: sel.MaxBytes, names: make(map[string]*aasx.File)}
 	err := g.documents()
 	if err == nil {
 		err = g.countElements()
@@ -69,9 +73,11 @@ type gatherer struct {
 	s     *aas.Service
 	sel   Selection
 	room  int
-	bytes int64
+	bytes int64 // of the files so far
 	out   aasx.Package
 	names map[string]*aasx.File // in lower case
+
+	bytesLeft int64 // for documents
 }
 
 func (g *gatherer) documents() (err error) {
@@ -104,23 +110,44 @@ func (g *gatherer) documents() (err error) {
 	return err
 }
 
+// pageDocuments and pageBytes bound what is read at once.
+const (
+	pageDocuments = 100
+	pageBytes     = 16 << 20
+)
+
 func every[T aas.Kept](g *gatherer, r *aas.Repository[T]) ([]*T, error) {
 	var list []*T
-	for v, err := range r.All(g.ctx, aas.Query{}) {
+	for q := (aas.Query{Limit: pageDocuments, MaxBytes: pageBytes}); ; {
+		page, err := r.Find(g.ctx, q)
+		if err == nil {
+			err = g.take(page.Documents)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if err := g.take(1); err != nil {
-			return nil, err
+		for _, d := range page.Documents {
+			if v, ok := r.Read(g.ctx, d); ok {
+				list = append(list, v)
+			}
+			q.After = d.ID
 		}
-		list = append(list, v)
+		if !page.More || len(page.Documents) == 0 {
+			return list, nil
+		}
 	}
-	return list, nil
 }
 
-func (g *gatherer) take(documents int) error {
-	if g.room -= documents; g.room < 0 {
+// take counts documents before they are decoded, which takes several times their bytes.
+func (g *gatherer) take(documents []aas.Document) error {
+	if g.room -= len(documents); g.room < 0 {
 		return ErrTooMuch.Because("it has more than %d documents", g.sel.MaxDocuments)
+	}
+	for i := range documents {
+		g.bytesLeft -= int64(len(documents[i].JSON))
+	}
+	if g.bytesLeft < 0 {
+		return ErrTooMuch.Because("its documents have more than %d bytes", g.sel.MaxBytes)
 	}
 	return nil
 }
@@ -139,13 +166,16 @@ func (g *gatherer) countElements() error {
 	return nil
 }
 
+// namedAtOnce is how many documents are read by their ids at once: there is no limit of their bytes then.
+const namedAtOnce = 16
+
 // named gives the documents with some ids. One that is missing is an error, unless there is none for it.
 func named[T aas.Kept](g *gatherer, r *aas.Repository[T], ids []string, missing *fault.Error) ([]*T, error) {
 	var list []*T
-	for part := range slices.Chunk(ids, aas.MaxPage) {
+	for part := range slices.Chunk(ids, namedAtOnce) {
 		docs, err := r.Documents(g.ctx, part...)
 		if err == nil {
-			err = g.take(len(docs))
+			err = g.take(docs)
 		}
 		if err != nil {
 			return nil, err
@@ -240,11 +270,12 @@ func (g *gatherer) files() error {
 			return err
 		}
 		thumbnail := s.AssetInformation.DefaultThumbnail
-		if thumbnail == nil || moved[thumbnail.Path] == "" {
+		if thumbnail == nil {
 			continue
 		}
-		if thumbnail.Path = moved[thumbnail.Path]; g.out.Thumbnail == "" {
-			g.out.Thumbnail = thumbnail.Path
+		part, value := moved.find(thumbnail.Path)
+		if thumbnail.Path = value; g.out.Thumbnail == "" {
+			g.out.Thumbnail = part
 		}
 	}
 	for _, s := range g.out.Environment.Submodels {
@@ -253,8 +284,10 @@ func (g *gatherer) files() error {
 			return err
 		}
 		s.Walk(func(_ aas.Path, e aas.Element) bool {
-			if f, ok := e.(*aas.File); ok && f.Value != nil && moved[*f.Value] != "" {
-				f.Value = new(moved[*f.Value])
+			if f, ok := e.(*aas.File); ok && f.Value != nil {
+				if _, value := moved.find(*f.Value); value != *f.Value {
+					f.Value = &value
+				}
 			}
 			return true
 		})
@@ -262,30 +295,47 @@ func (g *gatherer) files() error {
 	return nil
 }
 
-// pack adds the files of one document and gives the name under which each of them is packed.
-func (g *gatherer) pack(kind aas.Kind, id string) (map[string]string, error) {
+// packed tells under which names the files of one document are packed.
+type packed struct {
+	names aas.FileNames
+	parts map[string]string
+}
+
+// find gives the part that a value means, empty when there is none, and the value that is right for it.
+func (p packed) find(value string) (part, now string) {
+	name, _ := p.names.Find(value)
+	part = p.parts[name]
+	if part == "" || part == name {
+		return part, value
+	}
+	return part, aas.FileValue(part)
+}
+
+// pack adds the files of one document.
+func (g *gatherer) pack(kind aas.Kind, id string) (packed, error) {
+	moved := packed{parts: make(map[string]string)}
 	names, err := g.s.FileNames(g.ctx, kind, id)
 	if err != nil {
-		return nil, err
+		return moved, err
 	}
-	moved := make(map[string]string, len(names))
+	moved.names = aas.NewFileNames(names)
 	for _, name := range names {
 		f, err := g.s.File(g.ctx, aas.FileKey{Kind: kind, ID: id, Name: name})
 		if errors.Is(err, aas.ErrFileNotFound) {
 			continue // it was removed after its name was read
 		}
 		if err != nil {
-			return nil, err
+			return moved, err
 		}
 		part := aasx.File{Name: name, ContentType: f.ContentType, Data: f.Data}
 		if !g.place(&part) {
 			if g.bytes += int64(len(part.Data)); g.bytes > g.sel.MaxFileBytes {
-				return nil, ErrTooMuch.Because("its files have more than %d bytes", g.sel.MaxFileBytes)
+				return moved, ErrTooMuch.Because("its files have more than %d bytes", g.sel.MaxFileBytes)
 			}
 			g.out.Files = append(g.out.Files, part)
 			g.names[strings.ToLower(part.Name)] = &part
 		}
-		moved[name] = part.Name
+		moved.parts[name] = part.Name
 	}
 	return moved, nil
 }

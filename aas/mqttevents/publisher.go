@@ -27,8 +27,8 @@ type Options struct {
 	Topic    string      // that topics begin with; default otkit/aas
 	Source   string      // of the CloudEvents; default urn:otkit
 	QoS      byte        // 0, 1 or 2; see DefaultQoS
-	// Buffer is how many events may wait while the broker is away, 1..1,000,000; default 20,000. When
-	// more gather, all that wait are given up with an error in the log.
+	// Buffer is how many events may wait while the broker is away, 1..1,000,000; default 20,000. Those of
+	// one import count as one. When more gather, all that wait are given up with an error in the log.
 	Buffer int
 	NewID  func() string // of a CloudEvent; required to be unique per Source
 	Logger *slog.Logger  // default: discard
@@ -135,9 +135,11 @@ func (p *Publisher) run(ctx context.Context, sub *aas.Subscription) {
 		case errors.Is(err, aas.ErrSlowSubscriber):
 			p.o.Logger.Error("too many changes waited for the MQTT broker; they are not published")
 			sub.Close()
-			if sub, err = p.svc.Subscribe(aas.SubscribeOptions{Buffer: p.o.Buffer}); err != nil {
-				return
+			next, err := p.svc.Subscribe(aas.SubscribeOptions{Buffer: p.o.Buffer})
+			if err != nil {
+				return // the service has ended
 			}
+			sub = next
 		case err != nil:
 			return // the service or the publisher has ended
 		}

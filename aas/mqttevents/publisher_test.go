@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -131,7 +132,7 @@ func TestChangesArriveAsCloudEvents(t *testing.T) {
 	got := b.listen()
 	publisher(t, s, b.url())
 	id := "https://example.com/sm/1#a+b"
-	_, err := s.Submodels.Create(t.Context(), submodel(id))
+	made, err := s.Submodels.Create(t.Context(), submodel(id))
 	require.NoError(t, err)
 	path, err := aas.ParsePath("speed")
 	require.NoError(t, err)
@@ -143,14 +144,14 @@ func TestChangesArriveAsCloudEvents(t *testing.T) {
 	first := <-got
 	require.Equal(t, topic+"created", first.topic)
 	require.Equal(t, "application/cloudevents+json", first.contentType)
-	require.JSONEq(t, `{"specversion":"1.0","id":"id-1","source":"urn:plant","type":"io.admin-shell.events.v1.created",
+	require.JSONEq(t, fmt.Sprintf(`{"specversion":"1.0","id":"id-1","source":"urn:plant","type":"io.admin-shell.events.v1.created",
 		"subject":"https://example.com/sm/1#a+b","time":"2026-01-02T03:04:05Z","datacontenttype":"application/json",
-		"data":{"kind":"submodel","id":"https://example.com/sm/1#a+b","version":1}}`, first.body)
+		"data":{"kind":"submodel","id":"https://example.com/sm/1#a+b","version":%d}}`, made.Version), first.body)
 	second := <-got
 	require.Equal(t, topic+"valueChanged", second.topic)
 	var event struct{ Data map[string]any }
 	require.NoError(t, json.Unmarshal([]byte(second.body), &event))
-	require.Equal(t, map[string]any{"kind": "submodel", "id": id, "idShortPath": "speed", "version": 2.0}, event.Data)
+	require.Equal(t, map[string]any{"kind": "submodel", "id": id, "idShortPath": "speed", "version": float64(made.Version + 1)}, event.Data)
 	require.Equal(t, topic+"deleted", (<-got).topic)
 }
 
@@ -177,6 +178,36 @@ func TestBrokerThatComesLate(t *testing.T) {
 			require.Less(t, i, 400, "nothing arrives")
 		}
 	}
+}
+
+func TestAServiceThatEndsWhileTooMuchWaits(t *testing.T) {
+	b := newBroker(t)
+	program := b.cmd.Path
+	b.stop()
+	s := service(t)
+	told := make(chan struct{}, 1)
+	p, err := mqttevents.Start(s, mqttevents.Options{URL: b.url(), Buffer: 1, NewID: func() string { return "id" },
+		Logger: slog.New(errorsTo(told))})
+	require.NoError(t, err)
+	for i := range 10 { // one is being published, one waits
+		_, err := s.Submodels.Create(t.Context(), submodel(fmt.Sprintf("urn:%d", i)))
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Close())
+	b.start(program)
+	<-told
+	require.NoError(t, p.Close(t.Context()), "it has ended with the service")
+}
+
+// errorsTo is a handler of log lines that tells of errors.
+type errorsTo chan struct{}
+
+func (errorsTo) Enabled(_ context.Context, l slog.Level) bool { return l == slog.LevelError }
+func (h errorsTo) WithAttrs([]slog.Attr) slog.Handler         { return h }
+func (h errorsTo) WithGroup(string) slog.Handler              { return h }
+func (h errorsTo) Handle(context.Context, slog.Record) error {
+	h <- struct{}{}
+	return nil
 }
 
 func TestBadOptions(t *testing.T) {

@@ -163,7 +163,8 @@ func (b *builder) add(t *tags.Tag, r *compiled) {
 func (b *builder) free(parent, idShort string) string {
 	name := idShort
 	for n := 2; b.used[parent+"."+strings.ToLower(name)]; n++ {
-		name = fmt.Sprintf("%s_%d", idShort, n)
+		suffix := fmt.Sprintf("_%d", n)
+		name = idShort[:min(len(idShort), maxIDShort-len(suffix))] + suffix
 	}
 	b.used[parent+"."+strings.ToLower(name)] = true
 	return name

@@ -11,6 +11,7 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/tagmap"
+	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/simdriver"
 )
@@ -166,6 +167,66 @@ func TestLiveValues(t *testing.T) {
 	got, err := s.Shells.Get(t.Context(), "urn:shell")
 	require.NoError(t, err)
 	require.Len(t, got.Submodels, 2)
+}
+
+// strict gives a service as the engine has it, with one shell.
+func strict(t *testing.T) *aas.Service {
+	s, err := aas.NewService(aas.NewMemory(), aas.Options{Verifier: verify.New(verify.Options{})})
+	require.NoError(t, err)
+	shell := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "urn:asset"}}
+	shell.ID, shell.IDShort = "urn:shell", "Shell"
+	_, err = s.Shells.Create(t.Context(), shell)
+	require.NoError(t, err)
+	return s
+}
+
+func TestEveryNameIsMapped(t *testing.T) {
+	s := strict(t)
+	m, err := tagmap.NewMapper(tagmap.Options{})
+	require.NoError(t, err)
+	long := strings.Repeat("a", 127)
+	names := []string{"x", "X", "-", "_", "7", "é", "a---" + strings.Repeat("-", 130) + "b", long + "-b", long + "c", long + "cd", strings.Repeat("9", 200)}
+	var list []tags.Tag
+	for _, name := range names {
+		list = append(list, tags.Tag{Name: "d." + name, Driver: "d", DataType: tags.Float})
+	}
+	require.NoError(t, m.Sync(t.Context(), s, tagmap.Equipment{ShellID: "urn:shell", Tags: list}))
+	got, err := s.Submodels.Get(t.Context(), "urn:shell:OperationalData")
+	require.NoError(t, err)
+	require.Len(t, got.Elements, len(names))
+}
+
+func TestOneBadElementDoesNotStopTheOthers(t *testing.T) {
+	s := strict(t)
+	m, err := tagmap.NewMapper(tagmap.Options{})
+	require.NoError(t, err)
+	e := tagmap.Equipment{ShellID: "urn:shell", Tags: []tags.Tag{
+		{Name: "d.bad", Driver: "d", DataType: tags.Float, Description: "no XML holds \x01"}, {Name: "d.good", Driver: "d", DataType: tags.Float},
+		{Name: "d.rated_bad", Driver: "d", DataType: tags.Bool, Unit: "\x02"}, {Name: "d.rated_good", Driver: "d", DataType: tags.Bool},
+	}}
+	for range 2 { // new, and renewed
+		err = m.Sync(t.Context(), s, e)
+		require.ErrorIs(t, err, aas.ErrInvalidRequest)
+		require.ErrorContains(t, err, "left out")
+		for id, want := range map[string][]string{"urn:shell:OperationalData": {"good"}, "urn:shell:TimeSeries": {"Metadata", "Segments"}} {
+			got, err := s.Submodels.Get(t.Context(), id)
+			require.NoError(t, err)
+			require.Len(t, got.Elements, len(want))
+			for _, name := range want {
+				_, err := got.Element(path(t, name))
+				require.NoError(t, err)
+			}
+		}
+		got, err := s.Submodels.Get(t.Context(), "urn:shell:TechnicalData")
+		require.NoError(t, err)
+		_, err = got.Element(path(t, "TechnicalProperties.rated_good"))
+		require.NoError(t, err)
+		_, err = got.Element(path(t, "TechnicalProperties.rated_bad"))
+		require.ErrorIs(t, err, aas.ErrElementNotFound)
+		shell, err := s.Shells.Get(t.Context(), "urn:shell")
+		require.NoError(t, err)
+		require.Len(t, shell.Submodels, 3)
+	}
 }
 
 func TestSyncKeepsWhatPeopleAdded(t *testing.T) {

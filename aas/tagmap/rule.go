@@ -116,8 +116,11 @@ func localName(t *tags.Tag) string {
 	return t.Name
 }
 
-// idShort makes a name that follows AASd-002: letters, digits, - and _, beginning with a letter and
-// not ending with -.
+// maxIDShort is AASd-027.
+const maxIDShort = 128
+
+// idShort makes a name that follows AASd-002: at least two letters, digits, - and _, beginning with a
+// letter and not ending with -.
 func idShort(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || letter(r) {
@@ -125,11 +128,14 @@ func idShort(name string) string {
 		}
 		return '_'
 	}, name)
-	clean = strings.TrimRight(clean, "-")
 	if clean == "" || !letter(rune(clean[0])) {
 		clean = "T" + clean
 	}
-	return clean[:min(len(clean), 128)]
+	clean = strings.TrimRight(clean[:min(len(clean), maxIDShort)], "-")
+	if len(clean) < 2 {
+		clean = "T_" + clean
+	}
+	return clean
 }
 
 func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }

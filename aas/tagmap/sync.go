@@ -4,25 +4,36 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/fault"
 )
 
 // Sync builds the submodels of a piece of equipment and brings them into a service: what is missing is
 // added, live elements that the mapper made are renewed, and everything else that is in a submodel
 // already stays as it is, so that people can complete it. The shell gets the references. Nothing is
-// written when nothing differs. It gives ErrShellNotFound when the shell does not exist.
+// written when nothing differs. It gives ErrShellNotFound when the shell does not exist, and
+// ErrInvalidRequest when elements were left out because the service refuses them, such as one with a unit
+// that no document can hold; the others are there then.
 func (m *Mapper) Sync(ctx context.Context, s *aas.Service, e Equipment) error {
 	if _, err := s.Shells.Document(ctx, e.ShellID); err != nil {
 		return err
 	}
-	built := m.Submodels(e)
-	for _, b := range built {
+	var (
+		refused error
+		built   []*aas.Submodel
+	)
+	for _, b := range m.Submodels(e) {
 		if err := syncSubmodel(ctx, s, b); err != nil {
-			return err
+			refused = errors.Join(refused, err)
+			if !errors.Is(err, errLeftOut) {
+				continue
+			}
 		}
+		built = append(built, b)
 	}
 	refer := func(shell *aas.Shell) (changed bool) {
 		for _, b := range built {
@@ -35,24 +46,80 @@ func (m *Mapper) Sync(ctx context.Context, s *aas.Service, e Equipment) error {
 	}
 	shell, err := s.Shells.Get(ctx, e.ShellID)
 	if err != nil || !refer(shell) {
-		return err
+		return errors.Join(refused, err)
 	}
 	_, err = s.Shells.Update(ctx, e.ShellID, aas.Match{}, func(shell *aas.Shell) error {
 		refer(shell)
 		return nil
 	})
-	return err
+	return errors.Join(refused, err)
 }
 
 func leadsTo(r aas.Reference, submodelID string) bool {
 	return len(r.Keys) == 1 && r.Keys[0].Value == submodelID
 }
 
+// errLeftOut says that a submodel is there without some of its elements.
+var errLeftOut = errors.New("elements that the service refuses are left out")
+
 func syncSubmodel(ctx context.Context, s *aas.Service, built *aas.Submodel) error {
 	_, err := s.Submodels.Create(ctx, built)
-	if !errors.Is(err, aas.ErrSubmodelExists) {
-		return err
+	var left error
+	for errors.Is(err, aas.ErrInvalidRequest) {
+		refusal, _ := fault.From(err)
+		if !leaveOut(built, refusal.Fields) {
+			return err
+		}
+		if left == nil {
+			left = errors.Join(errLeftOut, err)
+		}
+		_, err = s.Submodels.Create(ctx, built)
 	}
+	if errors.Is(err, aas.ErrSubmodelExists) {
+		err = renew(ctx, s, built)
+	}
+	return errors.Join(left, err)
+}
+
+// leaveOut takes the elements out that findings are about, and says whether there were any.
+func leaveOut(s *aas.Submodel, findings []fault.Field) bool {
+	bad := make(map[aas.Element]bool)
+	for _, f := range findings {
+		if e := at(s.Elements, strings.TrimPrefix(f.Field, "submodelElements")); e != nil {
+			bad[e] = true
+		}
+	}
+	s.Elements = without(s.Elements, bad)
+	return len(bad) > 0
+}
+
+// at gives the innermost element that a path such as [3].value[1].description leads to.
+func at(list []aas.Element, path string) aas.Element {
+	var index int
+	if n, _ := fmt.Sscanf(path, "[%d]", &index); n == 0 || index < 0 || index >= len(list) {
+		return nil
+	}
+	_, rest, _ := strings.Cut(path, "]")
+	if c, ok := list[index].(*aas.Collection); ok {
+		if inner := at(c.Value, strings.TrimPrefix(rest, ".value")); inner != nil {
+			return inner
+		}
+	}
+	return list[index]
+}
+
+func without(list []aas.Element, bad map[aas.Element]bool) []aas.Element {
+	list = slices.DeleteFunc(list, func(e aas.Element) bool { return bad[e] })
+	for _, e := range list {
+		if c, ok := e.(*aas.Collection); ok {
+			c.Value = without(c.Value, bad)
+		}
+	}
+	return list
+}
+
+// renew brings what was built into the submodel that is there.
+func renew(ctx context.Context, s *aas.Service, built *aas.Submodel) error {
 	now, err := s.Submodels.Get(ctx, built.ID)
 	if err != nil {
 		return err

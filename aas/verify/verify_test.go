@@ -33,6 +33,30 @@ func TestNothingIsFoundInWhatIsRight(t *testing.T) {
 	require.Empty(t, v.Verify(submodel(property("aa", "xs:int", "1"), collection("bb", property("aa", "xs:string", "")))))
 	require.Empty(t, v.Verify(&aas.ConceptDescription{Identifiable: aas.Identifiable{ID: "0173-1#02-AAO677#002"}}))
 	require.Empty(t, v.Verify(property("aa", "xs:boolean", "true")))
+	require.Empty(t, v.Verify(&aas.ShellDescriptor{ID: "urn:x"}), "what aas-core does not know")
+	require.Empty(t, v.Verify(&aas.SubmodelDescriptor{ID: "urn:x"}))
+}
+
+func TestAConceptNeedsNoDefinition(t *testing.T) {
+	c, err := aas.Decode[aas.ConceptDescription]([]byte(`{"id":"0173-1#02-BAA120#008","idShort":"MaxRotationSpeed","embeddedDataSpecifications":[
+		{"dataSpecificationContent":{"preferredName":[{"language":"en","text":"max rotation speed"}],"unit":"1/min","valueFormat":"NR1..5"}}]}`))
+	require.NoError(t, err)
+	require.Empty(t, verify.New(verify.Options{}).Verify(c))
+	c.EmbeddedDataSpecifications[0].Content.PreferredName[0].Language = "de"
+	require.Len(t, verify.New(verify.Options{MaxFindings: 1}).Verify(c), 1, "other rules stay")
+}
+
+func TestAnIDShortOfOneLetterIsRight(t *testing.T) {
+	v := verify.New(verify.Options{})
+	s := submodel(property("a", "xs:int", "1"), property("A", "xs:int", "1"), collection("b", property("a", "xs:int", "1")))
+	s.IDShort = "Z"
+	require.Empty(t, v.Verify(s))
+	require.Empty(t, v.Verify(property("x", "xs:int", "1")))
+	require.Equal(t, "a", s.Elements[0].Common().IDShort, "what is verified is not changed")
+	require.Len(t, v.Verify(submodel(property("a", "xs:int", "1"), property("a", "xs:int", "1"))), 1)
+	for _, name := range []string{"1", "_", "-", "ä", "@", "["} {
+		require.NotEmpty(t, v.Verify(property(name, "xs:int", "1")), name)
+	}
 }
 
 func TestFindingsNameTheMemberAndTheConstraint(t *testing.T) {
@@ -54,7 +78,6 @@ func TestFindingsNameTheMemberAndTheConstraint(t *testing.T) {
 			"embeddedDataSpecifications[0].dataSpecification", "at least one"},
 		{"element alone", property("a-", "xs:int", "1"), "idShort", "AASd-002"},
 		{"annotation", &aas.AnnotatedRelationshipElement{Annotations: []aas.Element{&aas.Capability{}}}, "annotations[0]", "data element"},
-		{"no document", "text", "", "has to be a shell"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			findings := verify.New(verify.Options{}).Verify(c.v)

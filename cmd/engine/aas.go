@@ -117,7 +117,13 @@ func documents(names []string) ([]string, error) {
 
 // importLimits are those of a file that an operator names: whatever the engine exports can be read again,
 // also what compresses very well.
-var importLimits = aasx.Limits{MaxPartBytes: 256 << 20, MaxTotalBytes: 1 << 30, MaxRatio: 1100, XML: aasxml.Limits{MaxBytes: 256 << 20}}
+var importLimits = aasx.Limits{
+	MaxParts: 1_000_000, MaxPartBytes: 4 << 30, MaxTotalBytes: 64 << 30, MaxRatio: 1100,
+	XML: aasxml.Limits{MaxBytes: 4 << 30, MaxElements: exportLimits.MaxElements},
+}
+
+// exportLimits are above what the memory of a machine holds.
+var exportLimits = exchange.Selection{MaxDocuments: 100_000_000, MaxBytes: 64 << 30, MaxElements: 1_000_000_000, MaxFileBytes: 64 << 30}
 
 func (c *command) importFile(ctx context.Context, service *aas.Service, name string, replace bool) error {
 	format, _ := exchange.FormatOf(name)
@@ -144,7 +150,7 @@ func (c *command) importFile(ctx context.Context, service *aas.Service, name str
 	}
 	fmt.Fprintf(c.out, "%s: %d created, %d replaced, %d files", name, r.Created, r.Replaced, r.Files)
 	if len(r.Unused) > 0 {
-		fmt.Fprintf(c.out, ", %d files that no element names left out", len(r.Unused))
+		fmt.Fprintf(c.out, ", %d files that no element names and no shell could take left out", len(r.Unused))
 	}
 	fmt.Fprintln(c.out)
 	for _, finding := range r.Findings {
@@ -207,9 +213,10 @@ func (c *command) exportShells(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = service.Close() }()
-	p, err := exchange.Gather(ctx, service, exchange.Selection{
-		Shells: shells, Submodels: submodels, WithSubmodels: true, WithConcepts: true, WithFiles: format == exchange.AASX,
-	})
+	selection := exportLimits
+	selection.Shells, selection.Submodels = shells, submodels
+	selection.WithSubmodels, selection.WithConcepts, selection.WithFiles = true, true, format == exchange.AASX
+	p, err := exchange.Gather(ctx, service, selection)
 	if err != nil {
 		return err
 	}

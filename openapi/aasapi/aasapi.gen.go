@@ -167,6 +167,9 @@ type AASID = string
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
+// IfNoneMatch defines model for IfNoneMatch.
+type IfNoneMatch = string
+
 // Page defines model for Page.
 type Page = int
 
@@ -203,6 +206,12 @@ type DeleteShellParams struct {
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
+// GetShellParams defines parameters for GetShell.
+type GetShellParams struct {
+	// IfNoneMatch The ETags that the caller has already, or * for any; one that still holds is answered with 304. Live values change without the ETag and are always given.
+	IfNoneMatch IfNoneMatch `json:"If-None-Match,omitempty,omitzero"`
+}
+
 // UpdateShellParams defines parameters for UpdateShell.
 type UpdateShellParams struct {
 	// IfMatch The ETag that the document must still have, or * for any.
@@ -224,6 +233,12 @@ type DeleteConceptDescriptionParams struct {
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
+// GetConceptDescriptionParams defines parameters for GetConceptDescription.
+type GetConceptDescriptionParams struct {
+	// IfNoneMatch The ETags that the caller has already, or * for any; one that still holds is answered with 304. Live values change without the ETag and are always given.
+	IfNoneMatch IfNoneMatch `json:"If-None-Match,omitempty,omitzero"`
+}
+
 // UpdateConceptDescriptionParams defines parameters for UpdateConceptDescription.
 type UpdateConceptDescriptionParams struct {
 	// IfMatch The ETag that the document must still have, or * for any.
@@ -240,6 +255,12 @@ type ListSubmodelsParams struct {
 type DeleteSubmodelParams struct {
 	// IfMatch The ETag that the document must still have, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// GetSubmodelParams defines parameters for GetSubmodel.
+type GetSubmodelParams struct {
+	// IfNoneMatch The ETags that the caller has already, or * for any; one that still holds is answered with 304. Live values change without the ETag and are always given.
+	IfNoneMatch IfNoneMatch `json:"If-None-Match,omitempty,omitzero"`
 }
 
 // UpdateSubmodelParams defines parameters for UpdateSubmodel.
@@ -294,7 +315,7 @@ type ServerInterface interface {
 	DeleteShell(w http.ResponseWriter, r *http.Request, id AASID, params DeleteShellParams)
 	// GetShell Read one shell
 	// (GET /api/v1/aas/{id})
-	GetShell(w http.ResponseWriter, r *http.Request, id AASID)
+	GetShell(w http.ResponseWriter, r *http.Request, id AASID, params GetShellParams)
 	// UpdateShell Change a shell
 	// (PUT /api/v1/aas/{id})
 	UpdateShell(w http.ResponseWriter, r *http.Request, id AASID, params UpdateShellParams)
@@ -312,7 +333,7 @@ type ServerInterface interface {
 	DeleteConceptDescription(w http.ResponseWriter, r *http.Request, id AASID, params DeleteConceptDescriptionParams)
 	// GetConceptDescription Read one concept description
 	// (GET /api/v1/concept-descriptions/{id})
-	GetConceptDescription(w http.ResponseWriter, r *http.Request, id AASID)
+	GetConceptDescription(w http.ResponseWriter, r *http.Request, id AASID, params GetConceptDescriptionParams)
 	// UpdateConceptDescription Replace a concept description
 	// (PUT /api/v1/concept-descriptions/{id})
 	UpdateConceptDescription(w http.ResponseWriter, r *http.Request, id AASID, params UpdateConceptDescriptionParams)
@@ -327,7 +348,7 @@ type ServerInterface interface {
 	DeleteSubmodel(w http.ResponseWriter, r *http.Request, id AASID, params DeleteSubmodelParams)
 	// GetSubmodel Read one submodel; live elements have the current values of their tags
 	// (GET /api/v1/submodels/{id})
-	GetSubmodel(w http.ResponseWriter, r *http.Request, id AASID)
+	GetSubmodel(w http.ResponseWriter, r *http.Request, id AASID, params GetSubmodelParams)
 	// UpdateSubmodel Replace a submodel
 	// (PUT /api/v1/submodels/{id})
 	UpdateSubmodel(w http.ResponseWriter, r *http.Request, id AASID, params UpdateSubmodelParams)
@@ -375,7 +396,7 @@ func (_ Unimplemented) DeleteShell(w http.ResponseWriter, r *http.Request, id AA
 
 // GetShell Read one shell
 // (GET /api/v1/aas/{id})
-func (_ Unimplemented) GetShell(w http.ResponseWriter, r *http.Request, id AASID) {
+func (_ Unimplemented) GetShell(w http.ResponseWriter, r *http.Request, id AASID, params GetShellParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -411,7 +432,7 @@ func (_ Unimplemented) DeleteConceptDescription(w http.ResponseWriter, r *http.R
 
 // GetConceptDescription Read one concept description
 // (GET /api/v1/concept-descriptions/{id})
-func (_ Unimplemented) GetConceptDescription(w http.ResponseWriter, r *http.Request, id AASID) {
+func (_ Unimplemented) GetConceptDescription(w http.ResponseWriter, r *http.Request, id AASID, params GetConceptDescriptionParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -441,7 +462,7 @@ func (_ Unimplemented) DeleteSubmodel(w http.ResponseWriter, r *http.Request, id
 
 // GetSubmodel Read one submodel; live elements have the current values of their tags
 // (GET /api/v1/submodels/{id})
-func (_ Unimplemented) GetSubmodel(w http.ResponseWriter, r *http.Request, id AASID) {
+func (_ Unimplemented) GetSubmodel(w http.ResponseWriter, r *http.Request, id AASID, params GetSubmodelParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -708,8 +729,32 @@ func (siw *ServerInterfaceWrapper) GetShell(w http.ResponseWriter, r *http.Reque
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetShellParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = IfNoneMatch
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.GetShell(w, r, id)
+		siw.Handler.GetShell(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -933,8 +978,32 @@ func (siw *ServerInterfaceWrapper) GetConceptDescription(w http.ResponseWriter, 
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetConceptDescriptionParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = IfNoneMatch
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.GetConceptDescription(w, r, id)
+		siw.Handler.GetConceptDescription(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1119,8 +1188,32 @@ func (siw *ServerInterfaceWrapper) GetSubmodel(w http.ResponseWriter, r *http.Re
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetSubmodelParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = IfNoneMatch
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.GetSubmodel(w, r, id)
+		siw.Handler.GetSubmodel(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1452,6 +1545,13 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 }
 
 type AASErrorJSONResponse AASError
+
+type NotModifiedResponseHeaders struct {
+	ETag string
+}
+type NotModifiedResponse struct {
+	Headers NotModifiedResponseHeaders
+}
 
 type ListShellsRequestObject struct {
 	Params ListShellsParams
@@ -1961,7 +2061,8 @@ func (response DeleteShell500JSONResponse) VisitDeleteShellResponse(w http.Respo
 }
 
 type GetShellRequestObject struct {
-	ID AASID `json:"id"`
+	ID     AASID `json:"id"`
+	Params GetShellParams
 }
 
 type GetShellResponseObject interface {
@@ -1988,6 +2089,14 @@ func (response GetShell200JSONResponse) VisitGetShellResponse(w http.ResponseWri
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
+}
+
+type GetShell304Response = NotModifiedResponse
+
+func (response GetShell304Response) VisitGetShellResponse(w http.ResponseWriter) error {
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(304)
+	return nil
 }
 
 type GetShell401JSONResponse struct{ AASErrorJSONResponse }
@@ -2606,7 +2715,8 @@ func (response DeleteConceptDescription500JSONResponse) VisitDeleteConceptDescri
 }
 
 type GetConceptDescriptionRequestObject struct {
-	ID AASID `json:"id"`
+	ID     AASID `json:"id"`
+	Params GetConceptDescriptionParams
 }
 
 type GetConceptDescriptionResponseObject interface {
@@ -2633,6 +2743,14 @@ func (response GetConceptDescription200JSONResponse) VisitGetConceptDescriptionR
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
+}
+
+type GetConceptDescription304Response = NotModifiedResponse
+
+func (response GetConceptDescription304Response) VisitGetConceptDescriptionResponse(w http.ResponseWriter) error {
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(304)
+	return nil
 }
 
 type GetConceptDescription401JSONResponse struct{ AASErrorJSONResponse }
@@ -3159,7 +3277,8 @@ func (response DeleteSubmodel500JSONResponse) VisitDeleteSubmodelResponse(w http
 }
 
 type GetSubmodelRequestObject struct {
-	ID AASID `json:"id"`
+	ID     AASID `json:"id"`
+	Params GetSubmodelParams
 }
 
 type GetSubmodelResponseObject interface {
@@ -3186,6 +3305,14 @@ func (response GetSubmodel200JSONResponse) VisitGetSubmodelResponse(w http.Respo
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
+}
+
+type GetSubmodel304Response = NotModifiedResponse
+
+func (response GetSubmodel304Response) VisitGetSubmodelResponse(w http.ResponseWriter) error {
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(304)
+	return nil
 }
 
 type GetSubmodel401JSONResponse struct{ AASErrorJSONResponse }
@@ -3880,10 +4007,11 @@ func (sh *strictHandler) DeleteShell(w http.ResponseWriter, r *http.Request, id 
 }
 
 // GetShell operation middleware
-func (sh *strictHandler) GetShell(w http.ResponseWriter, r *http.Request, id AASID) {
+func (sh *strictHandler) GetShell(w http.ResponseWriter, r *http.Request, id AASID, params GetShellParams) {
 	var request GetShellRequestObject
 
 	request.ID = id
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.GetShell(ctx, request.(GetShellRequestObject))
@@ -4050,10 +4178,11 @@ func (sh *strictHandler) DeleteConceptDescription(w http.ResponseWriter, r *http
 }
 
 // GetConceptDescription operation middleware
-func (sh *strictHandler) GetConceptDescription(w http.ResponseWriter, r *http.Request, id AASID) {
+func (sh *strictHandler) GetConceptDescription(w http.ResponseWriter, r *http.Request, id AASID, params GetConceptDescriptionParams) {
 	var request GetConceptDescriptionRequestObject
 
 	request.ID = id
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.GetConceptDescription(ctx, request.(GetConceptDescriptionRequestObject))
@@ -4194,10 +4323,11 @@ func (sh *strictHandler) DeleteSubmodel(w http.ResponseWriter, r *http.Request, 
 }
 
 // GetSubmodel operation middleware
-func (sh *strictHandler) GetSubmodel(w http.ResponseWriter, r *http.Request, id AASID) {
+func (sh *strictHandler) GetSubmodel(w http.ResponseWriter, r *http.Request, id AASID, params GetSubmodelParams) {
 	var request GetSubmodelRequestObject
 
 	request.ID = id
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.GetSubmodel(ctx, request.(GetSubmodelRequestObject))

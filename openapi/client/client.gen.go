@@ -1056,6 +1056,9 @@ type AASID = string
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
+// IfNoneMatch defines model for IfNoneMatch.
+type IfNoneMatch = string
+
 // Page defines model for Page.
 type Page = int
 
@@ -1160,6 +1163,12 @@ type DeleteShellParams struct {
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
+// GetShellParams defines parameters for GetShell.
+type GetShellParams struct {
+	// IfNoneMatch The ETags that the caller has already, or * for any; one that still holds is answered with 304. Live values change without the ETag and are always given.
+	IfNoneMatch IfNoneMatch `json:"If-None-Match,omitempty,omitzero"`
+}
+
 // UpdateShellParams defines parameters for UpdateShell.
 type UpdateShellParams struct {
 	// IfMatch The ETag that the document must still have, or * for any.
@@ -1238,6 +1247,12 @@ type DeleteConceptDescriptionParams struct {
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
+// GetConceptDescriptionParams defines parameters for GetConceptDescription.
+type GetConceptDescriptionParams struct {
+	// IfNoneMatch The ETags that the caller has already, or * for any; one that still holds is answered with 304. Live values change without the ETag and are always given.
+	IfNoneMatch IfNoneMatch `json:"If-None-Match,omitempty,omitzero"`
+}
+
 // UpdateConceptDescriptionParams defines parameters for UpdateConceptDescription.
 type UpdateConceptDescriptionParams struct {
 	// IfMatch The ETag that the document must still have, or * for any.
@@ -1254,6 +1269,12 @@ type ListSubmodelsParams struct {
 type DeleteSubmodelParams struct {
 	// IfMatch The ETag that the document must still have, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// GetSubmodelParams defines parameters for GetSubmodel.
+type GetSubmodelParams struct {
+	// IfNoneMatch The ETags that the caller has already, or * for any; one that still holds is answered with 304. Live values change without the ETag and are always given.
+	IfNoneMatch IfNoneMatch `json:"If-None-Match,omitempty,omitzero"`
 }
 
 // UpdateSubmodelParams defines parameters for UpdateSubmodel.
@@ -1648,7 +1669,7 @@ type ClientInterface interface {
 	// GetShell Read one shell
 	//
 	// Corresponds with GET /api/v1/aas/{id} (the `GetShell` operationId).
-	GetShell(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetShell(ctx context.Context, id AASID, params *GetShellParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateShellWithBody Change a shell
 	//
@@ -1971,7 +1992,7 @@ type ClientInterface interface {
 	// GetConceptDescription Read one concept description
 	//
 	// Corresponds with GET /api/v1/concept-descriptions/{id} (the `GetConceptDescription` operationId).
-	GetConceptDescription(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetConceptDescription(ctx context.Context, id AASID, params *GetConceptDescriptionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateConceptDescriptionWithBody Replace a concept description
 	//
@@ -2019,7 +2040,7 @@ type ClientInterface interface {
 	// GetSubmodel Read one submodel; live elements have the current values of their tags
 	//
 	// Corresponds with GET /api/v1/submodels/{id} (the `GetSubmodel` operationId).
-	GetSubmodel(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetSubmodel(ctx context.Context, id AASID, params *GetSubmodelParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateSubmodelWithBody Replace a submodel
 	//
@@ -2666,8 +2687,8 @@ func (c *Client) DeleteShell(ctx context.Context, id AASID, params *DeleteShellP
 // GetShell Read one shell
 //
 // Corresponds with GET /api/v1/aas/{id} (the `GetShell` operationId).
-func (c *Client) GetShell(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetShellRequest(c.Server, id)
+func (c *Client) GetShell(ctx context.Context, id AASID, params *GetShellParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetShellRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3499,8 +3520,8 @@ func (c *Client) DeleteConceptDescription(ctx context.Context, id AASID, params 
 // GetConceptDescription Read one concept description
 //
 // Corresponds with GET /api/v1/concept-descriptions/{id} (the `GetConceptDescription` operationId).
-func (c *Client) GetConceptDescription(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetConceptDescriptionRequest(c.Server, id)
+func (c *Client) GetConceptDescription(ctx context.Context, id AASID, params *GetConceptDescriptionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetConceptDescriptionRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3627,8 +3648,8 @@ func (c *Client) DeleteSubmodel(ctx context.Context, id AASID, params *DeleteSub
 // GetSubmodel Read one submodel; live elements have the current values of their tags
 //
 // Corresponds with GET /api/v1/submodels/{id} (the `GetSubmodel` operationId).
-func (c *Client) GetSubmodel(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetSubmodelRequest(c.Server, id)
+func (c *Client) GetSubmodel(ctx context.Context, id AASID, params *GetSubmodelParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSubmodelRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5172,7 +5193,7 @@ func NewDeleteShellRequest(server string, id AASID, params *DeleteShellParams) (
 }
 
 // NewGetShellRequest constructs an http.Request for the GetShell method
-func NewGetShellRequest(server string, id AASID) (*http.Request, error) {
+func NewGetShellRequest(server string, id AASID, params *GetShellParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -5200,6 +5221,19 @@ func NewGetShellRequest(server string, id AASID) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-None-Match", headerParam0)
+
 	}
 
 	return req, nil
@@ -6825,7 +6859,7 @@ func NewDeleteConceptDescriptionRequest(server string, id AASID, params *DeleteC
 }
 
 // NewGetConceptDescriptionRequest constructs an http.Request for the GetConceptDescription method
-func NewGetConceptDescriptionRequest(server string, id AASID) (*http.Request, error) {
+func NewGetConceptDescriptionRequest(server string, id AASID, params *GetConceptDescriptionParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -6853,6 +6887,19 @@ func NewGetConceptDescriptionRequest(server string, id AASID) (*http.Request, er
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-None-Match", headerParam0)
+
 	}
 
 	return req, nil
@@ -7099,7 +7146,7 @@ func NewDeleteSubmodelRequest(server string, id AASID, params *DeleteSubmodelPar
 }
 
 // NewGetSubmodelRequest constructs an http.Request for the GetSubmodel method
-func NewGetSubmodelRequest(server string, id AASID) (*http.Request, error) {
+func NewGetSubmodelRequest(server string, id AASID, params *GetSubmodelParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -7127,6 +7174,19 @@ func NewGetSubmodelRequest(server string, id AASID) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-None-Match", headerParam0)
+
 	}
 
 	return req, nil
@@ -8163,7 +8223,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/aas/{id} (the `GetShell` operationId).
-	GetShellWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetShellResponse, error)
+	GetShellWithResponse(ctx context.Context, id AASID, params *GetShellParams, reqEditors ...RequestEditorFn) (*GetShellResponse, error)
 
 	// UpdateShellWithBodyWithResponse Change a shell
 	//
@@ -8528,7 +8588,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/concept-descriptions/{id} (the `GetConceptDescription` operationId).
-	GetConceptDescriptionWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetConceptDescriptionResponse, error)
+	GetConceptDescriptionWithResponse(ctx context.Context, id AASID, params *GetConceptDescriptionParams, reqEditors ...RequestEditorFn) (*GetConceptDescriptionResponse, error)
 
 	// UpdateConceptDescriptionWithBodyWithResponse Replace a concept description
 	//
@@ -8584,7 +8644,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/submodels/{id} (the `GetSubmodel` operationId).
-	GetSubmodelWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetSubmodelResponse, error)
+	GetSubmodelWithResponse(ctx context.Context, id AASID, params *GetSubmodelParams, reqEditors ...RequestEditorFn) (*GetSubmodelResponse, error)
 
 	// UpdateSubmodelWithBodyWithResponse Replace a submodel
 	//
@@ -10616,6 +10676,11 @@ type GetShellResponse200Headers struct {
 	ETag string
 }
 
+// GetShellResponse304Headers the declared response headers of an HTTP 304 response for GetShell
+type GetShellResponse304Headers struct {
+	ETag string
+}
+
 type GetShellResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -10631,6 +10696,8 @@ type GetShellResponse struct {
 	JSON500 *AASError
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *GetShellResponse200Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *GetShellResponse304Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13493,6 +13560,11 @@ type GetConceptDescriptionResponse200Headers struct {
 	ETag string
 }
 
+// GetConceptDescriptionResponse304Headers the declared response headers of an HTTP 304 response for GetConceptDescription
+type GetConceptDescriptionResponse304Headers struct {
+	ETag string
+}
+
 type GetConceptDescriptionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13508,6 +13580,8 @@ type GetConceptDescriptionResponse struct {
 	JSON500 *AASError
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *GetConceptDescriptionResponse200Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *GetConceptDescriptionResponse304Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13978,6 +14052,11 @@ type GetSubmodelResponse200Headers struct {
 	ETag string
 }
 
+// GetSubmodelResponse304Headers the declared response headers of an HTTP 304 response for GetSubmodel
+type GetSubmodelResponse304Headers struct {
+	ETag string
+}
+
 type GetSubmodelResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13993,6 +14072,8 @@ type GetSubmodelResponse struct {
 	JSON500 *AASError
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *GetSubmodelResponse200Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *GetSubmodelResponse304Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15581,8 +15662,8 @@ func (c *ClientWithResponses) DeleteShellWithResponse(ctx context.Context, id AA
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/aas/{id} (the `GetShell` operationId).
-func (c *ClientWithResponses) GetShellWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetShellResponse, error) {
-	rsp, err := c.GetShell(ctx, id, reqEditors...)
+func (c *ClientWithResponses) GetShellWithResponse(ctx context.Context, id AASID, params *GetShellParams, reqEditors ...RequestEditorFn) (*GetShellResponse, error) {
+	rsp, err := c.GetShell(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -16252,8 +16333,8 @@ func (c *ClientWithResponses) DeleteConceptDescriptionWithResponse(ctx context.C
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/concept-descriptions/{id} (the `GetConceptDescription` operationId).
-func (c *ClientWithResponses) GetConceptDescriptionWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetConceptDescriptionResponse, error) {
-	rsp, err := c.GetConceptDescription(ctx, id, reqEditors...)
+func (c *ClientWithResponses) GetConceptDescriptionWithResponse(ctx context.Context, id AASID, params *GetConceptDescriptionParams, reqEditors ...RequestEditorFn) (*GetConceptDescriptionResponse, error) {
+	rsp, err := c.GetConceptDescription(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -16356,8 +16437,8 @@ func (c *ClientWithResponses) DeleteSubmodelWithResponse(ctx context.Context, id
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/submodels/{id} (the `GetSubmodel` operationId).
-func (c *ClientWithResponses) GetSubmodelWithResponse(ctx context.Context, id AASID, reqEditors ...RequestEditorFn) (*GetSubmodelResponse, error) {
-	rsp, err := c.GetSubmodel(ctx, id, reqEditors...)
+func (c *ClientWithResponses) GetSubmodelWithResponse(ctx context.Context, id AASID, params *GetSubmodelParams, reqEditors ...RequestEditorFn) (*GetSubmodelResponse, error) {
+	rsp, err := c.GetSubmodel(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -18172,6 +18253,9 @@ func ParseGetShellResponse(rsp *http.Response) (*GetShellResponse, error) {
 		}
 		response.JSON200 = &dest
 
+	case rsp.StatusCode == 304:
+		break // No content-type
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest AASError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -18213,6 +18297,16 @@ func ParseGetShellResponse(rsp *http.Response) (*GetShellResponse, error) {
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
+	case rsp.StatusCode == 304:
+		var headers GetShellResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers304 = &headers
 	}
 
 	return response, nil
@@ -20548,6 +20642,9 @@ func ParseGetConceptDescriptionResponse(rsp *http.Response) (*GetConceptDescript
 		}
 		response.JSON200 = &dest
 
+	case rsp.StatusCode == 304:
+		break // No content-type
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest AASError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -20589,6 +20686,16 @@ func ParseGetConceptDescriptionResponse(rsp *http.Response) (*GetConceptDescript
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
+	case rsp.StatusCode == 304:
+		var headers GetConceptDescriptionResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers304 = &headers
 	}
 
 	return response, nil
@@ -20970,6 +21077,9 @@ func ParseGetSubmodelResponse(rsp *http.Response) (*GetSubmodelResponse, error) 
 		}
 		response.JSON200 = &dest
 
+	case rsp.StatusCode == 304:
+		break // No content-type
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest AASError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -21011,6 +21121,16 @@ func ParseGetSubmodelResponse(rsp *http.Response) (*GetSubmodelResponse, error) 
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
+	case rsp.StatusCode == 304:
+		var headers GetSubmodelResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers304 = &headers
 	}
 
 	return response, nil

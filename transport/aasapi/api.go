@@ -33,6 +33,11 @@ type Options struct {
 	KeepResults time.Duration
 	// InvocationTimeout bounds an invocation whose caller sets no time; 0 means one minute.
 	InvocationTimeout time.Duration
+	// MaxResultBytes bounds the results of asynchronous invocations that are kept; 0 means 64 MiB.
+	MaxResultBytes int64
+	// MaxSerializedBytes bounds the JSON of the documents of a serialisation that has to be made in memory:
+	// every one but that of everything as JSON; 0 means 64 MiB.
+	MaxSerializedBytes int64
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -50,6 +55,8 @@ func (o *Options) complete() error {
 		{"MaxPageSize", int64(o.MaxPageSize), func(v int64) { o.MaxPageSize = int(v) }, 1000},
 		{"MaxInvocations", int64(o.MaxInvocations), func(v int64) { o.MaxInvocations = int(v) }, 1000},
 		{"KeepResults", int64(o.KeepResults), func(v int64) { o.KeepResults = time.Duration(v) }, int64(time.Hour)},
+		{"MaxResultBytes", o.MaxResultBytes, func(v int64) { o.MaxResultBytes = v }, 64 << 20},
+		{"MaxSerializedBytes", o.MaxSerializedBytes, func(v int64) { o.MaxSerializedBytes = v }, 64 << 20},
 		{"InvocationTimeout", int64(o.InvocationTimeout), func(v int64) { o.InvocationTimeout = time.Duration(v) }, int64(time.Minute)},
 	} {
 		if n.value < 0 {
@@ -78,7 +85,11 @@ type API struct {
 	opts        Options
 	router      chi.Router
 	invocations *invocations
+	serializing chan struct{} // has a place for each serialisation that is in memory
 }
+
+// maxSerializing is how many serialisations are in memory at once.
+const maxSerializing = 2
 
 var prefixes = [...]string{"/api/v3.1", "/api/v3.0"}
 
@@ -93,7 +104,7 @@ func New(service *aas.Service, o Options) (*API, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	a := &API{service: service, opts: o}
+	a := &API{service: service, opts: o, serializing: make(chan struct{}, maxSerializing)}
 	a.invocations = newInvocations(o)
 	a.router = a.routes()
 	return a, nil

@@ -128,6 +128,20 @@ type outcome struct {
 	messages []problem.Message
 }
 
+// size gives about how many bytes the outcome takes: those of its JSON.
+func (o outcome) size() int64 {
+	var n int
+	for _, list := range [][]aas.Element{o.result.Output, o.result.Inoutput} {
+		for _, e := range list {
+			n += len(aas.AppendElement(nil, e))
+		}
+	}
+	for _, m := range o.messages {
+		n += len(m.Text)
+	}
+	return int64(n)
+}
+
 // json gives the OperationResult of the standard.
 func (o outcome) json(form argumentForm) ([]byte, error) {
 	messages, err := json.Marshal(append([]problem.Message{}, o.messages...)) // never null

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -171,7 +172,7 @@ func (c *call) match() (aas.Match, error) {
 	if c.r.Header.Get("If-None-Match") == "*" {
 		return aas.Match{Absent: true}, nil
 	}
-	values := c.r.Header.Values("If-Match")
+	values := slices.DeleteFunc(slices.Clone(c.r.Header.Values("If-Match")), func(v string) bool { return strings.TrimSpace(v) == "" })
 	switch {
 	case len(values) == 0:
 		return aas.Match{}, nil

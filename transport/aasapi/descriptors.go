@@ -38,11 +38,15 @@ func (c *call) shellDescriptor() (*aas.ShellDescriptor, error) {
 
 // updateShellDescriptor changes the shell descriptor of the path under the request's condition.
 func (c *call) updateShellDescriptor(change func(*aas.ShellDescriptor) error) error {
-	id, err := c.id("aasIdentifier")
+	match, err := c.match()
 	if err != nil {
 		return err
 	}
-	match, err := c.match()
+	return c.updateShellDescriptorIf(match, change)
+}
+
+func (c *call) updateShellDescriptorIf(match aas.Match, change func(*aas.ShellDescriptor) error) error {
+	id, err := c.id("aasIdentifier")
 	if err != nil {
 		return err
 	}
@@ -125,9 +129,20 @@ func putNestedDescriptor(c *call) error {
 	if err != nil {
 		return err
 	}
+	match, err := c.match()
+	if err != nil {
+		return err
+	}
 	created := false
-	err = c.updateShellDescriptor(func(s *aas.ShellDescriptor) error {
+	// Whether there is one is asked of the nested descriptor; the version is that of the whole.
+	err = c.updateShellDescriptorIf(aas.Match{Version: match.Version}, func(s *aas.ShellDescriptor) error {
 		i := nested(s, id)
+		switch {
+		case match.Absent && i >= 0:
+			return aas.ErrCondition.Because("there is one already")
+		case match.Exists && i < 0:
+			return aas.ErrCondition.Because("there is none")
+		}
 		if created = i < 0; created {
 			s.SubmodelDescriptors = append(s.SubmodelDescriptors, *d)
 		} else {

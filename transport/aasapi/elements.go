@@ -203,9 +203,6 @@ func postElement(c *call) error {
 
 // locationIn gives the address of an element that was just added to another.
 func (c *call) locationIn(id string, parent aas.Path, e aas.Element) (string, error) {
-	if name := e.Common().IDShort; name != "" {
-		return c.urlPath() + "." + url.PathEscape(name), nil
-	}
 	container, _, err := c.service.Element(c.ctx(), id, parent)
 	if err != nil {
 		return "", err
@@ -213,7 +210,7 @@ func (c *call) locationIn(id string, parent aas.Path, e aas.Element) (string, er
 	if l, ok := container.(*aas.List); ok && len(l.Value) > 0 {
 		return c.urlPath() + "%5B" + place(len(l.Value)-1) + "%5D", nil
 	}
-	return c.urlPath(), nil
+	return c.urlPath() + "." + url.PathEscape(e.Common().IDShort), nil
 }
 
 func putElement(c *call) error {
@@ -235,7 +232,7 @@ func putElement(c *call) error {
 	}
 	version, created, err := c.service.PutElement(c.ctx(), id, p, e, match)
 	if err != nil {
-		return unmatched(err, match)
+		return err
 	}
 	c.tag(version)
 	if created {
@@ -277,13 +274,28 @@ func changeElement(change func(e aas.Element, body []byte) error) handler {
 	}
 }
 
-var (
-	patchElement         = changeElement(aas.MergeElement)
-	patchElementMetadata = changeElement(aas.ApplyElementMetadata)
-)
+var patchElementMetadata = changeElement(aas.ApplyElementMetadata)
+
+// patchElement merges a body into an element. Values of live properties in it are written to their tags.
+func patchElement(c *call) error {
+	id, p, err := c.target()
+	if err != nil {
+		return err
+	}
+	return c.write(func(match aas.Match, body []byte) (uint64, error) {
+		return c.service.PatchElement(c.ctx(), id, p, body, match)
+	})
+}
 
 // setValue sets values by the value form. Live ones are written to their tags.
 func (c *call) setValue(id string, p aas.Path) error {
+	return c.write(func(match aas.Match, body []byte) (uint64, error) {
+		return c.service.SetValue(c.ctx(), id, p, body, match)
+	})
+}
+
+// write makes a change by the body of the request and answers with the version that it gives.
+func (c *call) write(change func(aas.Match, []byte) (uint64, error)) error {
 	match, err := c.match()
 	if err != nil {
 		return err
@@ -292,7 +304,7 @@ func (c *call) setValue(id string, p aas.Path) error {
 	if err != nil {
 		return err
 	}
-	version, err := c.service.SetValue(c.ctx(), id, p, body, match)
+	version, err := change(match, body)
 	if err != nil {
 		return err
 	}

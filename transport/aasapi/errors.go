@@ -11,5 +11,6 @@ var (
 	errRefExists      = fault.New(fault.AlreadyExists, "SUBMODEL_REF_EXISTS", "the shell refers to this submodel already")
 	errHandleNotFound = fault.New(fault.NotFound, "HANDLE_NOT_FOUND", "there is no invocation with this handle")
 	errStillRunning   = fault.New(fault.NotFound, "STILL_RUNNING", "the invocation has no result yet")
+	errSerializing    = fault.New(fault.Unavailable, "TOO_MANY_SERIALIZATIONS", "too many serializations are being made")
 	errTooManyRunning = fault.New(fault.Unavailable, "TOO_MANY_INVOCATIONS", "too many asynchronous invocations are kept")
 )

@@ -116,7 +116,7 @@ func (c *call) file(f aas.StoredFile) error {
 	}
 	c.w.WriteHeader(http.StatusOK)
 	if c.r.Method != http.MethodHead {
-		_, _ = c.w.Write(f.Data)
+		_, _ = c.patient().Write(f.Data)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/transport/aasapi"
 )
 
@@ -92,6 +93,10 @@ type rigOptions struct {
 // start runs an API with the fixtures until the test ends.
 func start(t testing.TB, o rigOptions) *rig {
 	t.Helper()
+	if o.service.Now == nil {
+		o.service.Now = func() time.Time { return time.UnixMicro(1) } // versions begin at 1
+	}
+	o.service.Verifier = verify.New(verify.Options{}) // as the engine has it
 	service, err := aas.NewService(aas.NewMemory(), o.service)
 	require.NoError(t, err)
 	api, err := aasapi.New(service, o.api)

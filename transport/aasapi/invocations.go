@@ -16,11 +16,13 @@ type invocation struct {
 	done             chan struct{}
 	outcome          outcome
 	ended            time.Time
+	bytes            int64 // of the outcome, about
 }
 
 // invocations owns the asynchronous calls: those that run, and those whose results are kept.
 type invocations struct {
 	max  int
+	room int64 // for the bytes of results
 	keep time.Duration
 	now  func() time.Time
 	ctx  context.Context // ends with the API
@@ -30,11 +32,13 @@ type invocations struct {
 	running sync.WaitGroup
 	closed  bool
 	byKey   map[string]*invocation
+	ended   []string // handles of those that have ended, the oldest first
+	bytes   int64    // of their results
 }
 
 func newInvocations(o Options) *invocations {
 	ctx, end := context.WithCancel(context.Background())
-	return &invocations{max: o.MaxInvocations, keep: o.KeepResults, now: o.Now, ctx: ctx, end: end, byKey: make(map[string]*invocation)}
+	return &invocations{max: o.MaxInvocations, room: o.MaxResultBytes, keep: o.KeepResults, now: o.Now, ctx: ctx, end: end, byKey: make(map[string]*invocation)}
 }
 
 // start runs a call and gives its handle. The call keeps the values of the request's context, but not
@@ -44,6 +48,9 @@ func (s *invocations) start(ctx context.Context, i *invocation, timeout time.Dur
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget()
+	if len(s.byKey) >= s.max && len(s.ended) > 0 {
+		s.dropOldest()
+	}
 	if s.closed || len(s.byKey) >= s.max {
 		return "", errTooManyRunning.With("retryAfter", "10")
 	}
@@ -55,8 +62,13 @@ func (s *invocations) start(ctx context.Context, i *invocation, timeout time.Dur
 		defer cancel()
 		defer unhook()
 		o := run(ctx)
+		size := o.size()
 		s.mu.Lock()
-		i.outcome, i.ended = o, s.now()
+		i.outcome, i.ended, i.bytes = o, s.now(), size
+		s.ended, s.bytes = append(s.ended, handle), s.bytes+size
+		for s.bytes > s.room && len(s.ended) > 1 {
+			s.dropOldest()
+		}
 		s.mu.Unlock()
 		close(i.done)
 	})
@@ -66,11 +78,17 @@ func (s *invocations) start(ctx context.Context, i *invocation, timeout time.Dur
 // forget drops results that are too old; mu is held.
 func (s *invocations) forget() {
 	oldest := s.now().Add(-s.keep)
-	for handle, i := range s.byKey {
-		if !i.ended.IsZero() && i.ended.Before(oldest) {
-			delete(s.byKey, handle)
-		}
+	for len(s.ended) > 0 && s.byKey[s.ended[0]].ended.Before(oldest) {
+		s.dropOldest()
 	}
+}
+
+// dropOldest drops the result of the invocation that ended first; mu is held.
+func (s *invocations) dropOldest() {
+	handle := s.ended[0]
+	s.bytes -= s.byKey[handle].bytes
+	delete(s.byKey, handle)
+	s.ended = s.ended[1:]
 }
 
 // find gives the call of a handle, and whether it has ended.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/transport/problem"
@@ -24,11 +25,17 @@ func (c *call) prepare(form argumentForm) (id string, p aas.Path, a arguments, e
 	if err != nil {
 		return id, p, a, err
 	}
-	if a, err = c.arguments(op, form); err == nil && carrier == nil {
+	if a, err = c.arguments(op, form); err == nil {
+		err = op.CheckArguments(a.input, a.inoutput)
+	}
+	if err == nil && carrier == nil {
 		err = aas.ErrNoHandler.On("path", p.String())
 	}
 	return id, p, a, err
 }
+
+// answerTime is for the answer of an operation that has taken all of its time.
+const answerTime = 10 * time.Second
 
 // invokeSync carries an operation out while the caller waits. A failure is the answer; only an
 // operation that took too long has a result, which says so.
@@ -36,6 +43,9 @@ func invokeSync(form argumentForm) handler {
 	return func(c *call) error {
 		id, p, a, err := c.prepare(form)
 		if err != nil {
+			return err
+		}
+		if err := c.timed(a.timeout + answerTime); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(c.ctx(), a.timeout)

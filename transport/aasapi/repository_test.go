@@ -243,7 +243,8 @@ func TestConditions(t *testing.T) {
 	}
 	r.require(http.StatusPreconditionFailed, "PUT", aData, everything, "If-None-Match", "*")
 	r.require(http.StatusNoContent, "PUT", aData, everything, "If-Match", "*")
-	r.require(http.StatusNotFound, "PUT", "/submodels/"+b64("urn:new"), `{"modelType":"Submodel"}`, "If-Match", "*")
+	r.require(http.StatusPreconditionFailed, "PUT", "/submodels/"+b64("urn:new"), `{"modelType":"Submodel"}`, "If-Match", "*")
+	r.require(http.StatusNoContent, "PUT", aData, everything, "If-Match", " ")
 	r.require(http.StatusCreated, "PUT", "/submodels/"+b64("urn:new"), `{"modelType":"Submodel"}`, "If-None-Match", "*")
 }
 

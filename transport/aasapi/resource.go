@@ -1,10 +1,12 @@
 package aasapi
 
 import (
+	"log/slog"
 	"net/http"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/transport/problem"
 )
 
 // resource serves the documents of one kind by their ids.
@@ -128,6 +130,9 @@ func (s resource[T]) delete(c *call) error {
 	return c.noContent()
 }
 
+// pageBytes is from how many bytes of documents on a page ends before its limit.
+const pageBytes = 16 << 20
+
 // page selects a page of the documents. The caller has set its conditions in q.
 func (s resource[T]) page(c *call, q aas.Query) (aas.Page, error) {
 	limit, err := c.limit()
@@ -137,7 +142,7 @@ func (s resource[T]) page(c *call, q aas.Query) (aas.Page, error) {
 	if q.After, err = c.cursor(s.param); err != nil {
 		return aas.Page{}, err
 	}
-	q.Limit, q.IDShort = limit, c.query.Get("idShort")
+	q.Limit, q.IDShort, q.MaxBytes = limit, c.query.Get("idShort"), pageBytes
 	return s.repository(c.service).Find(c.ctx(), q)
 }
 
@@ -149,7 +154,8 @@ func (s resource[T]) next(p aas.Page) string {
 	return encodeCursor(s.param, p.Documents[len(p.Documents)-1].ID)
 }
 
-// list answers with a page of the documents. entry appends one; nil stands for the stored form.
+// list answers with a page of the documents. entry appends one; nil stands for the stored form. A
+// document that cannot be read is left out, so that the others can.
 func (s resource[T]) list(c *call, q aas.Query, entry func(dst []byte, d *aas.Document) ([]byte, error)) error {
 	p, err := s.page(c, q)
 	if err != nil {
@@ -161,20 +167,25 @@ func (s resource[T]) list(c *call, q aas.Query, entry func(dst []byte, d *aas.Do
 	}
 	l := newList(size, s.next(p))
 	for i := range p.Documents {
+		before := *l
 		l.separate()
 		if entry == nil {
 			l.buf = append(l.buf, p.Documents[i].JSON...)
 		} else if l.buf, err = entry(l.buf, &p.Documents[i]); err != nil {
-			return err
+			problem.Report(c.ctx(), err, slog.String("id", p.Documents[i].ID))
+			*l = before
 		}
 	}
 	return c.json(http.StatusOK, l.end())
 }
 
-// unmatched gives the error of a condition that did not hold.
+// unmatched gives the error of a condition on what was to be put that did not hold.
 func unmatched(err error, match aas.Match) error {
-	if match.Absent && fault.KindOf(err) == fault.AlreadyExists {
-		return aas.ErrChanged.Because("there is one already").Wrap(err)
+	switch kind := fault.KindOf(err); {
+	case match.Absent && kind == fault.AlreadyExists:
+		return aas.ErrCondition.Because("there is one already").Wrap(err)
+	case (match.Exists || match.Version != 0) && kind == fault.NotFound:
+		return aas.ErrCondition.Because("there is none").Wrap(err)
 	}
 	return err
 }

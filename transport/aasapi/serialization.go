@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	contentXML  = "application/xml"
-	contentAASX = "application/asset-administration-shell-package+xml"
+	contentXML     = "application/xml"
+	contentTextXML = "text/xml"
+	contentAASX    = "application/asset-administration-shell-package+xml"
 )
 
 // maxSerialized bounds the documents of one serialisation that has to be made in memory.
@@ -44,8 +45,8 @@ func (c *call) accepted() (string, error) {
 		switch media {
 		case contentJSON, "*/*", "application/*":
 			form = contentJSON
-		case contentXML, "text/xml":
-			form = contentXML
+		case contentXML, contentTextXML:
+			form = media
 		case contentAASX, "application/asset-administration-shell-package", "application/aasx+xml":
 			form = contentAASX
 		}
@@ -61,7 +62,7 @@ func (c *call) accepted() (string, error) {
 
 // selection reads what a serialisation is to have in it. Nothing named means everything.
 func (c *call) selection() (s exchange.Selection, err error) {
-	s.MaxDocuments = maxSerialized
+	s.MaxDocuments, s.MaxBytes = maxSerialized, c.opts.MaxSerializedBytes
 	if s.Shells, err = c.ids("aasIds"); err != nil {
 		return s, err
 	}
@@ -84,14 +85,16 @@ func serialize(c *call) error {
 	if form == contentJSON && len(s.Shells) == 0 && len(s.Submodels) == 0 {
 		return c.streamAll(s.WithConcepts)
 	}
-	format := map[string]exchange.Format{contentJSON: exchange.JSON, contentXML: exchange.XML, contentAASX: exchange.AASX}[form]
-	s.WithFiles = format == exchange.AASX
-	p, err := exchange.Gather(c.ctx(), c.service, s)
-	if err != nil {
-		return err
+	select {
+	case c.serializing <- struct{}{}:
+		defer func() { <-c.serializing }() // after the answer is written: until then it is in memory
+	default:
+		return errSerializing.With("retryAfter", "10")
 	}
+	format := map[string]exchange.Format{contentJSON: exchange.JSON, contentXML: exchange.XML, contentTextXML: exchange.XML, contentAASX: exchange.AASX}[form]
+	s.WithFiles = format == exchange.AASX
 	var buf bytes.Buffer
-	if err := exchange.Write(&buf, p, format); err != nil {
+	if err := c.gather(&buf, s, format); err != nil {
 		return err
 	}
 	if format == exchange.AASX {
@@ -101,9 +104,20 @@ func serialize(c *call) error {
 	c.w.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
 	c.w.WriteHeader(http.StatusOK)
 	if c.r.Method != http.MethodHead {
-		_, _ = buf.WriteTo(c.w)
+		_, _ = c.patient().Write(buf.Bytes())
 	}
 	return nil
+}
+
+func (c *call) gather(buf *bytes.Buffer, s exchange.Selection, format exchange.Format) error {
+	if err := c.untimed(); err != nil {
+		return err
+	}
+	p, err := exchange.Gather(c.ctx(), c.service, s)
+	if err != nil {
+		return err
+	}
+	return exchange.Write(buf, p, format)
 }
 
 // streamAll answers with everything as JSON, page by page as it is stored. An error after the answer
@@ -113,7 +127,10 @@ func (c *call) streamAll(withConcepts bool) error {
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	begun := &begunWriter{w: c.w}
+	if err := c.untimed(); err != nil {
+		return err
+	}
+	begun := &begunWriter{w: c.patient()}
 	out := bufio.NewWriterSize(begun, 64<<10)
 	err := streamKinds(c, out, withConcepts)
 	if err == nil {
@@ -162,7 +179,7 @@ func streamKind[T aas.Kept](c *call, out *bufio.Writer, r *aas.Repository[T], me
 	if *some {
 		before = "," + before
 	}
-	for q := (aas.Query{Limit: c.opts.PageSize}); ; {
+	for q := (aas.Query{Limit: c.opts.PageSize, MaxBytes: pageBytes}); ; {
 		p, err := r.Find(c.ctx(), q)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/internal/npmtest"
 	"github.com/otkit/otkit/transport/aasapi"
 )
@@ -21,7 +22,7 @@ const stockClient = "basyx-typescript-sdk@1.0.2"
 
 func TestStockClient(t *testing.T) {
 	dir := npmtest.Need(t, stockClient)
-	service, err := aas.NewService(aas.NewMemory(), aas.Options{})
+	service, err := aas.NewService(aas.NewMemory(), aas.Options{Verifier: verify.New(verify.Options{})})
 	require.NoError(t, err)
 	api, err := aasapi.New(service, aasapi.Options{})
 	require.NoError(t, err)

@@ -2,12 +2,14 @@ package aasapi
 
 import (
 	"bytes"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/transport/problem"
 )
 
 // content is what is asked of a submodel or an element: the serialisation modifiers of the standard.
@@ -91,7 +93,7 @@ func listSubmodelPaths(c *call, q aas.Query) error {
 		}
 		q.After = before
 	}
-	q.Limit, q.IDShort = min(limit, c.opts.PageSize), c.query.Get("idShort")
+	q.Limit, q.IDShort, q.MaxBytes = min(limit, c.opts.PageSize), c.query.Get("idShort"), pageBytes
 	var paths []string
 	next := ""
 	for read := 0; next == ""; {
@@ -102,7 +104,9 @@ func listSubmodelPaths(c *call, q aas.Query) error {
 		for i := range p.Documents {
 			s, err := aas.Decode[aas.Submodel](p.Documents[i].JSON)
 			if err != nil {
-				return err
+				problem.Report(c.ctx(), err, slog.String("id", p.Documents[i].ID))
+				skip, q.After = 0, p.Documents[i].ID
+				continue
 			}
 			of := s.Paths(c.view.Level)
 			of = of[min(skip, len(of)):]
@@ -203,7 +207,7 @@ func putSubmodel(c *call) error {
 	}
 	doc, _, err := c.service.Submodels.Put(c.ctx(), s, match)
 	if err != nil {
-		return err
+		return unmatched(err, match)
 	}
 	c.tag(doc.Version)
 	return c.noContent()
@@ -266,7 +270,15 @@ func changeSubmodel(change func(s *aas.Submodel, body []byte) error) handler {
 	}
 }
 
-var (
-	patchSubmodel         = changeSubmodel(aas.MergeSubmodel)
-	patchSubmodelMetadata = changeSubmodel(aas.ApplyMetadata)
-)
+var patchSubmodelMetadata = changeSubmodel(aas.ApplyMetadata)
+
+// patchSubmodel merges a body into a submodel. Values of live properties in it are written to their tags.
+func patchSubmodel(c *call) error {
+	id, err := c.submodelID()
+	if err != nil {
+		return err
+	}
+	return c.write(func(match aas.Match, body []byte) (uint64, error) {
+		return c.service.PatchSubmodel(c.ctx(), id, body, match)
+	})
+}

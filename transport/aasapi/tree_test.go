@@ -270,4 +270,49 @@ func TestLiveValues(t *testing.T) {
 	r.equal("60", at+"/submodel-elements/level/$value")
 	r.require(http.StatusNoContent, "PATCH", at+"/$value", `{"level":65}`)
 	r.equal("65", at+"/submodel-elements/level/$value")
+	r.require(http.StatusNoContent, "PATCH", at+"/submodel-elements/level", `{"value":"70"}`)
+	r.equal("70", at+"/submodel-elements/level/$value")
+	r.require(http.StatusNoContent, "PATCH", at, `{"submodelElements":[{"idShort":"level","value":"75"}]}`)
+	r.equal("75", at+"/submodel-elements/level/$value")
+	r.require(http.StatusBadRequest, "PATCH", at+"/submodel-elements/level", `{"value":"much"}`)
+
+	// What was read is put back, and the tank stays as it is.
+	for _, path := range []string{at, at + "/submodel-elements/level"} {
+		old := r.require(http.StatusOK, "GET", path, noBody)
+		require.Contains(t, old.body, `"value":"75"`)
+		source.mu.Lock()
+		source.value = "80"
+		source.mu.Unlock()
+		r.require(http.StatusNoContent, "PUT", path, old.body, "If-Match", old.header.Get("ETag"))
+		r.equal("80", at+"/submodel-elements/level/$value")
+		require.Equal(t, old.header.Get("ETag"), r.require(http.StatusOK, "GET", path, noBody).header.Get("ETag"))
+		source.mu.Lock()
+		source.value = "75"
+		source.mu.Unlock()
+	}
+}
+
+// TestPagesEndForTheirBytes has documents that are larger together than a page may be.
+func TestPagesEndForTheirBytes(t *testing.T) {
+	r := start(t, rigOptions{})
+	text := strings.Repeat("x", 5<<20)
+	for i := range 5 {
+		m := &aas.Submodel{Identifiable: aas.Identifiable{ID: "urn:big:" + strconv.Itoa(i)}}
+		m.Elements = []aas.Element{&aas.Property{ElementCommon: aas.ElementCommon{Referable: aas.Referable{IDShort: "text"}}, ValueType: aas.String, Value: &text}}
+		_, err := r.service.Submodels.Create(t.Context(), m)
+		require.NoError(t, err)
+	}
+	first := r.require(http.StatusOK, "GET", "/submodels", noBody).page(t)
+	require.Len(t, first.Result, 4)
+	second := r.require(http.StatusOK, "GET", "/submodels?cursor="+first.Paging.Cursor, noBody).page(t)
+	require.Len(t, second.Result, 2)
+	require.Empty(t, second.Paging.Cursor)
+}
+
+func TestAConditionOnDelete(t *testing.T) {
+	r := start(t, rigOptions{})
+	for _, path := range []string{aPump, aData, aData + "/submodel-elements/speed"} {
+		r.require(http.StatusPreconditionFailed, "DELETE", path, noBody, "If-None-Match", "*")
+		r.require(http.StatusOK, "GET", path, noBody)
+	}
 }

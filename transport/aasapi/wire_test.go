@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -183,7 +184,10 @@ func TestFiles(t *testing.T) {
 		got := r.require(http.StatusOK, "GET", at, noBody)
 		require.Equal(t, "%PDF-1", got.body)
 		require.Equal(t, "application/pdf", got.header.Get("Content-Type"))
-		require.True(t, strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment"))
+		disposition, params, err := mime.ParseMediaType(got.header.Get("Content-Disposition"))
+		require.NoError(t, err)
+		require.Equal(t, "attachment", disposition)
+		require.Equal(t, "häßlich _1_.pdf", params["filename"])
 		require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
 		plain := r.require(http.StatusOK, "GET", at, noBody, "Accept", "application/octet-stream")
 		require.Equal(t, "application/octet-stream", plain.header.Get("Content-Type"))

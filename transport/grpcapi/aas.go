@@ -36,7 +36,7 @@ func (s *ShellRepository) GetAllShells(ctx context.Context, r *pb.GetAllShellsRe
 	if kind != "" {
 		q.Terms = []aas.Term{aas.KindTerm(kind)}
 	}
-	found, err := s.Service.Shells.Find(ctx, q)
+	found, err := aasv1.Find(ctx, s.Service.Shells, q)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (s *ShellRegistry) Search(ctx context.Context, r *pb.AasSearchRequest) (*pb
 	if err := aasv1.Results(most); err != nil {
 		return nil, err
 	}
-	found, err := s.Service.Search(ctx, aas.Search{IDShort: r.GetIdShort(), AssetKind: kind, SubmodelType: r.GetSubmodelType(), Limit: most})
+	found, err := aasv1.Search(ctx, s.Service, aas.Search{IDShort: r.GetIdShort(), AssetKind: kind, SubmodelType: r.GetSubmodelType(), Limit: most})
 	if err != nil {
 		return nil, err
 	}

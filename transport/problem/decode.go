@@ -35,6 +35,8 @@ func FromDecode(err error) error {
 	switch {
 	case errors.As(err, &tooLarge):
 		return ErrBodyTooLarge.Because("at most %d bytes are read", tooLarge.Limit).Wrap(err)
+	case errors.As(err, &syntax) && strings.Contains(syntax.Error(), "max depth"):
+		return ErrInvalidRequest.Because("the JSON is nested too deeply, at most 10000 levels").Wrap(err)
 	case errors.As(err, &syntax):
 		return ErrInvalidRequest.Because("malformed JSON at byte %d", syntax.Offset).Wrap(err)
 	case errors.As(err, &wrong) && wrong.Field == "":

@@ -36,7 +36,7 @@ func (a *AAS) ListShells(ctx context.Context, r aasapi.ListShellsRequestObject) 
 	if kind != "" {
 		q.Terms = []aas.Term{aas.KindTerm(kind)}
 	}
-	found, err := a.Service.Shells.Find(ctx, q)
+	found, err := aasv1.Find(ctx, a.Service.Shells, q)
 	return aasList{docs: found.Documents, total: found.Total, page: page, size: size, form: paged}, err
 }
 
@@ -55,7 +55,7 @@ func (a *AAS) CreateShell(ctx context.Context, r aasapi.CreateShellRequestObject
 // GetShell implements GET /api/v1/aas/{id}.
 func (a *AAS) GetShell(ctx context.Context, r aasapi.GetShellRequestObject) (aasapi.GetShellResponseObject, error) {
 	doc, err := a.Service.Shells.Document(ctx, r.ID)
-	return aasDocument{status: http.StatusOK, doc: doc}, err
+	return aasDocument{status: http.StatusOK, doc: doc, known: r.Params.IfNoneMatch}, err
 }
 
 // UpdateShell implements PUT /api/v1/aas/{id}.
@@ -112,7 +112,7 @@ func (a *AAS) SearchShells(ctx context.Context, r aasapi.SearchShellsRequestObje
 	if err := aasv1.Results(most); err != nil {
 		return nil, err
 	}
-	found, err := a.Service.Search(ctx, aas.Search{IDShort: r.Params.IDShort, AssetKind: kind, SubmodelType: r.Params.SubmodelType, Limit: most})
+	found, err := aasv1.Search(ctx, a.Service, aas.Search{IDShort: r.Params.IDShort, AssetKind: kind, SubmodelType: r.Params.SubmodelType, Limit: most})
 	return aasList{docs: found.Documents, total: found.Total, form: counted}, err
 }
 

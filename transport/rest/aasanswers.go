@@ -18,6 +18,7 @@ type aasDocument struct {
 	status   int
 	doc      aas.Document
 	location string // empty for none
+	known    string // the header If-None-Match of a request that reads
 }
 
 func (a aasDocument) write(w http.ResponseWriter) error {
@@ -25,6 +26,10 @@ func (a aasDocument) write(w http.ResponseWriter) error {
 		w.Header().Set("Location", a.location)
 	}
 	w.Header().Set("ETag", etag(a.doc.Version))
+	if has(a.known, &a.doc) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
 	return writeJSON(w, a.status, aasv1.AppendDocument(make([]byte, 0, len(a.doc.JSON)+20), &a.doc))
 }
 
@@ -162,6 +167,21 @@ func (v elementValueSet) VisitSetElementValueResponse(w http.ResponseWriter) err
 }
 
 func etag(version uint64) string { return `"` + strconv.FormatUint(version, 10) + `"` }
+
+// has says whether a caller has a document already by its header If-None-Match. Live values change
+// without the version.
+func has(known string, d *aas.Document) bool {
+	if known == "" || d.Live {
+		return false
+	}
+	for one := range strings.SplitSeq(known, ",") {
+		one = strings.TrimSpace(one)
+		if one == "*" || strings.TrimPrefix(one, "W/") == etag(d.Version) {
+			return true
+		}
+	}
+	return false
+}
 
 // ifMatch reads the header If-Match; empty is no condition. A tag that is none of ours matches no
 // version, as a weak one does (RFC 9110, section 13.1.1).

@@ -15,7 +15,7 @@ func (a *AAS) ListConceptDescriptions(ctx context.Context, r aasapi.ListConceptD
 		return nil, err
 	}
 	q.Contains = r.Params.IDShort
-	found, err := a.Service.Concepts.Find(ctx, q)
+	found, err := aasv1.Find(ctx, a.Service.Concepts, q)
 	return aasList{docs: found.Documents, total: found.Total, form: counted}, err
 }
 
@@ -31,7 +31,7 @@ func (a *AAS) CreateConceptDescription(ctx context.Context, r aasapi.CreateConce
 // GetConceptDescription implements GET /api/v1/concept-descriptions/{id}.
 func (a *AAS) GetConceptDescription(ctx context.Context, r aasapi.GetConceptDescriptionRequestObject) (aasapi.GetConceptDescriptionResponseObject, error) {
 	doc, err := a.Service.Concepts.Document(ctx, r.ID)
-	return aasDocument{status: http.StatusOK, doc: doc}, err
+	return aasDocument{status: http.StatusOK, doc: doc, known: r.Params.IfNoneMatch}, err
 }
 
 // UpdateConceptDescription implements PUT /api/v1/concept-descriptions/{id}.

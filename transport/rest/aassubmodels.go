@@ -16,7 +16,7 @@ func (a *AAS) ListSubmodels(ctx context.Context, r aasapi.ListSubmodelsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.Service.Submodels.Find(ctx, q)
+	found, err := aasv1.Find(ctx, a.Service.Submodels, q)
 	return aasList{docs: found.Documents, total: found.Total, page: page, size: size, form: paged}, err
 }
 
@@ -36,7 +36,7 @@ func (a *AAS) CreateSubmodel(ctx context.Context, r aasapi.CreateSubmodelRequest
 // GetSubmodel implements GET /api/v1/submodels/{id}.
 func (a *AAS) GetSubmodel(ctx context.Context, r aasapi.GetSubmodelRequestObject) (aasapi.GetSubmodelResponseObject, error) {
 	doc, err := a.Service.Submodels.Document(ctx, r.ID)
-	return aasDocument{status: http.StatusOK, doc: doc}, err
+	return aasDocument{status: http.StatusOK, doc: doc, known: r.Params.IfNoneMatch}, err
 }
 
 // UpdateSubmodel implements PUT /api/v1/submodels/{id}.

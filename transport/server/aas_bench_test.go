@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/base64"
 	"io"
 	"net/http"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/storage/sqlite"
+	"github.com/otkit/otkit/transport/aasapi"
 	"github.com/otkit/otkit/transport/server"
 )
 
@@ -28,22 +30,7 @@ func BenchmarkRESTShells(b *testing.B) {
 
 func benchmarkShells(b *testing.B, store aas.Store) {
 	p := start(b, func(o *server.Options) { o.Stores.AAS = store })
-	var env aas.Environment
-	for i := range 10_000 {
-		n := strconv.Itoa(100_000 + i)
-		s := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "urn:asset:" + n,
-			SpecificAssetIDs: []aas.SpecificAssetID{{Name: "serial", Value: n}, {Name: "batch", Value: "b" + n}}},
-			Submodels: []aas.Reference{aas.RefTo("urn:submodel:" + n), aas.RefTo("urn:submodel:other:" + n)}}
-		s.ID, s.IDShort = "urn:shell:"+n, "Shell"+n
-		env.Shells = append(env.Shells, s)
-	}
-	_, err := p.AAS().Import(b.Context(), &env, nil, aas.ImportOptions{})
-	require.NoError(b, err)
-	var elements []any
-	for i := range 50 {
-		elements = append(elements, property("p"+strconv.Itoa(i), "xs:int", strconv.Itoa(i)))
-	}
-	p.create(submodels, submodelBody("m", "M", elements...))
+	fillShells(b, p)
 	p.client = &http.Client{} // the judge would be timed
 	token := p.token(accounts.Admin)
 
@@ -80,4 +67,51 @@ func benchmarkShells(b *testing.B, store aas.Store) {
 		})
 	}
 	p.client.CloseIdleConnections()
+}
+
+// fillShells makes 10,000 shells, and a submodel of 50 properties.
+func fillShells(b *testing.B, p *platform) {
+	b.Helper()
+	var env aas.Environment
+	for i := range 10_000 {
+		n := strconv.Itoa(100_000 + i)
+		s := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "urn:asset:" + n,
+			SpecificAssetIDs: []aas.SpecificAssetID{{Name: "serial", Value: n}, {Name: "batch", Value: "b" + n}}},
+			Submodels: []aas.Reference{aas.RefTo("urn:submodel:" + n), aas.RefTo("urn:submodel:other:" + n)}}
+		s.ID, s.IDShort = "urn:shell:"+n, "Shell"+n
+		env.Shells = append(env.Shells, s)
+	}
+	_, err := p.AAS().Import(b.Context(), &env, nil, aas.ImportOptions{})
+	require.NoError(b, err)
+	var elements []any
+	for i := range 50 {
+		elements = append(elements, property("p"+strconv.Itoa(i), "xs:int", strconv.Itoa(i)))
+	}
+	p.create(submodels, submodelBody("m", "M", elements...))
+}
+
+// BenchmarkStandardAPI compares reading through the whole server from a database, by the standard's API,
+// with a bare handler that writes the same bytes.
+func BenchmarkStandardAPI(b *testing.B) {
+	db, err := sqlite.Open(b.Context(), sqlite.Options{Dir: b.TempDir()})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, db.Close()) })
+	p := start(b, func(o *server.Options) { o.Stores.AAS = db.AAS() })
+	fillShells(b, p)
+	token := p.token(accounts.Viewer)
+	encoded := func(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }
+	for _, c := range []struct{ name, path string }{
+		{"GetShell", "/shells/" + encoded("urn:shell:105000")},
+		{"List100", "/shells?limit=100"},
+		{"GetSubmodel", "/submodels/" + encoded("m")},
+	} {
+		path := aasapi.Prefixes()[0] + c.path
+		body := requireStatusCode(b, p.standard(http.MethodGet, path, nil), 200).body
+		b.Run(c.name, func(b *testing.B) {
+			requestRatio(b, p, path, token, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write(body)
+			}))
+		})
+	}
 }

@@ -27,7 +27,7 @@ func TestTheGoClientSpeaksInTheTypesOfTheModel(t *testing.T) {
 		created, err := api.CreateShellWithResponse(ctx, shell)
 		require.NoError(t, err)
 		require.Equal(t, &shell, created.JSON201, "%s", created.Body)
-		read, err := api.GetShellWithResponse(ctx, id)
+		read, err := api.GetShellWithResponse(ctx, id, nil)
 		require.NoError(t, err)
 		require.Equal(t, &shell, read.JSON200)
 		list, err := api.SearchShellsWithResponse(ctx, &client.SearchShellsParams{IDShort: "pump"})

@@ -40,6 +40,30 @@ func TestIfMatchKeepsTwoClientsApart(t *testing.T) {
 	})
 }
 
+func TestWhatTheCallerHasIsNotSentAgain(t *testing.T) {
+	onBothStores(t, func(t *testing.T, p *platform) {
+		p.create(shells, shellBody("x", "X"))
+		p.create(submodels, submodelBody("x", "X", property("v", "xs:int", "1")))
+		p.create(concepts, object{"id": "x", "idShort": "X"})
+		for _, path := range []string{shells + "/x", submodels + "/x", concepts + "/x"} {
+			read := func(known string) answer {
+				r := p.request(t.Context(), accounts.Viewer, http.MethodGet, path, nil)
+				r.Header.Set("If-None-Match", known)
+				return p.do(r)
+			}
+			tag := p.get(path).header.Get("ETag")
+			for _, known := range []string{tag, "W/" + tag, `"7", ` + tag, "*"} {
+				a := requireStatusCode(t, read(known), http.StatusNotModified)
+				require.Empty(t, a.body)
+				require.Equal(t, tag, a.header.Get("ETag"))
+			}
+			for _, known := range []string{"", `"7"`, "x"} {
+				requireStatusCode(t, read(known), http.StatusOK)
+			}
+		}
+	})
+}
+
 func TestWritersOfNeighboursDoNotOverwriteEachOther(t *testing.T) {
 	onBothStores(t, func(t *testing.T, p *platform) {
 		const writers, rounds = 4, 10

@@ -55,7 +55,7 @@ func (r *alarmRoom) open(ctx context.Context, o Options, engine *tags.Engine) (e
 		return fmt.Errorf("alarms: %w", err)
 	}
 	r.rules, err = alarms.NewRules(ctx, o.Stores.AlarmRules, r.service, alarms.RulesOptions{Logger: o.Logger, Now: o.Now,
-		States: o.Stores.RuleStates, Current: current(engine)})
+		States: o.Stores.RuleStates, Current: current(engine), Follow: follow})
 	if err != nil {
 		return fmt.Errorf("alarm rules: %w", err)
 	}

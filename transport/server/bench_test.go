@@ -125,7 +125,13 @@ func BenchmarkRESTReadTag(b *testing.B) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(data)
 	})
-	bare := &http.Server{Handler: r}
+	requestRatio(b, p, "/api/v1/tags/line.level", token, r)
+}
+
+// requestRatio compares reading from a path through the whole server with doing so from a bare handler.
+func requestRatio(b *testing.B, p *platform, path, token string, handler http.Handler) {
+	b.Helper()
+	bare := &http.Server{Handler: handler}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	go func() { _ = bare.Serve(l) }()
@@ -134,7 +140,7 @@ func BenchmarkRESTReadTag(b *testing.B) {
 	transport := &http.Transport{MaxIdleConnsPerHost: callers}
 	defer transport.CloseIdleConnections()
 	get := func(base string) func() error {
-		request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, base+"/api/v1/tags/line.level", nil)
+		request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, base+path, nil)
 		require.NoError(b, err)
 		request.Header.Set("Authorization", "Bearer "+token)
 		return func() error {

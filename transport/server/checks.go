@@ -15,6 +15,7 @@ func (s *Server) addChecks() error {
 		{Name: "driver", Run: s.checkDrivers},
 		{Name: "tag-configuration", Run: s.checkConfig},
 		{Name: "alerting", Run: s.checkAlerting},
+		{Name: "alarm-rules", Run: s.checkAlarmRules},
 	}
 	if s.plant.recorder != nil {
 		checks = append(checks, health.Check{Name: "history", Run: s.checkHistory})
@@ -77,6 +78,18 @@ func (s *Server) checkAlerting(context.Context) health.Result {
 		return health.Result{Status: health.Degraded, Description: "not dispatching: channels are not told of alarms, since the store cannot be used"}
 	}
 	return health.Result{Status: health.Healthy, Description: "channels are told of alarms"}
+}
+
+// checkAlarmRules is Degraded while rules are not judged or what they raise is not stored.
+func (s *Server) checkAlarmRules(context.Context) health.Result {
+	switch stats := s.room.rules.Stats(); {
+	case stats.Err != nil: // it has logged why
+		return health.Result{Status: health.Degraded, Description: "the alarms of rules wait, since the store cannot be used"}
+	case stats.Unreadable > 0:
+		return health.Result{Status: health.Degraded, Description: fmt.Sprintf("%d alarm rules cannot be read; the log names them", stats.Unreadable)}
+	default:
+		return health.Result{Status: health.Healthy, Description: fmt.Sprintf("%d alarm rules enabled", stats.Rules)}
+	}
 }
 
 func (s *Server) checkHistory(context.Context) health.Result {

@@ -17,6 +17,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/demo"
 	"github.com/otkit/otkit/internal/pgtest"
@@ -103,6 +105,7 @@ func start(t testing.TB, change ...func(*server.Options)) *platform {
 	away.down = true
 	o := server.Options{
 		DataDir: t.TempDir(), Listen: "127.0.0.1:0", Version: "1.2.3",
+		AAS: aas.Options{Now: func() time.Time { return time.UnixMicro(1) }}, // versions of shells begin at 1
 		Drivers: []server.Driver{
 			{ID: "line", Driver: p.line, Options: tags.DriverOptions{Type: "Scripted", ConfirmFor: 50 * time.Millisecond, Tags: lineTags()}},
 			{ID: oddDriver, Driver: p.odd, Options: tags.DriverOptions{Tags: []tags.Tag{{Name: oddDriver + ".a/ü %2F", Address: "a/ü %2F", DataType: tags.Int, Access: tags.ReadWrite}}}},
@@ -110,6 +113,7 @@ func start(t testing.TB, change ...func(*server.Options)) *platform {
 			{ID: demo.DriverID, Driver: plant, Options: tags.DriverOptions{Type: "Simulation", Interval: 50 * time.Millisecond, Tags: plantTags}},
 		},
 	}
+	o.AAS.Verifier = verify.New(verify.Options{}) // as the engine has it
 	o.Stores.Accounts, o.Stores.Sessions = withAccounts(t)
 	for _, c := range change {
 		c(&o)

@@ -58,16 +58,16 @@ func (s *Server) startMapping() {
 		return
 	}
 	s.wg.Go(func() {
-		missing := make(map[string]bool) // shells that were told of
-		s.mapTags(s.stopping, missing)
+		told := make(map[string]string) // what is wrong with a shell, which is logged when it changes
+		s.mapTags(s.stopping, told)
 		s.repeat(mapEvery, "tags cannot be mapped to submodels", func(ctx context.Context) error {
-			s.mapTags(ctx, missing)
+			s.mapTags(ctx, told)
 			return nil
 		})
 	})
 }
 
-func (s *Server) mapTags(ctx context.Context, missing map[string]bool) {
+func (s *Server) mapTags(ctx context.Context, told map[string]string) {
 	for _, e := range s.opts.TagMapping.Equipment {
 		mapped := tagmap.Equipment{ShellID: e.ShellID, Category: e.Category}
 		list, err := s.tagsLike(e.Patterns)
@@ -77,14 +77,16 @@ func (s *Server) mapTags(ctx context.Context, missing map[string]bool) {
 		}
 		switch {
 		case err == nil:
-			delete(missing, e.ShellID)
+			delete(told, e.ShellID)
 		case ctx.Err() != nil:
 			return
-		case !errors.Is(err, aas.ErrShellNotFound):
-			s.log.Error("tags cannot be mapped to submodels", "shell", e.ShellID, "error", err)
-		case !missing[e.ShellID]:
-			missing[e.ShellID] = true
+		case told[e.ShellID] == err.Error():
+		case errors.Is(err, aas.ErrShellNotFound):
+			told[e.ShellID] = err.Error()
 			s.log.Warn("tags wait for their shell", "shell", e.ShellID)
+		default:
+			told[e.ShellID] = err.Error()
+			s.log.Error("tags cannot be mapped to submodels", "shell", e.ShellID, "error", err)
 		}
 	}
 }

@@ -14,7 +14,7 @@ const unknown = -1
 
 // To gives v, which is a *aas.Shell, *aas.Submodel, *aas.ConceptDescription, *aas.Environment or
 // aas.Element, to aas-core. Where something cannot be said there, the fields tell what and where, and the
-// instance is without it. A nil instance means that v is none of these.
+// instance is without it. A nil instance without fields means that v is none of these.
 func To(v any) (core.IClass, []fault.Field) {
 	var c converter
 	switch v := v.(type) {
@@ -30,8 +30,9 @@ func To(v any) (core.IClass, []fault.Field) {
 		if e := c.element(v); e != nil {
 			return e, c.problems
 		}
+		return nil, []fault.Field{{Message: "is no kind of submodel element"}}
 	}
-	return nil, []fault.Field{{Message: "has to be a shell, a submodel, a concept description, an environment or an element"}}
+	return nil, nil
 }
 
 func (c *converter) environment(v *aas.Environment) core.IEnvironment {

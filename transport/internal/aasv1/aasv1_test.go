@@ -1,7 +1,9 @@
 package aasv1_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -24,6 +26,33 @@ func Example() {
 	// Output:
 	// {"id":"urn:shell","idShort":"Pump","assetInformation":{"assetKind":"Instance","globalAssetId":"urn:pump"},"submodels":[]}
 	// the request is not valid: pageSize must be 1 to 100
+}
+
+// huge is a store whose pages end for their bytes.
+type huge struct{ aas.Store }
+
+func (huge) Find(_ context.Context, q aas.Query) (aas.Page, error) {
+	d := aas.Document{Kind: q.Kind, ID: "x", JSON: make([]byte, 40<<20)}
+	if q.MaxBytes != 64<<20 {
+		return aas.Page{}, errors.New("the page has no bound")
+	}
+	return aas.Page{Documents: []aas.Document{d, d}[:min(q.Limit, 2)], More: true, Total: 9}, nil
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	s, err := aas.NewService(huge{aas.NewMemory()}, aas.Options{})
+	require.NoError(t, err)
+	ctx := t.Context()
+	_, err = aasv1.Find(ctx, s.Submodels, aas.Query{Limit: 20})
+	require.ErrorIs(t, err, aas.ErrPageTooLarge)
+	require.Equal(t, fault.TooLarge, fault.KindOf(err))
+	page, err := aasv1.Find(ctx, s.Submodels, aas.Query{Limit: 2})
+	require.NoError(t, err)
+	require.Len(t, page.Documents, 2)
+	_, err = aasv1.Search(ctx, s, aas.Search{Limit: 20})
+	require.ErrorIs(t, err, aas.ErrPageTooLarge)
+	_, err = aasv1.ByAsset(ctx, s, "urn:asset")
+	require.ErrorIs(t, err, aas.ErrPageTooLarge)
 }
 
 // full has every member that a shell can have.

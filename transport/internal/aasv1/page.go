@@ -1,6 +1,7 @@
 package aasv1
 
 import (
+	"context"
 	"math"
 
 	"github.com/otkit/otkit/aas"
@@ -12,6 +13,38 @@ const (
 	DefaultSize = 20
 	MaxSize     = 100
 )
+
+// maxBytes bounds the documents of one answer.
+const maxBytes = 64 << 20
+
+// Find gives a page of documents. One above 64 MiB is [aas.ErrPageTooLarge].
+func Find[T aas.Kept](ctx context.Context, r *aas.Repository[T], q aas.Query) (aas.Page, error) {
+	q.MaxBytes = maxBytes
+	p, err := r.Find(ctx, q)
+	if err != nil {
+		return aas.Page{}, err
+	}
+	return p, bounded(&p, q.Limit)
+}
+
+// Search is [Find] for the shells of a search.
+func Search(ctx context.Context, s *aas.Service, q aas.Search) (aas.Page, error) {
+	q.MaxBytes = maxBytes
+	p, err := s.Search(ctx, q)
+	if err != nil {
+		return aas.Page{}, err
+	}
+	return p, bounded(&p, q.Limit)
+}
+
+// bounded tells of a page that ended for its bytes.
+func bounded(p *aas.Page, limit int) error {
+	if p.More && len(p.Documents) < limit {
+		return aas.ErrPageTooLarge.Because("%d documents of the page have %d bytes: ask for fewer at once, or read them one by one",
+			len(p.Documents), maxBytes)
+	}
+	return nil
+}
 
 // Window gives the query for a page that is counted from 1, the total included.
 func Window(page, size int) (aas.Query, error) {

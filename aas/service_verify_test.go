@@ -1,0 +1,97 @@
+package aas_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/verify"
+	"github.com/otkit/otkit/fault"
+)
+
+func decodeSubmodel(t testing.TB, elements string) *aas.Submodel {
+	t.Helper()
+	m, err := aas.Decode[aas.Submodel]([]byte(`{"id":"urn:m","idShort":"Mm","submodelElements":[` + elements + `]}`))
+	require.NoError(t, err)
+	return m
+}
+
+// What Check finds is refused also when the verifier does not know of it.
+func TestChecksComeBeforeTheVerifier(t *testing.T) {
+	s := newService(t, aas.Options{Verifier: verify.New(verify.Options{})})
+	for name, elements := range map[string]string{
+		"statements":  `{"modelType":"Entity","idShort":"ee","entityType":"CoManagedEntity","statements":[{"modelType":"Capability","idShort":"aa"},{"modelType":"Capability","idShort":"aa"}]}`,
+		"variables":   `{"modelType":"Operation","idShort":"op","inputVariables":[{"value":{"modelType":"Capability","idShort":"aa"}}],"outputVariables":[{"value":{"modelType":"Capability","idShort":"aa"}}]}`,
+		"no idShort":  `{"modelType":"SubmodelElementCollection","idShort":"cc","value":[{"modelType":"Capability"}]}`,
+		"annotations": `{"modelType":"AnnotatedRelationshipElement","idShort":"cc","annotations":[{"modelType":"Range","valueType":"xs:int","idShort":"aa"},{"modelType":"Range","valueType":"xs:int","idShort":"aa"}]}`,
+	} {
+		_, err := s.Submodels.Create(t.Context(), decodeSubmodel(t, elements))
+		require.ErrorIs(t, err, aas.ErrInvalidRequest, name)
+	}
+	_, err := s.Submodels.Create(t.Context(), newSubmodel("urn:m", "bad-"))
+	refused, _ := fault.From(err)
+	require.Len(t, refused.Fields, 1, "what both find is told once: %v", refused.Fields)
+}
+
+func TestDescriptorsAreVerified(t *testing.T) {
+	s, ctx := newService(t, aas.Options{Verifier: verify.New(verify.Options{})}), t.Context()
+	endpoint := aas.Endpoint{Interface: "AAS-3.1", Protocol: aas.ProtocolInformation{Href: "https://example.com"}}
+	_, err := s.ShellDescriptors.Create(ctx, &aas.ShellDescriptor{ID: "urn:a", IDShort: "Pump", AssetKind: aas.Instance, Endpoints: []aas.Endpoint{endpoint}})
+	require.NoError(t, err)
+	_, err = s.SubmodelDescriptors.Create(ctx, &aas.SubmodelDescriptor{ID: "urn:m", Endpoints: []aas.Endpoint{endpoint}})
+	require.NoError(t, err)
+	_, err = s.ShellDescriptors.Create(ctx, &aas.ShellDescriptor{
+		ID: "urn:b", IDShort: "9 bad idShort!", AssetKind: "Nonsense", Endpoints: []aas.Endpoint{{}},
+		SpecificAssetIDs: []aas.SpecificAssetID{{Name: "n"}}, SubmodelDescriptors: []aas.SubmodelDescriptor{{}},
+	})
+	refused, _ := fault.From(err)
+	var fields []string
+	for _, f := range refused.Fields {
+		fields = append(fields, f.Field)
+	}
+	require.Equal(t, []string{
+		"idShort", "assetKind", "specificAssetIds[0]", "endpoints[0].interface", "endpoints[0].protocolInformation.href",
+		"submodelDescriptors[0].id", "submodelDescriptors[0].endpoints",
+	}, fields)
+	_, err = s.SubmodelDescriptors.Create(ctx, &aas.SubmodelDescriptor{ID: "urn:n"})
+	require.ErrorIs(t, err, aas.ErrInvalidRequest)
+}
+
+// A document that was let in can be changed where documents are verified strictly, but not made worse.
+func TestWhatWasBrokenBeforeCanBeChanged(t *testing.T) {
+	store, verifier := aas.NewMemory(), verify.New(verify.Options{MaxFindings: 1000})
+	lenient, err := aas.NewService(store, aas.Options{Verification: aas.VerifyPermissive, Verifier: verifier})
+	require.NoError(t, err)
+	s, err := aas.NewService(store, aas.Options{Verifier: verifier})
+	require.NoError(t, err)
+	ctx := t.Context()
+	broken := decodeSubmodel(t, `{"modelType":"Property","idShort":"x-","valueType":"xs:int","value":"1"},
+		{"modelType":"Property","idShort":"gone","valueType":"xs:int","value":"1"},{"modelType":"Property","idShort":"kept","valueType":"xs:int","value":"1"},
+		{"modelType":"Property","idShort":"y-","valueType":"xs:int","value":"no number"}`)
+	_, err = lenient.Submodels.Create(ctx, broken)
+	require.NoError(t, err)
+	any := aas.Match{}
+
+	_, err = s.DeleteElement(ctx, "urn:m", parsePath(t, "gone"), any)
+	require.NoError(t, err)
+	_, err = s.SetValue(ctx, "urn:m", nil, []byte(`{"kept":2}`), any)
+	require.NoError(t, err)
+	_, err = s.SetValue(ctx, "urn:m", parsePath(t, "x-"), []byte(`3`), any)
+	require.NoError(t, err, "its idShort was as it is")
+	_, err = s.InsertElement(ctx, "urn:m", nil, property("new", "1"), any)
+	require.NoError(t, err)
+	_, err = s.PatchElement(ctx, "urn:m", parsePath(t, "kept"), []byte(`{"category":"VARIABLE"}`), any)
+	require.NoError(t, err)
+
+	_, err = s.InsertElement(ctx, "urn:m", nil, property("z-", "1"), any)
+	refused, _ := fault.From(err)
+	require.Len(t, refused.Fields, 1, "only what is added is told")
+	_, err = s.PatchElement(ctx, "urn:m", parsePath(t, "kept"), []byte(`{"value":"no number"}`), any)
+	require.ErrorIs(t, err, aas.ErrInvalidRequest)
+	m, err := s.Submodels.Get(ctx, "urn:m")
+	require.NoError(t, err)
+	require.Equal(t, "2", *m.Elements[1].(*aas.Property).Value)
+	_, _, err = s.Submodels.Put(ctx, m, any)
+	require.ErrorIs(t, err, aas.ErrInvalidRequest, "a whole document is verified as a whole")
+}

@@ -1,0 +1,31 @@
+package verify
+
+import (
+	"strings"
+
+	core "github.com/aas-core-works/aas-core3.1-golang/types"
+)
+
+// stretch brings an idShort of one letter to the most characters that it may have.
+var stretch = strings.Repeat("_", 127)
+
+// lengthenShort lengthens idShorts of one letter: metamodel 3.0 allows them (AASd-002), and aas-core wants
+// two characters. Only idShorts of the greatest length could be taken for the longer ones. The instance
+// is a copy.
+func lengthenShort(instance core.IClass) {
+	lengthen(instance)
+	instance.Descend(func(c core.IClass) bool {
+		lengthen(c)
+		return false
+	})
+}
+
+func lengthen(c core.IClass) {
+	r, ok := c.(core.IReferable)
+	if !ok || r.IDShort() == nil || len(*r.IDShort()) != 1 {
+		return
+	}
+	if b := (*r.IDShort())[0] | 0x20; b >= 'a' && b <= 'z' {
+		r.SetIDShort(new(*r.IDShort() + stretch))
+	}
+}
