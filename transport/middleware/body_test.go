@@ -54,7 +54,7 @@ func TestJSONBody(t *testing.T) {
 		{"only blanks", "/", "application/json", "  ", 400, "malformed JSON"},
 		{"not UTF-8", "/", "application/json", "\"\xff\"", 400, "not UTF-8"},
 		{"byte order mark", "/", "application/json", "\ufeff{}", 400, "malformed JSON at byte 1"},
-		{"too deep", "/", "application/json", strings.Repeat("[", 20_000), 400, "malformed JSON"},
+		{"too deep", "/", "application/json", strings.Repeat("[", 20_000), 400, "nested too deeply"},
 		{"other type on its route", "/import", "text/csv; header=present", "a,b", 200, "a,b"},
 		{"JSON on that route", "/import", "application/json", "{", 400, "malformed"},
 		{"third type on that route", "/import", "application/zip", "x", 415, ""},

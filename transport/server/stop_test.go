@@ -186,7 +186,7 @@ func TestNewClosesWhatItOpenedWhenItFails(t *testing.T) {
 		{"port in use", "address already in use", func(o *server.Options) { o.Listen = taken.Addr().String() }},
 		{"broken model file", "line 1", func(o *server.Options) { o.ModelPath = broken }},
 		{"no data directory", "DataDir is required", func(o *server.Options) { o.DataDir = "" }},
-		{"data directory is a file", "signing keys", func(o *server.Options) { o.DataDir = file }},
+		{"data directory is a file", "data directory", func(o *server.Options) { o.DataDir = file }},
 		{"driver id twice", "in use", func(o *server.Options) { o.Drivers = append(o.Drivers, o.Drivers[0]) }},
 		{"no driver", "nil Driver", func(o *server.Options) { o.Drivers = []server.Driver{{ID: "x"}} }},
 		{"bad driver id", "no driver id", func(o *server.Options) { o.Drivers[0].ID = "a/b" }},
