@@ -86,11 +86,14 @@ func TestCallThatTimesOut(t *testing.T) {
 		d.set(func(d *device) { d.readErr = fmt.Errorf("read: %w", context.DeadlineExceeded) })
 		after(time.Second)
 		require.Equal(t, tags.DriverNotResponding, status(t, e, "plc").State)
-		after(2 * time.Second)
-		require.NotEqual(t, tags.DriverNotResponding, status(t, e, "plc").State, "three in a row are a lost connection")
+		require.EqualValues(t, 1, status(t, e, "plc").Connects)
+		after(3 * time.Second)
+		require.EqualValues(t, 2, status(t, e, "plc").Connects, "three in a row are a lost connection")
 		d.set(func(d *device) { d.readErr = nil })
 		after(5 * time.Second)
-		require.Equal(t, tags.DriverOnline, status(t, e, "plc").State)
+		s := status(t, e, "plc")
+		require.Equal(t, tags.DriverOnline, s.State)
+		require.EqualValues(t, 2, s.Connects)
 	})
 }
 
