@@ -9,8 +9,9 @@ import (
 
 // Check finds what breaks the metamodel without looking outside of the document: ids, idShorts and
 // their uniqueness among siblings, values that are not of their data type, empty references, kinds of
-// list entries. The error is ErrInvalidRequest with a Field for each finding, at most 100: its path and
-// the rule, with the name of the constraint in IDTA-01001. Package verify checks the whole metamodel.
+// list entries. The error is ErrInvalidRequest with a Field for each finding, at most 100: the path of
+// the member in the JSON form and the rule, with the name of the constraint in IDTA-01001 where it has
+// one. Package verify checks the whole metamodel.
 func (s *Submodel) Check() error { return check(s) }
 
 func (s *Submodel) check(c *checker) {
@@ -181,19 +182,24 @@ func (c *checker) qualifiers(path string, list []Qualifier) {
 		if q.Type == "" {
 			c.find(memberOf(p, "type"), "must not be empty")
 		}
-		if q.Value != nil && lexicalRules[q.ValueType] != nil && !lexicalRules[q.ValueType](*q.Value) {
-			c.find(memberOf(p, "value"), notLexical(q.ValueType)+" (AASd-020)")
-		}
+		c.lexical(memberOf(p, "value"), q.ValueType, q.Value)
 		if !seen.add(q.Type) {
 			c.find(memberOf(p, "type"), "must be unique among the qualifiers (AASd-021)")
 		}
 	}
 }
 
+// lexical checks values of properties, ranges and extensions by the constraint too that has its name
+// from qualifiers. What is no text at all is no string either.
 func (c *checker) lexical(path string, t DataType, text *string) {
-	if text != nil && lexicalRules[t] != nil && !lexicalRules[t](*text) {
-		c.find(path, notLexical(t))
+	if text == nil || lexicalRules[t] == nil || lexicalRules[t](*text) {
+		return
 	}
+	names := " (AASd-020)"
+	if !isXMLText(*text) {
+		names = " (AASd-020, AASd-130)"
+	}
+	c.find(path, notLexical(t)+names)
 }
 
 type names map[string]struct{}
@@ -208,17 +214,26 @@ func (n names) add(name string) bool {
 // named checks elements that have to have names, none of which is in seen.
 func (c *checker) named(path string, elements []Element, seen names) {
 	for i, element := range elements {
-		p := entryOf(path, i)
-		name := element.Common().IDShort
-		if name == "" {
-			c.find(memberOf(p, "idShort"), "is required (AASd-117)")
-		} else if !seen.add(name) {
-			c.find(memberOf(p, "idShort"), "must be unique among its siblings: "+name+" (AASd-022, AASd-134)")
-		}
-		c.element(p, element)
+		c.child(entryOf(path, i), element, seen, "AASd-022")
 	}
 }
 
+// variables checks variables of an operation, whose elements are a member further down.
+func (c *checker) variables(path string, elements []Element, seen names) {
+	for i, element := range elements {
+		c.child(memberOf(entryOf(path, i), "value"), element, seen, "AASd-134")
+	}
+}
+
+// child checks an element whose name has to be unique by a constraint.
+func (c *checker) child(path string, element Element, seen names, unique string) {
+	if name := element.Common().IDShort; name == "" {
+		c.find(memberOf(path, "idShort"), "is required (AASd-117)")
+	} else if !seen.add(name) {
+		c.find(memberOf(path, "idShort"), "must be unique among its siblings: "+name+" ("+unique+")")
+	}
+	c.element(path, element)
+}
 func (c *checker) element(path string, element Element) {
 	common := element.Common()
 	c.referable(path, &common.Referable)
@@ -245,13 +260,13 @@ func (c *checker) element(path string, element Element) {
 		c.named(memberOf(path, "statements"), v.Statements, names{})
 		c.assetIDs(memberOf(path, "specificAssetIds"), v.SpecificAssetIDs)
 		if v.EntityType == SelfManagedEntity && v.GlobalAssetID == "" && len(v.SpecificAssetIDs) == 0 {
-			c.find(path, "must have globalAssetId or specificAssetIds (AASd-014)")
+			c.find(memberOf(path, "globalAssetId"), "or specificAssetIds is required (AASd-014)")
 		}
 	case *Operation:
 		seen := names{}
-		c.named(memberOf(path, "inputVariables"), v.InputVariables, seen)
-		c.named(memberOf(path, "outputVariables"), v.OutputVariables, seen)
-		c.named(memberOf(path, "inoutputVariables"), v.InoutputVariables, seen)
+		c.variables(memberOf(path, "inputVariables"), v.InputVariables, seen)
+		c.variables(memberOf(path, "outputVariables"), v.OutputVariables, seen)
+		c.variables(memberOf(path, "inoutputVariables"), v.InoutputVariables, seen)
 	case *List:
 		c.list(path, v)
 	case *BasicEventElement:

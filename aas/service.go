@@ -89,8 +89,12 @@ func (l *locks) init() {
 	}
 }
 
+func (l *locks) slot(kind Kind, id string) int {
+	return int((maphash.String(l.seed, id) + uint64(kind)) % uint64(len(l.slots)))
+}
+
 func (l *locks) lock(ctx context.Context, kind Kind, id string) (unlock func(), err error) {
-	slot := l.slots[(maphash.String(l.seed, id)+uint64(kind))%uint64(len(l.slots))]
+	slot := l.slots[l.slot(kind, id)]
 	select {
 	case slot <- struct{}{}:
 		return func() { <-slot }, nil

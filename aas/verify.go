@@ -2,6 +2,7 @@ package aas
 
 import (
 	"context"
+	"regexp"
 	"strings"
 
 	"github.com/otkit/otkit/fault"
@@ -49,26 +50,44 @@ func (s *Service) findings(v any) ([]fault.Field, error) {
 	if s.opts.Verifier == nil {
 		return c.found, nil
 	}
-	known := make(map[string]bool, len(c.found))
+	told := make(map[string]bool, 2*len(c.found))
 	for _, f := range c.found {
-		known[f.Field+" "+constraint(f.Message)] = true
+		told[f.Field] = true
+		for _, name := range constraints.FindAllString(f.Message, -1) {
+			told[about(name, f.Field)+" "+name] = true
+		}
 	}
 	for _, f := range s.opts.Verifier.Verify(v) {
-		if name := constraint(f.Message); name == "" || !known[f.Field+" "+name] {
+		name := constraints.FindString(f.Message)
+		if name == "" && !told[f.Field] || name != "" && !told[about(name, f.Field)+" "+name] {
 			c.found = append(c.found, f)
 		}
 	}
 	return c.found, nil
 }
 
-// constraint gives the name of the constraint in a message, such as AASd-022.
-func constraint(message string) string {
-	const prefix, digits = "AASd-", 3
-	at := strings.Index(message, prefix)
-	if at < 0 {
-		return ""
+// constraints finds the names of constraints in a message, such as AASd-022.
+var constraints = regexp.MustCompile(`AAS[a-z]-(?:3a-)?\d{3}`)
+
+// about gives what the finding of a constraint is about: the list for one that entries of a list break
+// together, where a checker may name the list or an entry. Else it is the path of the finding.
+func about(constraint, path string) string {
+	form, ok := together[constraint]
+	if !ok {
+		return path
 	}
-	return message[at:min(at+len(prefix)+digits, len(message))]
+	return form.ReplaceAllString(path, "")
+}
+
+// together are the ends of paths that are left out to have what a constraint is about.
+var together = map[string]*regexp.Regexp{
+	"AASd-021": regexp.MustCompile(`\[\d+\]\.type$`),
+	"AASd-022": regexp.MustCompile(`\[\d+\]\.idShort$`),
+	"AASd-077": regexp.MustCompile(`\[\d+\]\.name$`),
+	"AASd-108": regexp.MustCompile(`\[\d+\]$`),
+	"AASd-109": regexp.MustCompile(`\.?(valueTypeListElement|value\[\d+\]\.valueType)$`),
+	"AASd-117": regexp.MustCompile(`(\[\d+\]|\.value)\.idShort$`),
+	"AASd-134": regexp.MustCompile(`\.?\w+\[\d+\]\.value\.idShort$`),
 }
 
 // verifyChange is verify for a document that was there before: what it has broken already does not keep

@@ -3,7 +3,6 @@ package verify
 import (
 	"strings"
 
-	"github.com/aas-core-works/aas-core3.1-golang/reporting"
 	"github.com/aas-core-works/aas-core3.1-golang/types"
 	core "github.com/aas-core-works/aas-core3.1-golang/verification"
 
@@ -60,7 +59,7 @@ func (v *Verifier) run(instance types.IClass, findings []fault.Field) (all []fau
 		switch r := recover().(type) {
 		case nil:
 		case string:
-			all = append(all, fault.Field{Message: "cannot be verified: " + r})
+			all = append(all, fault.Field{Field: itself, Message: "cannot be verified: " + r})
 		default:
 			panic(r)
 		}
@@ -69,7 +68,7 @@ func (v *Verifier) run(instance types.IClass, findings []fault.Field) (all []fau
 		if strings.HasPrefix(e.Message, noDefinition) {
 			return false
 		}
-		all = append(all, fault.Field{Field: path(e.Path), Message: message(e.Message)})
+		all = append(all, finding(e))
 		return v.full(all)
 	})
 	return all
@@ -80,30 +79,3 @@ func (v *Verifier) run(instance types.IClass, findings []fault.Field) (all []fau
 const noDefinition = "Constraint AASc-3a-008"
 
 func (v *Verifier) full(findings []fault.Field) bool { return v.max > 0 && len(findings) >= v.max }
-
-// path gives the JSON form of aas-core's path of Go names: IDShort becomes idShort.
-func path(p *reporting.Path) string {
-	var b strings.Builder
-	for s := range strings.SplitSeq(strings.ReplaceAll(reporting.ToGolangPath(p), "ID", "Id"), ".") {
-		if s == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(strings.ToLower(s[:1]) + s[1:])
-	}
-	return b.String()
-}
-
-func message(s string) string {
-	if strings.HasPrefix(s, "Invalid literal value") {
-		return "has to be one of the values that the metamodel names"
-	}
-	s = strings.Join(strings.Fields(strings.TrimPrefix(s, "Invariant violated:\n")), " ")
-	// The one constraint with a name that aas-core leaves out.
-	if strings.HasPrefix(s, "ID-short of Referables") {
-		s = "Constraint AASd-002: " + s
-	}
-	return s
-}

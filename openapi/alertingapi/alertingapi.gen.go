@@ -306,7 +306,7 @@ type ServerInterface interface {
 	// DiscardDeadLetters Give all notifications up for good that could not be delivered
 	// (DELETE /api/v1/alerting/deadletters)
 	DiscardDeadLetters(w http.ResponseWriter, r *http.Request, params DiscardDeadLettersParams)
-	// ListDeadLetters Notifications that could not be delivered
+	// ListDeadLetters Notifications that could not be delivered (for an Operator, since they show addresses)
 	// (GET /api/v1/alerting/deadletters)
 	ListDeadLetters(w http.ResponseWriter, r *http.Request, params ListDeadLettersParams)
 	// RetryDeadLetters Try to deliver all notifications again that could not be delivered
@@ -396,7 +396,7 @@ func (_ Unimplemented) DiscardDeadLetters(w http.ResponseWriter, r *http.Request
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ListDeadLetters Notifications that could not be delivered
+// ListDeadLetters Notifications that could not be delivered (for an Operator, since they show addresses)
 // (GET /api/v1/alerting/deadletters)
 func (_ Unimplemented) ListDeadLetters(w http.ResponseWriter, r *http.Request, params ListDeadLettersParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -2505,7 +2505,7 @@ type StrictServerInterface interface {
 	// DiscardDeadLetters Give all notifications up for good that could not be delivered
 	// (DELETE /api/v1/alerting/deadletters)
 	DiscardDeadLetters(ctx context.Context, request DiscardDeadLettersRequestObject) (DiscardDeadLettersResponseObject, error)
-	// ListDeadLetters Notifications that could not be delivered
+	// ListDeadLetters Notifications that could not be delivered (for an Operator, since they show addresses)
 	// (GET /api/v1/alerting/deadletters)
 	ListDeadLetters(ctx context.Context, request ListDeadLettersRequestObject) (ListDeadLettersResponseObject, error)
 	// RetryDeadLetters Try to deliver all notifications again that could not be delivered

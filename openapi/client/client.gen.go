@@ -1912,7 +1912,7 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/v1/alerting/deadletters (the `DiscardDeadLetters` operationId).
 	DiscardDeadLetters(ctx context.Context, params *DiscardDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListDeadLetters Notifications that could not be delivered
+	// ListDeadLetters Notifications that could not be delivered (for an Operator, since they show addresses)
 	//
 	// Corresponds with GET /api/v1/alerting/deadletters (the `ListDeadLetters` operationId).
 	ListDeadLetters(ctx context.Context, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3310,7 +3310,7 @@ func (c *Client) DiscardDeadLetters(ctx context.Context, params *DiscardDeadLett
 	return c.Client.Do(req)
 }
 
-// ListDeadLetters Notifications that could not be delivered
+// ListDeadLetters Notifications that could not be delivered (for an Operator, since they show addresses)
 //
 // Corresponds with GET /api/v1/alerting/deadletters (the `ListDeadLetters` operationId).
 func (c *Client) ListDeadLetters(ctx context.Context, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8492,7 +8492,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /api/v1/alerting/deadletters (the `DiscardDeadLetters` operationId).
 	DiscardDeadLettersWithResponse(ctx context.Context, params *DiscardDeadLettersParams, reqEditors ...RequestEditorFn) (*DiscardDeadLettersResponse, error)
 
-	// ListDeadLettersWithResponse Notifications that could not be delivered
+	// ListDeadLettersWithResponse Notifications that could not be delivered (for an Operator, since they show addresses)
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -16159,7 +16159,7 @@ func (c *ClientWithResponses) DiscardDeadLettersWithResponse(ctx context.Context
 	return ParseDiscardDeadLettersResponse(rsp)
 }
 
-// ListDeadLettersWithResponse Notifications that could not be delivered
+// ListDeadLettersWithResponse Notifications that could not be delivered (for an Operator, since they show addresses)
 //
 // Returns a wrapper object for the known response body format(s).
 //

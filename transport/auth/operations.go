@@ -134,7 +134,8 @@ func alertingOperations() []Operation {
 		{ID: "getSourceStats", Method: http.MethodGet, Path: history + "/stats/source", Access: Viewer, OpenSurface: true},
 		{ID: "postAlertWebhook", Method: http.MethodPost, Path: source + "/webhook", Access: Operator, OpenSurface: true},
 		{ID: "getWebhookHealth", Method: http.MethodGet, Path: source + "/health", Access: Viewer, OpenSurface: true},
-		{ID: "listDeadLetters", Method: http.MethodGet, Path: channel + "/deadletters", Access: Viewer},
+		// They show addresses and phone numbers.
+		{ID: "listDeadLetters", Method: http.MethodGet, Path: channel + "/deadletters", Access: Operator},
 		{ID: "discardDeadLetters", Method: http.MethodDelete, Path: channel + "/deadletters", Access: Admin},
 		{ID: "discardDeadLetter", Method: http.MethodDelete, Path: channel + "/deadletters/{id}", Access: Admin},
 		{ID: "retryDeadLetters", Method: http.MethodPost, Path: channel + "/deadletters/retry", Access: Admin},

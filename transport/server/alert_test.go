@@ -206,6 +206,7 @@ func TestDeadLettersAreListedAndRetried(t *testing.T) {
 		return p.call(accounts.Admin, http.MethodGet, letters+"?channel=sms", nil).object(t)["deadLetters"].([]any)
 	}
 	require.Eventually(t, func() bool { return len(list()) == 1 }, 5*time.Second, 10*time.Millisecond)
+	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, letters, nil), 403, "FORBIDDEN")
 	letter := list()[0].(map[string]any)
 	require.Equal(t, "sms", letter["channel"])
 	require.Equal(t, "Critical", letter["severity"])
@@ -242,7 +243,7 @@ func TestAllDeadLettersAreRetried(t *testing.T) {
 	p.raise("hot", alarms.Critical)
 	recipients := func() []string {
 		var list []string
-		for _, l := range p.call(accounts.Viewer, http.MethodGet, letters, nil).object(t)["deadLetters"].([]any) {
+		for _, l := range p.call(accounts.Operator, http.MethodGet, letters, nil).object(t)["deadLetters"].([]any) {
 			list = append(list, l.(map[string]any)["recipient"].(string))
 		}
 		return list
@@ -272,7 +273,7 @@ func TestDeadLettersAreDiscarded(t *testing.T) {
 	p := start(t, func(o *server.Options) { o.Alerting.Channels = []alerting.Channel{c} })
 	const letters = "/api/v1/alerting/deadletters"
 	list := func() []any {
-		return p.call(accounts.Viewer, http.MethodGet, letters, nil).object(t)["deadLetters"].([]any)
+		return p.call(accounts.Operator, http.MethodGet, letters, nil).object(t)["deadLetters"].([]any)
 	}
 	warning := func() (id string, acknowledged bool) {
 		for _, a := range p.alarmList("") {
