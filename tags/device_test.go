@@ -29,6 +29,7 @@ type device struct {
 	panics                        bool             // in Read
 	hold                          chan struct{}    // Read blocks until it is closed, whatever its context
 	holdWrite                     chan struct{}    // the same for Write
+	onWrite                       func()           // called in Write, under mu
 
 	connects []time.Time
 	reads    map[string]int // by address
@@ -125,6 +126,9 @@ func (d *device) Write(_ context.Context, items []tags.WriteItem, errs []error) 
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.onWrite != nil {
+		d.onWrite()
+	}
 	if d.writeErr != nil {
 		return d.writeErr
 	}

@@ -116,12 +116,15 @@ func TestConfirmed(t *testing.T) {
 func TestConfirmWhenTheConnectionGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
-		e := online(t, d, tags.DriverOptions{Interval: time.Hour, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
-		d.set(func(d *device) { d.readErr = tags.ErrNotConnected })
+		e := online(t, d, tags.DriverOptions{Interval: 100 * time.Millisecond, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
+		thaw := freeze(t, d) // so that both are sent together
+		after(time.Second)
+		d.set(func(d *device) { d.onWrite = func() { d.readErr = tags.ErrNotConnected } })
 		writes, _, err := e.WriteMany(t.Context(), []tags.WriteRequest{
 			{Tag: "plc.a", Value: tags.IntValue(1), Confirm: true}, {Tag: "plc.b", Value: tags.IntValue(1)},
 		})
 		require.NoError(t, err)
+		thaw()
 		synctest.Wait()
 		require.Contains(t, requireOutcome(t, e, writes[0], tags.WriteUnconfirmed).Error, "before the value could be read back")
 		requireOutcome(t, e, writes[1], tags.WriteDone)
