@@ -207,11 +207,14 @@ func (d *decoder) need(o *object, members ...member) {
 	if d.err != nil {
 		return
 	}
+	var missing []fault.Field
 	for _, m := range members {
 		if !o.has(m) {
-			d.failAt(m, "is required")
-			return
+			missing = append(missing, fault.Field{Field: memberOf(d.where(), memberNames[m]), Message: "is required"})
 		}
+	}
+	if missing != nil {
+		d.err = ErrInvalidRequest.Invalid(missing...)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 type encoder struct {
 	buf  []byte
 	view View
-	// stored leaves out the values of live properties, which a tag has.
-	stored bool
+	// held has the values that properties get in place of their own.
+	held map[*Property]*string
 }
 
 // item puts a comma before all entries but the first.

@@ -39,9 +39,13 @@ func (e *encoder) element(element Element, children, descend bool) {
 	switch v := element.(type) {
 	case *Property:
 		e.must(mValueType, string(v.ValueType))
-		if !e.stored || liveName(v) == "" {
-			e.pointer(mValue, v.Value)
+		value := v.Value
+		if len(e.held) > 0 {
+			if instead, ok := e.held[v]; ok {
+				value = instead
+			}
 		}
+		e.pointer(mValue, value)
 		e.optionalReference(mValueID, v.ValueID)
 	case *MultiLanguageProperty:
 		e.texts(mValue, v.Value)

@@ -63,7 +63,7 @@ func TestReplacedDocumentsKeepTheFilesThatTheyName(t *testing.T) {
 		for _, name := range names {
 			files = append(files, aas.ImportFile{Name: name, ContentType: "application/pdf", Data: []byte(name)})
 		}
-		_, err := s.Import(ctx, env, files, aas.ImportOptions{Replace: replace})
+		_, err := s.Import(ctx, env, files, aas.ImportOptions{Replace: replace, KeepUnnamed: len(files) == 0})
 		require.NoError(t, err)
 	}
 	bring(with(newFile("A", "/AASX/files/a.pdf"), newFile("B", "/aasx/files/b.pdf")), false, "/aasx/files/a.pdf", "/aasx/files/b.pdf", "/extra.bin")
@@ -75,10 +75,19 @@ func TestReplacedDocumentsKeepTheFilesThatTheyName(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, all, fileNames(t, s, aas.KindSubmodel, "urn:m"))
 	bring(with(newFile("A", "/aasx/files/A.pdf")), true, "/aasx/files/A.pdf")
-	require.Equal(t, []string{"/aasx/files/A.pdf", "/extra.bin"}, fileNames(t, s, aas.KindSubmodel, "urn:m"), "one is not named any more, one has come in other case")
+	require.Equal(t, []string{"/aasx/files/A.pdf"}, fileNames(t, s, aas.KindSubmodel, "urn:m"), "two have not come again, one has come in other case")
+	f, err := s.GetFile(ctx, "urn:m", parsePath(t, "A"))
+	require.NoError(t, err)
+	require.Equal(t, "/aasx/files/A.pdf", string(f.Data))
 	_, err = s.DeleteElement(ctx, "urn:m", parsePath(t, "A"), aas.Match{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"/extra.bin"}, fileNames(t, s, aas.KindSubmodel, "urn:m"))
+	require.Empty(t, fileNames(t, s, aas.KindSubmodel, "urn:m"))
+	bring(with(), true, "/extra-2.bin")
+	bring(with(), true, "/extra-3.bin")
+	require.Equal(t, []string{"/extra-3.bin"}, fileNames(t, s, aas.KindSubmodel, "urn:m"), "those of earlier packages do not gather")
+	bring(with(newFile("A", "/extra-3.bin")), true)
+	bring(with(), true)
+	require.Empty(t, fileNames(t, s, aas.KindSubmodel, "urn:m"), "it was named before, and is not now")
 }
 
 func TestFilesThatNobodyNamesStayWithTheirPackage(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // Memory is a [Store] that forgets everything when the process ends. Safe for concurrent use.
 type Memory struct {
 	mu    sync.RWMutex
-	kinds [KindAssetLinks + 1]memoryKind
+	kinds [KindPackage + 1]memoryKind
 	files map[memoryID]map[string]StoredFile
 }
 

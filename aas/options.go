@@ -73,13 +73,16 @@ type ValueSource interface {
 // LiveValue is the newest value of a name.
 type LiveValue struct {
 	Value string // in the lexical form of an XSD type, such as true, 12, 0.5 or INF
-	Known bool   // false when the name is unknown or has no value yet
+	Known bool   // false when there is nothing of that name
+	Empty bool   // there is, but it has no value yet
 }
 
 // LiveQualifier is the type of the qualifier that makes a property live: its value is the name of a
-// tag. Reading the property gives the value of the tag, which is never stored. [Service.SetValue],
-// [Service.PatchElement] and [Service.PatchSubmodel] write the tag; whatever else has a value of the
-// property in it, such as [Repository.Put], leaves that out.
+// tag. While the [ValueSource] knows the tag, reading the property gives the value of the tag, which is
+// never stored: what has a value of the property in it, such as [Repository.Put], leaves stored what is.
+// Without a ValueSource, or where the tag is not known, the property has the value that it was stored
+// with. [Service.SetValue], [Service.PatchElement] and [Service.PatchSubmodel] write the tag, and fail
+// where there is none.
 const LiveQualifier = "tag"
 
 // withDefaults fills what is not set and checks the rest.

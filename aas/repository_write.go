@@ -14,7 +14,7 @@ import (
 )
 
 // Create keeps a new document and gives it as it is stored. One that is there already is an Exists error.
-// A value of a live property is left out: it is neither kept nor written to the tag.
+// A value of a live property whose tag is known is left out: it is neither kept nor written to the tag.
 func (r *Repository[T]) Create(ctx context.Context, v *T) (Document, error) {
 	d, err := r.encode(ctx, v)
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *Repository[T]) changeOnce(ctx context.Context, old Document, fn func(*T
 		return old, err
 	}
 	d := Document{Kind: old.Kind, ID: old.ID}
-	if err := encodeInto(r.s, r.form, v, &d); err != nil {
+	if err := encodeInto(ctx, r.s, r.form, v, &d, &old); err != nil {
 		return old, err
 	}
 	if len(e.files) == 0 && bytes.Equal(d.JSON, old.JSON) {
@@ -273,12 +273,12 @@ func (r *Repository[T]) encode(ctx context.Context, v *T) (Document, error) {
 	if _, err := r.s.verify(ctx, d.ID, v); err != nil {
 		return d, err
 	}
-	return d, encodeInto(r.s, r.form, v, &d)
+	return d, encodeInto(ctx, r.s, r.form, v, &d, nil)
 }
 
 // encodeInto gives a document in the form that is kept, whatever the verification: one that can be found
-// and read again.
-func encodeInto[T Kept](s *Service, f form[T], v *T, d *Document) error {
+// and read again. old is the document that is kept, nil when that was not read.
+func encodeInto[T Kept](ctx context.Context, s *Service, f form[T], v *T, d, old *Document) error {
 	if err := whole(v); err != nil {
 		return err
 	}
@@ -286,8 +286,12 @@ func encodeInto[T Kept](s *Service, f form[T], v *T, d *Document) error {
 	if err := checkFacts(d); err != nil {
 		return err
 	}
+	instead, err := held(ctx, s, f, v, d, old)
+	if err != nil {
+		return err
+	}
 	buf := s.bytes.Get().(*[]byte)
-	e := encoder{buf: (*buf)[:0], view: View{Extent: WithBlobValue}, stored: true}
+	e := encoder{buf: (*buf)[:0], view: View{Extent: WithBlobValue}, held: instead}
 	e.model(v)
 	*buf = e.buf
 	d.JSON = bytes.Clone(*buf)
@@ -295,7 +299,7 @@ func encodeInto[T Kept](s *Service, f form[T], v *T, d *Document) error {
 		s.bytes.Put(buf)
 	}
 	// The limits of reading, and what was made in Go or merged, are known to the decoder alone.
-	_, err := Decode[T](d.JSON)
+	_, err = Decode[T](d.JSON)
 	return err
 }
 

@@ -56,6 +56,15 @@ func (s *Service) Close() error {
 // Verification says how documents are verified.
 func (s *Service) Verification() Verification { return s.opts.Verification }
 
+// VersionOf gives the version that a document is in, 0 when there is none.
+func (s *Service) VersionOf(ctx context.Context, kind Kind, id string) (uint64, error) {
+	list, err := s.store.Get(ctx, kind, id)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	return list[0].Version, nil
+}
+
 const maxIDLength = 2048
 
 // badID says which rule an id breaks, or nothing.

@@ -33,12 +33,11 @@ func (s *Service) storedElement(ctx context.Context, submodelID string, p Path) 
 
 // InsertElement adds an element below parent, or at the top for an empty parent, and gives the new
 // version of the submodel. A list gets it at its end. One with the same idShort is ErrElementExists.
-// Values of live properties in it are taken away: they are neither stored nor written to their tags.
+// Values of live properties in it are left out as in [Repository.Create].
 func (s *Service) InsertElement(ctx context.Context, submodelID string, parent Path, e Element, m Match) (uint64, error) {
 	if err := whole(e); err != nil {
 		return 0, err
 	}
-	forgetLive([]Element{e})
 	d, err := s.Submodels.change(ctx, submodelID, m, func(v *Submodel, edit *edit) error {
 		edit.path = parent.String()
 		return v.Insert(parent, e)
@@ -48,7 +47,7 @@ func (s *Service) InsertElement(ctx context.Context, submodelID string, parent P
 
 // PutElement replaces the element at a path, or adds it where there is none but its parent is there.
 // An element without an idShort gets that of the path; another idShort is ErrInvalidRequest. Values of
-// live properties are taken away as in [Service.InsertElement]. Match.Absent and Match.Exists are about
+// live properties are left out as in [Repository.Create]. Match.Absent and Match.Exists are about
 // the element, and ErrCondition when it is otherwise; a version is that of the submodel.
 func (s *Service) PutElement(ctx context.Context, submodelID string, p Path, e Element, m Match) (version uint64, created bool, err error) {
 	if len(p) == 0 {
@@ -57,7 +56,6 @@ func (s *Service) PutElement(ctx context.Context, submodelID string, p Path, e E
 	if err := whole(e); err != nil {
 		return 0, false, err
 	}
-	forgetLive([]Element{e})
 	if name := p.Leaf().IDShort; name != "" {
 		switch e.Common().IDShort {
 		case "":
@@ -119,7 +117,7 @@ func (s *Service) UpdateElement(ctx context.Context, submodelID string, p Path, 
 // from the value-only form of IDTA-01001, and gives the version of the submodel. Live values in it are
 // written to the [ValueSource] after the rest is stored: they are no change of the document, and a
 // failure among them leaves those before it written. Without a ValueSource they are ErrNoValueSource,
-// and nothing is stored.
+// and nothing is stored; null for one is ErrInvalidRequest.
 func (s *Service) SetValue(ctx context.Context, submodelID string, p Path, valueOnly []byte, m Match) (uint64, error) {
 	return s.set(ctx, submodelID, p, m, func(v *Submodel, edit *edit) error {
 		edit.event = ValueChanged
@@ -167,14 +165,16 @@ func (s *Service) set(ctx context.Context, submodelID string, p Path, m Match, f
 	var writes []liveWrite
 	d, err := s.Submodels.change(ctx, submodelID, m, func(v *Submodel, edit *edit) error {
 		edit.path, writes = p.String(), nil
-		forgetLive(v.Elements)
-		var live map[string]string
+		var (
+			live map[string]keptLive
+			mark *string
+		)
 		if hasLive(v.Elements) {
-			live = liveTags(v)
+			live, mark = keptByPath(v), markLive(v)
 		}
 		err := fn(v, edit)
 		if err == nil && len(live) > 0 {
-			writes, err = liveWrites(v, live)
+			writes, err = liveWrites(v, live, mark)
 		}
 		if err == nil && len(writes) > 0 && s.opts.Values == nil {
 			err = ErrNoValueSource.On("tagName", writes[0].name)
@@ -187,18 +187,30 @@ func (s *Service) set(ctx context.Context, submodelID string, p Path, m Match, f
 	return d.Version, s.writeLive(ctx, d, p, writes)
 }
 
-// liveWrites gives the values that properties have which are live by the same tag as before.
-func liveWrites(m *Submodel, before map[string]string) (writes []liveWrite, err error) {
+// liveWrites gives the values that properties were given which are live by the same tag as before, and
+// gives those back the values that were kept. A tag cannot be without a value.
+func liveWrites(m *Submodel, before map[string]keptLive, mark *string) (writes []liveWrite, err error) {
 	m.Walk(func(path Path, e Element) bool {
 		p, ok := e.(*Property)
-		if !ok || p.Value == nil || err != nil {
+		if !ok || err != nil {
 			return e.ElementKind() != KindOperation
 		}
-		if name := liveName(p); name != "" && before[path.String()] == name {
-			if CheckLexical(p.ValueType, *p.Value) != nil {
-				err = invalid(path.String(), notLexical(p.ValueType))
+		given := p.Value
+		if given == mark {
+			p.Value = nil
+		}
+		name := liveName(p)
+		if kept, there := before[path.String()]; name != "" && there && kept.name == name {
+			p.Value = kept.value
+			switch {
+			case given == mark:
+			case given == nil:
+				err = invalid(path.String()+".value", "must not be null: it is the value of a tag")
+			case CheckLexical(p.ValueType, *given) != nil:
+				err = invalid(path.String()+".value", notLexical(p.ValueType))
+			default:
+				writes = append(writes, liveWrite{name, *given})
 			}
-			writes = append(writes, liveWrite{name, *p.Value})
 		}
 		return true
 	})

@@ -2,6 +2,8 @@ package aas
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path"
 	"strings"
 	"unicode"
@@ -9,16 +11,24 @@ import (
 )
 
 // PutFile keeps the content of a File element: its value becomes the name under which the service
-// keeps it, as a URI (see [FileValue]), its content type the given one. A file that it had before is removed. fileName is a hint;
-// folders in it are dropped. Content above Options.MaxFileBytes is ErrFileTooLarge, an element of
-// another kind ErrNotAFile.
+// keeps it, as a URI (see [FileValue]), its content type the given one. A file that it had before is removed,
+// unless another element names it too. fileName is a hint; folders in it are dropped. Content above
+// Options.MaxFileBytes is ErrFileTooLarge, an element of another kind ErrNotAFile.
 func (s *Service) PutFile(ctx context.Context, submodelID string, p Path, fileName, contentType string, data []byte, m Match) error {
 	if int64(len(data)) > s.opts.MaxFileBytes {
 		return ErrFileTooLarge.Because("%d bytes, the limit is %d", len(data), s.opts.MaxFileBytes)
 	}
-	name := "/aasx/" + strings.NewReplacer("[", ".", "]", "").Replace(p.String()) + "/" + baseName(fileName)
+	folder := "/aasx/" + strings.NewReplacer("[", ".", "]", "").Replace(p.String())
 	_, err := s.Submodels.change(ctx, submodelID, m, func(v *Submodel, edit *edit) error {
 		f, err := fileElement(v, p)
+		if err != nil {
+			return err
+		}
+		before := ""
+		if f.Value != nil {
+			before, f.Value = *f.Value, nil
+		}
+		name, err := s.Submodels.freeName(ctx, v, before, folder, baseName(fileName))
 		if err != nil {
 			return err
 		}
@@ -28,6 +38,34 @@ func (s *Service) PutFile(ctx context.Context, submodelID string, p Path, fileNa
 		return nil
 	})
 	return err
+}
+
+// freeName gives a file a name in a folder, or in one with a number behind it: a name that no other file
+// of the document has and nothing in v names. v is without the value that the file is for; what that has
+// meant before is in the way only when something else in v names it. The place of an element is no name by
+// itself, because entries of a list move.
+func (r *Repository[T]) freeName(ctx context.Context, v *T, before, folder, base string) (string, error) {
+	stored, err := r.s.store.FileNames(ctx, r.form.kind, r.form.id(v))
+	if err != nil {
+		return "", err
+	}
+	files, values := NewFileNames(stored), r.form.files(v)
+	own, replaced := files.Find(before)
+	kept := named(files, values)
+	taken := make(map[string]bool, len(stored)+2*len(values))
+	for _, name := range stored {
+		if !replaced || name != own || kept[name] {
+			taken[foldFileName(name)] = true
+		}
+	}
+	for _, value := range values {
+		taken[foldFileName(value)], taken[foldFileName(plainFileName(value))] = true, true
+	}
+	name := folder + "/" + base
+	for n := 2; taken[foldFileName(name)]; n++ {
+		name = fmt.Sprintf("%s-%d/%s", folder, n, base)
+	}
+	return name, nil
 }
 
 func fileElement(m *Submodel, p Path) (*File, error) {
@@ -63,18 +101,43 @@ func baseName(name string) string {
 // GetFile gives the content of a File element. One that has none here, such as one that is a URL, is
 // ErrFileNotFound.
 func (s *Service) GetFile(ctx context.Context, submodelID string, p Path) (StoredFile, error) {
-	e, _, err := s.storedElement(ctx, submodelID, p)
+	return s.currentFile(ctx, KindSubmodel, submodelID, func() (*string, error) {
+		e, _, err := s.storedElement(ctx, submodelID, p)
+		if err != nil {
+			return nil, err
+		}
+		if f, ok := e.(*File); ok {
+			return f.Value, nil
+		}
+		return nil, ErrNotAFile.On("path", p.String())
+	})
+}
+
+// currentFile gives the file of a document that a value means. Where there is none the value is read
+// again: the file may just have been replaced by one of another name.
+func (s *Service) currentFile(ctx context.Context, kind Kind, id string, read func() (*string, error)) (f StoredFile, err error) {
+	value, err := read()
 	if err != nil {
 		return StoredFile{}, err
 	}
-	f, ok := e.(*File)
-	if !ok {
-		return StoredFile{}, ErrNotAFile.On("path", p.String())
-	}
-	if f.Value == nil {
-		return StoredFile{}, ErrFileNotFound
-	}
-	return s.namedFile(ctx, KindSubmodel, submodelID, *f.Value)
+	err = s.retry(ctx, func() error {
+		if value == nil {
+			return ErrFileNotFound
+		}
+		var missing error
+		if f, missing = s.namedFile(ctx, kind, id, *value); !errors.Is(missing, ErrFileNotFound) {
+			return missing
+		}
+		meant := *value
+		if value, err = read(); err != nil {
+			return err
+		}
+		if value != nil && *value == meant {
+			return missing
+		}
+		return errAgain
+	})
+	return f, err
 }
 
 // File gives a stored file.
@@ -96,13 +159,20 @@ func (s *Service) FileNames(ctx context.Context, kind Kind, id string) ([]string
 // DeleteFile removes the content of a File element and its value. One without content here is
 // ErrFileNotFound.
 func (s *Service) DeleteFile(ctx context.Context, submodelID string, p Path, m Match) error {
-	if _, err := s.GetFile(ctx, submodelID, p); err != nil {
-		return err
-	}
 	_, err := s.Submodels.change(ctx, submodelID, m, func(v *Submodel, edit *edit) error {
 		f, err := fileElement(v, p)
 		if err != nil {
 			return err
+		}
+		if f.Value == nil {
+			return ErrFileNotFound
+		}
+		names, err := s.store.FileNames(ctx, KindSubmodel, submodelID)
+		if err != nil {
+			return err
+		}
+		if _, here := NewFileNames(names).Find(*f.Value); !here {
+			return ErrFileNotFound
 		}
 		f.Value = nil
 		edit.event, edit.path, edit.subject = ValueChanged, p.String(), f
@@ -116,8 +186,15 @@ func (s *Service) PutThumbnail(ctx context.Context, shellID, fileName, contentTy
 	if int64(len(data)) > s.opts.MaxFileBytes {
 		return ErrFileTooLarge.Because("%d bytes, the limit is %d", len(data), s.opts.MaxFileBytes)
 	}
-	name := "/aasx/thumbnail/" + baseName(fileName)
 	_, err := s.Shells.change(ctx, shellID, m, func(v *Shell, edit *edit) error {
+		before := ""
+		if old := v.AssetInformation.DefaultThumbnail; old != nil {
+			before, v.AssetInformation.DefaultThumbnail = old.Path, nil
+		}
+		name, err := s.Shells.freeName(ctx, v, before, "/aasx/thumbnail", baseName(fileName))
+		if err != nil {
+			return err
+		}
 		v.AssetInformation.DefaultThumbnail = &Resource{Path: FileValue(name), ContentType: contentType}
 		edit.files = []StoredFile{{Key: FileKey{Name: name}, ContentType: contentType, Data: data}}
 		return nil
@@ -127,15 +204,16 @@ func (s *Service) PutThumbnail(ctx context.Context, shellID, fileName, contentTy
 
 // Thumbnail gives the picture of the asset of a shell. A shell without one here is ErrFileNotFound.
 func (s *Service) Thumbnail(ctx context.Context, shellID string) (StoredFile, error) {
-	shell, err := s.Shells.Get(ctx, shellID)
-	if err != nil {
-		return StoredFile{}, err
-	}
-	thumbnail := shell.AssetInformation.DefaultThumbnail
-	if thumbnail == nil {
-		return StoredFile{}, ErrFileNotFound
-	}
-	return s.namedFile(ctx, KindShell, shellID, thumbnail.Path)
+	return s.currentFile(ctx, KindShell, shellID, func() (*string, error) {
+		shell, err := s.Shells.Get(ctx, shellID)
+		if err != nil {
+			return nil, err
+		}
+		if thumbnail := shell.AssetInformation.DefaultThumbnail; thumbnail != nil {
+			return &thumbnail.Path, nil
+		}
+		return nil, nil
+	})
 }
 
 // DeleteThumbnail removes the picture of the asset of a shell. A shell without one is ErrFileNotFound.

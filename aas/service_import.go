@@ -2,8 +2,9 @@ package aas
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,10 +20,26 @@ type ImportFile struct {
 
 // ImportOptions say what an import does.
 type ImportOptions struct {
-	// Replace takes the place of documents that are there. A file that such a document named and the
-	// new one does not is removed; one that both name stays, also when the import has no file for it.
-	// Without Replace a document that is there fails the import.
+	// Replace takes the place of documents that are there. A file that such a document has stays when
+	// the new one names it, also when the import has no file for it; any other is removed. Without
+	// Replace a document that is there fails the import.
 	Replace bool
+	// KeepUnnamed keeps, with Replace, also the files that came with an earlier package and that no
+	// element has ever named: for what can carry no files, such as JSON.
+	KeepUnnamed bool
+	// MaxBytes limits the files together as they are kept, where one that several documents name counts
+	// for each of them; default 1 GiB. More are ErrImportTooLarge.
+	MaxBytes int64
+}
+
+func (o ImportOptions) withDefaults() (ImportOptions, error) {
+	if o.MaxBytes < 0 {
+		return o, ErrInvalidRequest.Because("MaxBytes must be 0 or above")
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 1 << 30
+	}
+	return o, nil
 }
 
 // ImportReport tells what an import did.
@@ -40,6 +57,10 @@ const maxImportFindings = 1000
 // of the process, none. A file that no document names is kept with the first shell, or the first submodel
 // where there is no shell, so that an export has it again.
 func (s *Service) Import(ctx context.Context, env *Environment, files []ImportFile, o ImportOptions) (ImportReport, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return ImportReport{}, err
+	}
 	i := importer{s: s, o: o, files: make(map[string]*ImportFile, len(files)), used: make(map[string]bool)}
 	names := make([]string, len(files))
 	for n := range files {
@@ -53,10 +74,12 @@ func (s *Service) Import(ctx context.Context, env *Environment, files []ImportFi
 		i.files[f.Name], names[n] = f, f.Name
 	}
 	i.names = NewFileNames(names)
-	err := errors.Join(
-		importAll(ctx, &i, shellForm, "assetAdministrationShells", env.Shells),
-		importAll(ctx, &i, submodelForm, "submodels", env.Submodels),
-		importAll(ctx, &i, conceptForm, "conceptDescriptions", env.ConceptDescriptions))
+	if err = importAll(ctx, &i, shellForm, "assetAdministrationShells", env.Shells); err == nil {
+		err = importAll(ctx, &i, submodelForm, "submodels", env.Submodels)
+	}
+	if err == nil {
+		err = importAll(ctx, &i, conceptForm, "conceptDescriptions", env.ConceptDescriptions)
+	}
 	if err != nil {
 		return ImportReport{}, err
 	}
@@ -66,10 +89,12 @@ func (s *Service) Import(ctx context.Context, env *Environment, files []ImportFi
 	for _, name := range names {
 		switch {
 		case i.used[name]:
-		case i.home.ID == "":
+		case i.home == nil:
 			i.report.Unused = append(i.report.Unused, name)
 		default:
-			i.keep(i.home, name)
+			if err := i.keep(i.home, name); err != nil {
+				return ImportReport{}, err
+			}
 		}
 	}
 	return i.write(ctx)
@@ -82,10 +107,20 @@ type importer struct {
 	files  map[string]*ImportFile
 	names  FileNames
 	used   map[string]bool
-	home   Document // that keeps the files that no document names
-	batch  Batch
+	bytes  int64 // of the files as they are kept
+	list   []*imported
+	home   *imported     // keeps the files that no document names
 	fields []fault.Field // why the import is refused
 	report ImportReport
+}
+
+// imported is one document of an import.
+type imported struct {
+	change Change
+	files  []StoredFile
+	gone   []FileKey
+	// meet readies the rest for the document that is there now; nil where that does not matter.
+	meet func(context.Context) error
 }
 
 func importAll[T Kept](ctx context.Context, i *importer, f form[T], member string, list []*T) error {
@@ -116,7 +151,7 @@ func importAll[T Kept](ctx context.Context, i *importer, f form[T], member strin
 		i.report.Findings = append(i.report.Findings, below(at, findings)...)
 		i.report.Findings = i.report.Findings[:min(len(i.report.Findings), maxImportFindings)]
 		if err == nil {
-			err = encodeInto(i.s, f, v, &d)
+			err = encodeInto(ctx, i.s, f, v, &d, nil)
 		}
 		if refused, ok := fault.From(err); ok && len(refused.Fields) > 0 {
 			i.fields = append(i.fields, below(at, refused.Fields)...)
@@ -124,23 +159,23 @@ func importAll[T Kept](ctx context.Context, i *importer, f form[T], member strin
 		} else if err != nil {
 			return err
 		}
-		change := Change{Document: d, Match: Match{Absent: true}, Start: i.s.start()}
+		e := &imported{change: Change{Document: d, Match: Match{Absent: true}, Start: i.s.start()}}
+		i.list = append(i.list, e)
 		if i.o.Replace {
-			change.Match = Match{}
+			e.change.Match = Match{}
 		}
-		i.batch.Changes = append(i.batch.Changes, change)
 		if f.files == nil {
 			continue
 		}
-		if i.home.ID == "" {
-			i.home = d
+		if i.home == nil {
+			i.home = e
 		}
-		before := len(i.batch.Files)
-		i.take(d, f.files(v))
+		values := f.files(v)
+		if err := i.take(e, values); err != nil {
+			return err
+		}
 		if i.o.Replace {
-			if err := orphans(ctx, i, f, d, v, i.batch.Files[before:]); err != nil {
-				return err
-			}
+			e.meet = func(ctx context.Context) error { return meet(ctx, i, f, e, v, values) }
 		}
 	}
 	return nil
@@ -159,7 +194,7 @@ func below(at string, list []fault.Field) []fault.Field {
 }
 
 // take adds the files that a document names.
-func (i *importer) take(d Document, values []string) {
+func (i *importer) take(e *imported, values []string) error {
 	taken := make(map[string]bool, len(values))
 	for _, value := range values {
 		name, ok := i.names.Find(value)
@@ -167,58 +202,144 @@ func (i *importer) take(d Document, values []string) {
 			continue
 		}
 		taken[name] = true
-		i.keep(d, name)
+		if err := i.keep(e, name); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-func (i *importer) keep(d Document, name string) {
-	f := i.files[name]
+func (i *importer) keep(e *imported, name string) error {
+	f, d := i.files[name], &e.change.Document
 	i.used[name] = true
-	i.batch.Files = append(i.batch.Files, StoredFile{Key: FileKey{d.Kind, d.ID, name}, ContentType: f.ContentType, Data: f.Data})
+	if i.bytes += int64(len(f.Data)); i.bytes > i.o.MaxBytes {
+		return ErrImportTooLarge.Because("more than %d bytes, where a file that several documents name counts for each of them", i.o.MaxBytes)
+	}
+	e.files = append(e.files, StoredFile{Key: FileKey{d.Kind, d.ID, name}, ContentType: f.ContentType, Data: f.Data})
+	return nil
 }
 
-// orphans adds the stored files that only the document of before names.
-func orphans[T Kept](ctx context.Context, i *importer, f form[T], d Document, v *T, files []StoredFile) error {
+// meet has a document take the place of the one that is there now, and of no other: what is kept of it,
+// and which of its files go, is right for that version alone.
+func meet[T Kept](ctx context.Context, i *importer, f form[T], e *imported, v *T, values []string) error {
+	r, d := &Repository[T]{i.s, f}, &e.change.Document
+	list, err := r.stored(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	e.gone = nil
+	if len(list) == 0 {
+		e.change.Match = Match{Absent: true}
+		return nil
+	}
+	e.change.Match = Match{Version: list[0].Version}
+	if d.Live {
+		if err := encodeInto(ctx, i.s, f, v, d, &list[0]); err != nil {
+			return err
+		}
+	}
 	names, err := i.s.store.FileNames(ctx, d.Kind, d.ID)
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	r := &Repository[T]{i.s, f}
-	list, err := r.stored(ctx, d.ID)
-	if err != nil || len(list) == 0 {
-		return err
+	going := names
+	if i.o.KeepUnnamed {
+		if before, err := r.decode(list[0]); err == nil {
+			going = slices.Sorted(maps.Keys(named(NewFileNames(names), f.files(before))))
+		}
 	}
-	gone, err := r.orphans(ctx, list[0], v, files)
-	i.batch.Remove = append(i.batch.Remove, gone...)
-	return err
+	e.gone = e.without(going, names, values)
+	return nil
+}
+
+// without gives those of some stored files that the import does not bring anew and no value means.
+func (e *imported) without(going, stored, values []string) []FileKey {
+	brought := make([]string, len(e.files))
+	for n := range e.files {
+		brought[n] = e.files[n].Key.Name
+	}
+	fresh, old := NewFileNames(brought), NewFileNames(stored)
+	stays := make(map[string]bool, len(brought)+len(values))
+	for _, name := range brought {
+		stays[name] = true
+	}
+	for _, value := range values {
+		if _, ok := fresh.Find(value); ok {
+			continue
+		}
+		if name, ok := old.Find(value); ok {
+			stays[name] = true
+		}
+	}
+	var keys []FileKey
+	for _, name := range going {
+		if !stays[name] {
+			keys = append(keys, FileKey{e.change.Document.Kind, e.change.Document.ID, name})
+		}
+	}
+	return keys
+}
+
+func (i *importer) batch() (b Batch) {
+	for _, e := range i.list {
+		b.Changes = append(b.Changes, e.change)
+		b.Files = append(b.Files, e.files...)
+		b.Remove = append(b.Remove, e.gone...)
+	}
+	return b
 }
 
 func (i *importer) write(ctx context.Context) (ImportReport, error) {
-	if len(i.batch.Changes) == 0 {
+	if len(i.list) == 0 {
 		return i.report, nil
 	}
-	versions, err := i.s.store.Write(ctx, i.batch)
-	if err != nil {
-		var mismatch *MismatchError
-		if errors.As(err, &mismatch) {
-			d := i.batch.Changes[mismatch.Index].Document
-			exists := map[Kind]*fault.Error{KindShell: ErrShellExists, KindSubmodel: ErrSubmodelExists, KindConceptDescription: ErrConceptExists}
-			return ImportReport{}, exists[d.Kind].On("id", d.ID)
+	for _, e := range i.list {
+		if e.meet == nil {
+			continue
 		}
-		return ImportReport{}, err
+		if err := e.meet(ctx); err != nil {
+			return ImportReport{}, err
+		}
 	}
-	i.report.Files = len(i.batch.Files)
+	batch := i.batch()
+	versions, err := i.s.store.Write(ctx, batch)
+	// Another write may come between for each document, and for some of them often.
+	for tries := len(i.list) + maxTries; err != nil; tries-- {
+		at, ok := mismatched(err)
+		if !ok {
+			return ImportReport{}, err
+		}
+		e := i.list[at]
+		if e.meet == nil {
+			exists := map[Kind]*fault.Error{KindShell: ErrShellExists, KindSubmodel: ErrSubmodelExists, KindConceptDescription: ErrConceptExists}
+			return ImportReport{}, exists[e.change.Document.Kind].On("id", e.change.Document.ID)
+		}
+		if tries == 0 {
+			return ImportReport{}, ErrBusy
+		}
+		if err := e.meet(ctx); err != nil {
+			return ImportReport{}, err
+		}
+		batch = i.batch()
+		versions, err = i.s.store.Write(ctx, batch)
+	}
+	i.tell(batch, versions)
+	return i.report, nil
+}
+
+// tell completes the report and publishes what has happened.
+func (i *importer) tell(batch Batch, versions []uint64) {
+	i.report.Files = len(batch.Files)
 	events := make([]Event, len(versions))
 	now := i.s.now()
 	for n, version := range versions {
-		d := &i.batch.Changes[n].Document
+		d := &batch.Changes[n].Document
 		events[n] = Event{Type: Updated, Kind: d.Kind, ID: d.ID, Version: version, At: now}
-		if version == i.batch.Changes[n].Start {
+		if version == batch.Changes[n].Start {
 			events[n].Type = Created
 			i.report.Created++
 		}
 	}
 	i.report.Replaced = len(versions) - i.report.Created
 	i.s.hub.publish(events...)
-	return i.report, nil
 }

@@ -117,3 +117,110 @@ func TestLiveValuesNeedASource(t *testing.T) {
 	_, err = s.SetValue(ctx, "urn:m", nil, []byte(`{"Motor":{"Limit":1}}`), any)
 	require.NoError(t, err)
 }
+
+// A document of somebody else may have a qualifier of the type tag that means no tag of ours.
+func TestAValueStaysWhereNothingKnowsTheTag(t *testing.T) {
+	ctx, any := t.Context(), aas.Match{}
+	for name, source := range map[string]aas.ValueSource{"no source": nil, "another tag": &plant{values: map[string]string{"pump": "1"}}} {
+		store := aas.NewMemory()
+		s, err := aas.NewService(store, aas.Options{Values: source})
+		require.NoError(t, err)
+		power := live("RatedPower", "motor", "xs:double")
+		*power.Value = "4.5"
+		foreign := newSubmodel("urn:m", "M", power, property("Limit", "5"))
+		_, err = s.Import(ctx, &aas.Environment{Submodels: []*aas.Submodel{foreign}}, nil, aas.ImportOptions{})
+		require.NoError(t, err)
+		shown := func() string {
+			t.Helper()
+			m, err := s.Submodels.Get(ctx, "urn:m")
+			require.NoError(t, err)
+			p, err := m.Element(parsePath(t, "RatedPower"))
+			require.NoError(t, err)
+			return *p.(*aas.Property).Value
+		}
+		require.Equal(t, "4.5", shown(), name)
+		_, err = s.SetValue(ctx, "urn:m", nil, []byte(`{"Limit":6}`), any)
+		require.NoError(t, err)
+		_, err = s.PatchElement(ctx, "urn:m", parsePath(t, "RatedPower"), []byte(`{"category":"PARAMETER"}`), any)
+		require.NoError(t, err)
+		require.Equal(t, "4.5", shown(), name)
+		for i, write := range []func(*aas.Property) error{
+			func(p *aas.Property) error {
+				_, _, err := s.PutElement(ctx, "urn:m", parsePath(t, "RatedPower"), p, any)
+				return err
+			},
+			func(p *aas.Property) error {
+				_, _, err := s.Submodels.Put(ctx, newSubmodel("urn:m", "M", p), any)
+				return err
+			},
+			func(p *aas.Property) error {
+				_, err := s.DeleteElement(ctx, "urn:m", parsePath(t, "RatedPower"), any)
+				require.NoError(t, err)
+				_, err = s.InsertElement(ctx, "urn:m", nil, p, any)
+				return err
+			},
+		} {
+			*power.Value = []string{"5.5", "6.5", "7.5"}[i]
+			require.NoError(t, write(power))
+			require.Equal(t, *power.Value, shown(), name)
+		}
+	}
+}
+
+// What was stored before a tag of the name came is shown again when the tag is gone, whatever was
+// written meanwhile.
+func TestATagStandsBeforeTheStoredValue(t *testing.T) {
+	source := &plant{values: map[string]string{}}
+	s, err := aas.NewService(aas.NewMemory(), aas.Options{Values: source})
+	require.NoError(t, err)
+	ctx, any := t.Context(), aas.Match{}
+	_, err = s.Submodels.Create(ctx, newSubmodel("urn:m", "M", live("Speed", "speed", "xs:int"), property("Limit", "5")))
+	require.NoError(t, err)
+	speed := func() *string {
+		t.Helper()
+		e, _, err := s.Element(ctx, "urn:m", parsePath(t, "Speed"))
+		require.NoError(t, err)
+		return e.(*aas.Property).Value
+	}
+	require.Equal(t, "0", *speed())
+	source.values["speed"] = ""
+	require.Nil(t, speed(), "the tag has no value yet")
+	source.values["speed"] = "no number"
+	require.Nil(t, speed())
+	source.values["speed"] = "7"
+	m, err := s.Submodels.Get(ctx, "urn:m")
+	require.NoError(t, err)
+	require.Equal(t, "7", *m.Elements[0].(*aas.Property).Value)
+	*m.Elements[1].(*aas.Property).Value = "6"
+	_, _, err = s.Submodels.Put(ctx, m, any)
+	require.NoError(t, err)
+	_, err = s.Import(ctx, &aas.Environment{Submodels: []*aas.Submodel{m}}, nil, aas.ImportOptions{Replace: true})
+	require.NoError(t, err)
+	_, err = s.SetValue(ctx, "urn:m", nil, []byte(`{"Speed":8,"Limit":9}`), any)
+	require.NoError(t, err)
+	require.Equal(t, "8", *speed())
+	delete(source.values, "speed")
+	require.Equal(t, "0", *speed())
+}
+
+// A tag cannot be without a value: null for one is refused, and is not taken for a value that is not there.
+func TestNullIsNoLiveValue(t *testing.T) {
+	source := &plant{values: map[string]string{"speed": "12.5", "count": "7"}}
+	s, store := livePump(t, source)
+	ctx, any := t.Context(), aas.Match{}
+	before := storedJSON(t, store)
+	for path, value := range map[string]string{"Count": `null`, "Motor.Speed": `null`, "Motor": `{"Speed":null,"Limit":6}`, "": `{"Count":null}`} {
+		var p aas.Path
+		if path != "" {
+			p = parsePath(t, path)
+		}
+		_, err := s.SetValue(ctx, "urn:m", p, []byte(value), any)
+		require.ErrorIs(t, err, aas.ErrInvalidRequest, path)
+		require.ErrorContains(t, err, "must not be null", path)
+	}
+	require.Equal(t, before, storedJSON(t, store), "nothing of it is stored")
+	require.Zero(t, source.writes)
+	_, err := s.SetValue(ctx, "urn:m", nil, []byte(`{"Motor":{"Limit":null}}`), any)
+	require.NoError(t, err)
+	require.Zero(t, source.writes)
+}

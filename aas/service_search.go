@@ -43,9 +43,12 @@ type ShellSubmodel struct {
 	Provided bool     // by a [SubmodelProvider]: it is not in the repository
 }
 
-const maxSubmodelBytes = 64 << 20
+const (
+	maxSubmodelBytes = 64 << 20
+	submodelsAtOnce  = 8 // are read before their bytes are counted
+)
 
-// SubmodelsOf gives the submodels that a shell refers to and that exist, in the order of the
+// SubmodelsOf gives the submodels that a shell refers to and that exist, each once in the order of the
 // references, then what the providers add. More than 64 MiB of them are ErrPageTooLarge.
 func (s *Service) SubmodelsOf(ctx context.Context, shellID string) ([]ShellSubmodel, error) {
 	shell, err := s.Shells.Get(ctx, shellID)
@@ -53,14 +56,16 @@ func (s *Service) SubmodelsOf(ctx context.Context, shellID string) ([]ShellSubmo
 		return nil, err
 	}
 	ids := make([]string, 0, len(shell.Submodels))
+	seen := make(map[string]bool, len(shell.Submodels))
 	for i := range shell.Submodels {
-		if keys := shell.Submodels[i].Keys; len(keys) > 0 {
+		if keys := shell.Submodels[i].Keys; len(keys) > 0 && !seen[keys[0].Value] {
+			seen[keys[0].Value] = true
 			ids = append(ids, keys[0].Value)
 		}
 	}
 	var all []ShellSubmodel
 	bytes := 0
-	for part := range slices.Chunk(ids, 100) {
+	for part := range slices.Chunk(ids, submodelsAtOnce) {
 		list, err := s.Submodels.Documents(ctx, part...)
 		if err != nil {
 			return nil, err

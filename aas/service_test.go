@@ -212,7 +212,8 @@ func (p *plant) Values(_ context.Context, names []string) ([]aas.LiveValue, erro
 	defer p.mu.Unlock()
 	out := make([]aas.LiveValue, len(names))
 	for i, n := range names {
-		out[i].Value, out[i].Known = p.values[n], p.values[n] != ""
+		value, known := p.values[n]
+		out[i] = aas.LiveValue{Value: value, Known: known, Empty: value == ""}
 	}
 	return out, nil
 }
@@ -234,7 +235,7 @@ func live(idShort, tag string, kind aas.DataType) *aas.Property {
 }
 
 func TestLiveValues(t *testing.T) {
-	source := &plant{values: map[string]string{"line.speed": "12.5", "line.count": "7.0"}}
+	source := &plant{values: map[string]string{"line.speed": "12.5", "line.count": "7.0", "nothing": ""}}
 	s, ctx := newService(t, aas.Options{Values: source}), t.Context()
 	c := &aas.Collection{Value: []aas.Element{live("Speed", "line.speed", "xs:double"), property("Limit", "5")}}
 	c.IDShort = "Motor"

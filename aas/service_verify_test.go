@@ -95,3 +95,44 @@ func TestWhatWasBrokenBeforeCanBeChanged(t *testing.T) {
 	_, _, err = s.Submodels.Put(ctx, m, any)
 	require.ErrorIs(t, err, aas.ErrInvalidRequest, "a whole document is verified as a whole")
 }
+
+// What is broken stays with the element that it is about, whatever its place.
+func TestABrokenElementExcusesNoOther(t *testing.T) {
+	const text = `{"modelType":"SubmodelElementCollection","idShort":"Cc","value":[{"modelType":"Property","idShort":"Aa1","valueType":"xs:int","value":"x"},
+		{"modelType":"Property","idShort":"Aa2","valueType":"xs:int","value":"1"}]},
+		{"modelType":"Operation","idShort":"Oo","inputVariables":[{"value":{"modelType":"Property","idShort":"In1","valueType":"xs:int","value":"x"}},
+			{"value":{"modelType":"Property","idShort":"In2","valueType":"xs:int","value":"1"}}]}`
+	store, ctx := aas.NewMemory(), t.Context()
+	lenient, err := aas.NewService(store, aas.Options{Verification: aas.VerifyOff})
+	require.NoError(t, err)
+	s, err := aas.NewService(store, aas.Options{Verifier: verify.New(verify.Options{})})
+	require.NoError(t, err)
+	_, err = lenient.Submodels.Create(ctx, decodeSubmodel(t, text))
+	require.NoError(t, err)
+	swap := func(a, b aas.Element) {
+		a.(*aas.Property).Value, b.(*aas.Property).Value = b.(*aas.Property).Value, a.(*aas.Property).Value
+	}
+	change := func(fn func(m *aas.Submodel)) *fault.Error {
+		_, err := s.Submodels.Update(ctx, "urn:m", aas.Match{}, func(m *aas.Submodel) error { fn(m); return nil })
+		refused, _ := fault.From(err)
+		return refused
+	}
+
+	refused := change(func(m *aas.Submodel) {
+		c := m.Elements[0].(*aas.Collection)
+		swap(c.Value[0], c.Value[1])
+	})
+	require.Len(t, refused.Fields, 1)
+	require.Equal(t, "submodelElements[0].value[1].value", refused.Fields[0].Field)
+	refused = change(func(m *aas.Submodel) {
+		o := m.Elements[1].(*aas.Operation)
+		swap(o.InputVariables[0], o.InputVariables[1])
+	})
+	require.Len(t, refused.Fields, 1)
+	require.Equal(t, "submodelElements[1].inputVariables[1].value.value", refused.Fields[0].Field)
+	require.Nil(t, change(func(m *aas.Submodel) {
+		c := m.Elements[0].(*aas.Collection)
+		c.Value[0], c.Value[1] = c.Value[1], c.Value[0]
+		m.Elements[0], m.Elements[1] = m.Elements[1], m.Elements[0]
+	}), "their order is no matter")
+}

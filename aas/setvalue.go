@@ -34,10 +34,15 @@ func SetElementValue(element Element, valueOnly []byte) error {
 func (d *decoder) namedValues(elements []Element) {
 	existing := finder{elements: elements}
 	var o object
+	seen := make(names)
 	d.begin(&o)
 	for {
 		name, ok := d.nextName(&o)
 		if !ok {
+			return
+		}
+		if !seen.add(name) {
+			d.fail("is there twice")
 			return
 		}
 		element, ok := existing.find(name)
@@ -92,6 +97,8 @@ func clearValue(element Element) bool {
 		v.Value = nil
 	case *Range:
 		v.Min, v.Max = nil, nil
+	case *File:
+		v.Value = nil
 	default:
 		return false
 	}
@@ -214,10 +221,15 @@ func (d *decoder) languages() (texts []LangString) {
 
 func (d *decoder) languageObject(texts []LangString) []LangString {
 	var o object
+	seen := make(names)
 	d.begin(&o)
 	for {
 		language, ok := d.nextName(&o)
 		if !ok {
+			return texts
+		}
+		if !seen.add(language) {
+			d.fail("is there twice")
 			return texts
 		}
 		texts = append(texts, LangString{language, d.str()})

@@ -16,9 +16,10 @@ const (
 	KindShellDescriptor    Kind = 4
 	KindSubmodelDescriptor Kind = 5
 	KindAssetLinks         Kind = 6 // asset ids that were linked to a shell id by themselves
+	KindPackage            Kind = 7 // an AASX package that is kept as it was sent
 )
 
-// Document is one shell, submodel, concept description, descriptor or set of asset links as a [Store]
+// Document is one shell, submodel, concept description, descriptor, set of asset links or package as a [Store]
 // keeps it. A store reads nothing out of JSON; what it finds documents by is beside it.
 type Document struct {
 	Kind    Kind
@@ -36,7 +37,8 @@ type Document struct {
 // Term is one fact that documents are found by. The service uses these names: asset (of a shell, its
 // descriptor or its links: name, a zero byte, value; a global asset id has the name globalAssetId),
 // assetKind, submodel (id of one that a shell refers to), type (of a submodel, in lower case: see
-// [TypesOf]), semantic (first key of a semantic id), caseOf, dataSpecification, assetType.
+// [TypesOf]), semantic (first key of a semantic id), caseOf, dataSpecification, assetType, shell (id of one
+// in a package).
 type Term struct{ Name, Value string }
 
 // Query selects documents of one kind, ascending by id as bytes; a store may put ids that agree in

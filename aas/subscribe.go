@@ -34,7 +34,8 @@ const maxBuffer = 1_000_000
 type SubscribeOptions struct {
 	Kinds []Kind // none means every kind
 	// Buffer is how many events may wait to be read; a subscriber that lets more gather is ended.
-	// 1..1,000,000; default 20,000. Those of one import count as one, up to a million events in all.
+	// 1..1,000,000; default 20,000. Those of one import, or of documents that
+	// were written together, count as one, up to a million events in all.
 	Buffer int
 }
 

@@ -15,6 +15,7 @@ const (
 	termSemantic          = "semantic"
 	termCaseOf            = "caseOf"
 	termDataSpecification = "dataSpecification"
+	termShell             = "shell"
 )
 
 // GlobalAssetIDName is the name that a global asset id has among specific asset ids.

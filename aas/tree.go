@@ -22,6 +22,19 @@ func containers(element Element) [3]*[]Element {
 	return [3]*[]Element{}
 }
 
+// containerMembers gives the names of what containers gives.
+func containerMembers(element Element) [3]string {
+	switch element.(type) {
+	case *Entity:
+		return [3]string{"statements"}
+	case *AnnotatedRelationshipElement:
+		return [3]string{"annotations"}
+	case *Operation:
+		return [3]string{"inputVariables", "outputVariables", "inoutputVariables"}
+	}
+	return [3]string{"value"}
+}
+
 func indexOf(elements []Element, idShort string) int {
 	return slices.IndexFunc(elements, func(e Element) bool { return e.Common().IDShort == idShort })
 }

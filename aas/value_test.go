@@ -143,6 +143,9 @@ func TestRefusedValuesChangeNothing(t *testing.T) {
 		`{"p":1,"r":{"mid":1}}`:           "r.mid is no part of the value of a Range",
 		`{"p":1,"e":{"entityType":"x"}}`:  "e.entityType is none of the words",
 		`{"p":1,"other":2}`:               "other is no element that is there",
+		`{"p":1,"p":2}`:                   "p is there twice",
+		`{"m":{"de":"a","de":"b"}}`:       "m.de is there twice",
+		`{"m":[{"de":"a","de":"b"}]}`:     "m[0].de is there twice",
 		`{"p":1,"c":{"other":2}}`:         "c.other is no element that is there",
 		`{"p":1,"l":["a","b","c"]}`:       "l[2] is more than the list has, which is 2",
 		`{"p":1`:                          "is not valid JSON",
@@ -222,6 +225,11 @@ func TestNullTakesValuesAway(t *testing.T) {
 	for _, e := range s.Elements[:4] { // what is read can be written back
 		require.NoError(t, aas.SetElementValue(e, aas.AppendElementValue(nil, e, aas.View{})), e.Common().IDShort)
 	}
+	require.NoError(t, aas.SetValues(s, []byte(`{"f":{"value":"/x.pdf"}}`)))
+	file, err := s.Element(path(t, "f"))
+	require.NoError(t, err)
+	require.NoError(t, aas.SetElementValue(file, []byte(`null`)))
+	require.Nil(t, file.(*aas.File).Value)
 	require.NoError(t, aas.SetValues(s, []byte(`{"r":null}`)))
 	r, err := s.Element(path(t, "r"))
 	require.NoError(t, err)

@@ -50,33 +50,45 @@ func (s *Service) findings(v any) ([]fault.Field, error) {
 	if s.opts.Verifier == nil {
 		return c.found, nil
 	}
-	told := make(map[string]bool, 2*len(c.found))
+	told := make(mistakes, 2*len(c.found))
 	for _, f := range c.found {
-		told[f.Field] = true
-		for _, name := range constraints.FindAllString(f.Message, -1) {
-			told[about(name, f.Field)+" "+name] = true
-		}
+		told.add(f)
 	}
 	for _, f := range s.opts.Verifier.Verify(v) {
-		name := constraints.FindString(f.Message)
-		if name == "" && !told[f.Field] || name != "" && !told[about(name, f.Field)+" "+name] {
+		if told.add(f) {
 			c.found = append(c.found, f)
 		}
 	}
 	return c.found, nil
 }
 
+// mistakes are what findings have told of, so that none is told again in other words: a constraint and
+// what breaks it or, by rules without a name, a member.
+type mistakes map[string]bool
+
+// add says whether a finding tells something new.
+func (m mistakes) add(f fault.Field) (fresh bool) {
+	names := constraints.FindAllString(f.Message, -1)
+	fresh = len(names) == 0 && !m[f.Field]
+	m[f.Field] = true
+	for _, name := range names {
+		key := about(name, f.Field) + " " + name
+		fresh = fresh || !m[key]
+		m[key] = true
+	}
+	return fresh
+}
+
 // constraints finds the names of constraints in a message, such as AASd-022.
 var constraints = regexp.MustCompile(`AAS[a-z]-(?:3a-)?\d{3}`)
 
 // about gives what the finding of a constraint is about: the list for one that entries of a list break
-// together, where a checker may name the list or an entry. Else it is the path of the finding.
+// together, where one may name the list and another an entry. Else it is the path of the finding.
 func about(constraint, path string) string {
-	form, ok := together[constraint]
-	if !ok {
-		return path
+	if form := together[constraint]; form != nil {
+		path = form.ReplaceAllString(path, "")
 	}
-	return form.ReplaceAllString(path, "")
+	return strings.TrimPrefix(path, "$")
 }
 
 // together are the ends of paths that are left out to have what a constraint is about.
@@ -86,8 +98,8 @@ var together = map[string]*regexp.Regexp{
 	"AASd-077": regexp.MustCompile(`\[\d+\]\.name$`),
 	"AASd-108": regexp.MustCompile(`\[\d+\]$`),
 	"AASd-109": regexp.MustCompile(`\.?(valueTypeListElement|value\[\d+\]\.valueType)$`),
-	"AASd-117": regexp.MustCompile(`(\[\d+\]|\.value)\.idShort$`),
-	"AASd-134": regexp.MustCompile(`\.?\w+\[\d+\]\.value\.idShort$`),
+	"AASd-117": regexp.MustCompile(`(\[\d+\])?\.idShort$`),
+	"AASd-134": regexp.MustCompile(`\.?(input|output|inoutput)Variables\[\d+\]\.value\.idShort$`),
 }
 
 // verifyChange is verify for a document that was there before: what it has broken already does not keep
@@ -102,11 +114,11 @@ func (r *Repository[T]) verifyChange(ctx context.Context, old Document, v *T, e 
 		return err
 	}
 	if r.s.opts.Verification == VerifyStrict {
-		before, err := r.before(old, e)
+		before, found, err := r.before(old, e)
 		if err != nil {
 			return err
 		}
-		if added := without(findings, before); len(added) > 0 {
+		if added := without(now, findings, before, found); len(added) > 0 {
 			return refusal(added)
 		}
 	}
@@ -114,51 +126,22 @@ func (r *Repository[T]) verifyChange(ctx context.Context, old Document, v *T, e 
 	return nil
 }
 
-// before gives the findings of what a change is verified by, as it was.
-func (r *Repository[T]) before(old Document, e *edit) ([]fault.Field, error) {
+// before gives what a change is verified by, as it was, and its findings.
+func (r *Repository[T]) before(old Document, e *edit) (was any, found []fault.Field, err error) {
 	v, err := r.decode(old)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if e.subject == nil {
-		return r.s.findings(v)
-	}
-	p, err := ParsePath(e.path)
-	if err != nil {
-		return nil, err
-	}
-	element, err := any(v).(*Submodel).Element(p)
-	if err != nil {
-		return nil, err
-	}
-	return r.s.findings(element)
-}
-
-// without gives the findings that are not among others. The place in an array does not count, since a
-// change of it moves what comes after.
-func without(findings, others []fault.Field) []fault.Field {
-	there := make(map[fault.Field]int, len(others))
-	for _, f := range others {
-		there[placeless(f)]++
-	}
-	var rest []fault.Field
-	for _, f := range findings {
-		key := placeless(f)
-		if there[key] > 0 {
-			there[key]--
-			continue
+	was = v
+	if e.subject != nil {
+		p, err := ParsePath(e.path)
+		if err != nil {
+			return nil, nil, err
 		}
-		rest = append(rest, f)
-	}
-	return rest
-}
-
-func placeless(f fault.Field) fault.Field {
-	f.Field = strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return -1
+		if was, err = any(v).(*Submodel).Element(p); err != nil {
+			return nil, nil, err
 		}
-		return r
-	}, f.Field)
-	return f
+	}
+	found, err = r.s.findings(was)
+	return was, found, err
 }

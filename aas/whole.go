@@ -44,15 +44,7 @@ func wholeElement(e Element, depth int) (path, rule string) {
 	if depth > MaxDepth {
 		return "", tooDeep
 	}
-	members := [3]string{"value"}
-	switch e.(type) {
-	case *Entity:
-		members[0] = "statements"
-	case *AnnotatedRelationshipElement:
-		members[0] = "annotations"
-	case *Operation:
-		members = [3]string{"inputVariables", "outputVariables", "inoutputVariables"}
-	}
+	members := containerMembers(e)
 	for i, children := range containers(e) {
 		if children == nil {
 			continue

@@ -18,8 +18,9 @@ import (
 // An index entry has a bound, so that ids, and names of files, above 1200 bytes are kept in the order
 // of their first 1140 bytes and then of a hash: paging over them misses nothing.
 type AASStore struct {
-	db     *DB
-	totals aasTotals
+	db      *DB
+	totals  aasTotals
+	changes aasChanges
 }
 
 var _ aas.Store = (*AASStore)(nil)
@@ -33,9 +34,7 @@ const (
 // hash, which together are longer than any text that stands for itself. Zero bytes, which PostgreSQL
 // does not take, are written in another way.
 func keyOf(text string) string {
-	if strings.ContainsAny(text, "\x00\x01") {
-		text = zeroBytes.Replace(text)
-	}
+	text = withoutZeros(text)
 	if len(text) <= maxKeyBytes {
 		return text
 	}
@@ -47,11 +46,30 @@ func keyOf(text string) string {
 	return text[:cut] + hex.EncodeToString(sum[:])
 }
 
-var zeroBytes = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
+var (
+	zeroBytes = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
+	zerosBack = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01")
+)
 
-// longText gives the text when keyOf does not.
+func withoutZeros(text string) string {
+	if strings.ContainsAny(text, "\x00\x01") {
+		return zeroBytes.Replace(text)
+	}
+	return text
+}
+
+// longText gives what stands for the whole text when keyOf does not.
 func longText(text string) sql.NullString {
+	text = withoutZeros(text)
 	return sql.NullString{String: text, Valid: len(text) > maxKeyBytes}
+}
+
+// textOf gives the text that keyOf or longText was made of.
+func textOf(kept string) string {
+	if strings.Contains(kept, "\x01") {
+		return zerosBack.Replace(kept)
+	}
+	return kept
 }
 
 const selectDocument = "SELECT id, long_id, id_short, version, live, json FROM aas_documents "
@@ -60,8 +78,8 @@ func scanDocument(row Scanner, kind aas.Kind) (d aas.Document, key string, err e
 	var long sql.NullString
 	d.Kind = kind
 	err = row.Scan(&key, &long, &d.IDShort, &d.Version, &d.Live, &d.JSON)
-	if d.ID = key; long.Valid {
-		d.ID = long.String
+	if d.ID = textOf(key); long.Valid {
+		d.ID = textOf(long.String)
 	}
 	return d, key, err
 }
@@ -142,7 +160,7 @@ func (s *AASStore) FileNames(ctx context.Context, kind aas.Kind, id string) ([]s
 			[]any{int64(kind), keyOf(id)}, func(row Scanner) error {
 				var name string
 				err := row.Scan(&name)
-				names = append(names, name)
+				names = append(names, textOf(name))
 				return err
 			})
 	})

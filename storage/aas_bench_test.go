@@ -158,6 +158,7 @@ func BenchmarkAASSearch(b *testing.B) {
 			{"kind", aas.Search{AssetKind: aas.Instance, Limit: 20}, shells},
 			{"type-common", aas.Search{SubmodelType: "Nameplate", Limit: 20}, shells},
 			{"type-part", aas.Search{SubmodelType: "Nameplate", IDShort: "_00123", Limit: 20}, 100},
+			{"kind-part", aas.Search{IDShort: "_00123", AssetKind: aas.Instance, Limit: 20}, 100},
 			{"all", aas.Search{SubmodelType: "Nameplate", IDShort: "Pump", AssetKind: aas.Instance, Limit: 20}, shells},
 		} {
 			b.Run(kind+"/"+q.name, func(b *testing.B) {

@@ -14,8 +14,9 @@ import (
 // Find implements aas.Store.
 func (s *AASStore) Find(ctx context.Context, q aas.Query) (aas.Page, error) {
 	var page aas.Page
+	mark := s.changes.mark()
 	err := s.db.View(ctx, "aas.find", func(ctx context.Context, tx *Tx) error {
-		f := finder{tx: tx, totals: &s.totals, q: q, after: keyOf(q.After), contains: strings.ToLower(q.Contains)}
+		f := finder{tx: tx, store: s, mark: mark, q: q, after: keyOf(q.After), contains: strings.ToLower(q.Contains)}
 		f.q.Terms = slices.SortedStableFunc(slices.Values(q.Terms), func(a, b aas.Term) int {
 			return cmp.Compare(breadth(a.Name), breadth(b.Name))
 		})
@@ -30,21 +31,27 @@ func (s *AASStore) Find(ctx context.Context, q aas.Query) (aas.Page, error) {
 func breadth(name string) int {
 	switch name {
 	case "assetKind":
-		return 2
+		return broadest
 	case "type", "semantic", "assetType", "dataSpecification":
 		return 1
 	}
 	return 0
 }
 
+// broadest is the breadth of terms that so many documents have that a part of the idShort is looked for
+// first.
+const broadest = 2
+
 // finder makes the statements for one query.
 type finder struct {
 	tx       *Tx
-	totals   *aasTotals
+	store    *AASStore
+	mark     aasMark // made before the transaction
 	q        aas.Query
 	after    string
 	contains string
-	bytes    int64 // of the page so far
+	terms    []aas.Term // of q, those that few documents have first; see order
+	bytes    int64      // of the page so far
 }
 
 // everything says whether a query selects all documents of its kind.
@@ -177,16 +184,67 @@ func (q *query) and(condition string, args ...any) {
 }
 
 func (q *query) text(head, tail string) string {
+	if len(q.where) == 0 {
+		return head + q.from + tail
+	}
 	return head + q.from + " WHERE " + strings.Join(q.where, " AND ") + tail
 }
 
-// conditions gives the statement for what a query selects, After, Offset and Limit apart.
+// enough is a number of documents that it is not worth while to look for a term that fewer have.
+const enough = 20
+
+// order brings the terms of a query in the order in which they are looked for. Of those by which one finds
+// few documents as a rule, such as asset ids, it counts the documents: an asset id may be that of a plant.
+func (f *finder) order(ctx context.Context) error {
+	if f.terms != nil {
+		return nil
+	}
+	f.terms = slices.Clone(f.q.Terms)
+	n := 0
+	for n < len(f.terms) && breadth(f.terms[n].Name) < broadest {
+		n++
+	}
+	if n < 2 || f.q.IDShort != "" {
+		return nil
+	}
+	having := make(map[aas.Term]int, n)
+	for i, t := range f.terms[:n] {
+		count, err := f.few(ctx, f.q.Kind, t)
+		if err != nil {
+			return err
+		}
+		if having[t] = count; count <= enough {
+			f.terms[0], f.terms[i] = t, f.terms[0]
+			return nil
+		}
+	}
+	slices.SortStableFunc(f.terms[:n], func(a, b aas.Term) int { return cmp.Compare(having[a], having[b]) })
+	return nil
+}
+
+// few counts the documents that have a term, up to broad.
+func (f *finder) few(ctx context.Context, kind aas.Kind, t aas.Term) (n int, err error) {
+	err = f.tx.Row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM aas_terms WHERE kind = ? AND name = ? AND value = ? LIMIT ?) AS few",
+		[]any{int64(kind), t.Name, keyOf(t.Value), broad}, &n)
+	return n, err
+}
+
+// selecting gives the statement for what a query selects, After, Offset and Limit apart.
+func (f *finder) selecting(ctx context.Context) (*query, error) {
+	if err := f.order(ctx); err != nil {
+		return nil, err
+	}
+	q := f.conditions()
+	return q, f.linked(ctx, q)
+}
+
+// conditions gives the statement for what a query selects in documents of its kind alone.
 func (f *finder) conditions() *query {
 	kind := int64(f.q.Kind)
 	q := &query{from: "aas_documents d"}
-	terms := f.q.Terms
+	terms := f.terms
 	switch {
-	case f.q.IDShort == "" && len(terms) > 0:
+	case f.q.IDShort == "" && len(terms) > 0 && (f.contains == "" || breadth(terms[0].Name) < broadest):
 		q.from = "aas_terms d"
 		q.and("d.kind = ? AND d.name = ? AND d.value = ?", kind, terms[0].Name, keyOf(terms[0].Value))
 		terms = terms[1:]
@@ -217,7 +275,7 @@ func (f *finder) part(table string) string {
 	return "instr(" + table + ".id_short_lower, ?) > 0"
 }
 
-// broad is from how many documents on a link is not looked at from their side.
+// broad is from how many documents on a link is not looked at from their side, and how many are counted.
 const broad = 1000
 
 // linked adds the condition over two kinds of document. Few documents at the other end are gone
@@ -229,9 +287,7 @@ func (f *finder) linked(ctx context.Context, q *query) error {
 	if l == nil {
 		return nil
 	}
-	n := 0
-	err := f.tx.Row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM aas_terms WHERE kind = ? AND name = ? AND value = ? LIMIT ?) AS few",
-		[]any{int64(l.Kind), l.Term.Name, keyOf(l.Term.Value), broad}, &n)
+	n, err := f.few(ctx, l.Kind, l.Term)
 	if err != nil {
 		return err
 	}
@@ -256,12 +312,12 @@ func (f *finder) linkArgs() []any {
 }
 
 func (f *finder) keys(ctx context.Context) ([]string, error) {
-	q := f.conditions()
+	q, err := f.selecting(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if f.q.After != "" {
 		q.and("d.id > ?", f.after)
-	}
-	if err := f.linked(ctx, q); err != nil {
-		return nil, err
 	}
 	q.args = append(q.args, f.q.Limit+1, f.q.Offset)
 	return f.readKeys(ctx, q.text("SELECT d.id FROM ", " ORDER BY d.id LIMIT ? OFFSET ?"), q.args)

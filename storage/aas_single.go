@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"hash/fnv"
 	"time"
@@ -45,6 +46,34 @@ func (s *AASStore) getSingle(ctx context.Context, kind aas.Kind, key string) (li
 	return list, nil
 }
 
+// writing runs a statement that writes. A context that ends counts until the statement begins, as in
+// [set.alone].
+func (s *AASStore) writing(ctx context.Context, run func(context.Context, *sql.Conn, *set) error) error {
+	return s.single(ctx, "aas.write", func(state *set) (err error) {
+		for range maxStale {
+			err = s.onConn(ctx, state, run)
+			if !errors.Is(err, driver.ErrBadConn) { // which says that nothing was sent
+				break
+			}
+		}
+		return err
+	})
+}
+
+// maxStale is how many connections of the pool may turn out to be closed by the server.
+const maxStale = 3
+
+func (s *AASStore) onConn(ctx context.Context, state *set, run func(context.Context, *sql.Conn, *set) error) error {
+	conn, err := state.pools.Write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // back to the pool
+	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxEnd)
+	defer cancel()
+	return run(kept, conn, state)
+}
+
 const createDocument = `WITH made AS (` + insertDocument + ` (?,?,?,?,?,?,?,?,?) ON CONFLICT (kind, id) DO NOTHING RETURNING kind, id),
 	termed AS (INSERT INTO aas_terms (kind, name, value, id)
 		SELECT made.kind, t.name, t.value, made.id FROM made, unnest(?::TEXT[], ?::TEXT[]) AS t(name, value)),
@@ -59,8 +88,8 @@ func (s *AASStore) writeSingle(ctx context.Context, c *aas.Change, facts []byte)
 	var made int64
 	switch quickOf(c) {
 	case quickUpdate:
-		err = s.single(ctx, "aas.write", func(state *set) error {
-			r, err := state.pools.Write.ExecContext(ctx, state.rebind(updateDocument), updateRow(c, facts)...)
+		err = s.writing(ctx, func(ctx context.Context, conn *sql.Conn, state *set) error {
+			r, err := conn.ExecContext(ctx, state.rebind(updateDocument), updateRow(c, facts)...)
 			if err == nil {
 				made, err = r.RowsAffected()
 			}
@@ -73,8 +102,8 @@ func (s *AASStore) writeSingle(ctx context.Context, c *aas.Change, facts []byte)
 			names[i], values[i] = t.Name, keyOf(t.Value)
 		}
 		args := append(documentRow(c, facts), names, values, countSlot(d.ID))
-		err = s.single(ctx, "aas.write", func(state *set) error {
-			return state.pools.Write.QueryRowContext(ctx, state.rebind(createDocument), args...).Scan(&made)
+		err = s.writing(ctx, func(ctx context.Context, conn *sql.Conn, state *set) error {
+			return conn.QueryRowContext(ctx, state.rebind(createDocument), args...).Scan(&made)
 		})
 		version = c.Next(0)
 	}

@@ -19,18 +19,24 @@ func (s *AASStore) Write(ctx context.Context, b aas.Batch) ([]uint64, error) {
 			facts[i] = factsOf(&b.Changes[i].Document)
 		}
 	}
+	var made []aasChange
+	s.changes.begin()
+	defer func() { s.changes.end(made) }()
 	if s.singles() && len(b.Changes) == 1 && len(b.Files) == 0 && len(b.Remove) == 0 {
 		version, done, err := s.writeSingle(ctx, &b.Changes[0], facts[0])
 		if err != nil {
 			return nil, err
 		}
 		if done {
+			if quickOf(&b.Changes[0]) == quickCreate {
+				made = []aasChange{changeOf(&b.Changes[0].Document)}
+			}
 			return []uint64{version}, nil
 		}
 	}
-	var versions []uint64
+	var w aasWriter
 	err := s.db.Update(ctx, "aas.write", func(ctx context.Context, tx *Tx) error {
-		w := aasWriter{tx: tx, changes: b.Changes, versions: make([]uint64, len(b.Changes)), facts: facts}
+		w = aasWriter{tx: tx, changes: b.Changes, versions: make([]uint64, len(b.Changes)), facts: facts}
 		err := w.write(ctx)
 		if err == nil {
 			err = writeFiles(ctx, tx, b)
@@ -38,13 +44,13 @@ func (s *AASStore) Write(ctx context.Context, b aas.Batch) ([]uint64, error) {
 		if errors.Is(err, ErrUnique) { // what another transaction has just made: to be met anew
 			return ErrBusy.Wrap(err)
 		}
-		versions = w.versions
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return versions, nil
+	made = w.made
+	return w.versions, nil
 }
 
 // aasWriter makes the changes of one batch.
@@ -53,7 +59,10 @@ type aasWriter struct {
 	changes  []aas.Change
 	versions []uint64
 	facts    [][]byte
+	made     []aasChange // of what documents are found by
 }
+
+func changeOf(d *aas.Document) aasChange { return aasChange{d.Kind, keyOf(d.ID)} }
 
 // factsOf gives a hash of what a document is found by.
 func factsOf(d *aas.Document) []byte {
@@ -147,10 +156,11 @@ func (w *aasWriter) quick(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 		w.versions[0] = c.Next(0)
+		w.made = append(w.made, changeOf(&c.Document))
 		if err := w.addTerms(ctx, []int{0}); err != nil {
 			return false, err
 		}
-		return true, w.count(ctx, map[aas.Kind]int{c.Document.Kind: 1}, map[aas.Kind]int{c.Document.Kind: 1})
+		return true, w.count(ctx, map[aas.Kind]int{c.Document.Kind: 1})
 	}
 	return false, nil
 }
@@ -212,7 +222,6 @@ func (w *aasWriter) apply(ctx context.Context, kept []keptDocument) error {
 		rows   [][]any
 		terms  []int // the documents whose terms are to be added
 		counts = make(map[aas.Kind]int)
-		found  = make(map[aas.Kind]int) // changes of what documents are found by
 	)
 	for i := range w.changes {
 		c := &w.changes[i]
@@ -222,18 +231,18 @@ func (w *aasWriter) apply(ctx context.Context, kept []keptDocument) error {
 		switch {
 		case c.Delete && known:
 			counts[d.Kind]--
-			found[d.Kind]++
+			w.made = append(w.made, changeOf(d))
 			err = w.remove(ctx, d)
 		case c.Delete:
 		case !known:
 			counts[d.Kind]++
-			found[d.Kind]++
+			w.made = append(w.made, changeOf(d))
 			rows, terms = append(rows, documentRow(c, w.facts[i])), append(terms, i)
 		case slices.Equal(kept[i].facts, w.facts[i]):
 			_, err = w.tx.Exec(ctx, "UPDATE aas_documents SET version = ?, json = ? WHERE kind = ? AND id = ?",
 				int64(w.versions[i]), string(d.JSON), int64(d.Kind), keyOf(d.ID))
 		default:
-			found[d.Kind]++
+			w.made = append(w.made, changeOf(d))
 			terms = append(terms, i)
 			err = w.replace(ctx, i)
 		}
@@ -247,7 +256,7 @@ func (w *aasWriter) apply(ctx context.Context, kept []keptDocument) error {
 	if err := w.addTerms(ctx, terms); err != nil {
 		return err
 	}
-	return w.count(ctx, counts, found)
+	return w.count(ctx, counts)
 }
 
 func (w *aasWriter) remove(ctx context.Context, d *aas.Document) error {
@@ -285,12 +294,16 @@ func (w *aasWriter) addTerms(ctx context.Context, documents []int) error {
 }
 
 // count adds to the numbers of documents and of changes.
-func (w *aasWriter) count(ctx context.Context, counts, changes map[aas.Kind]int) error {
+func (w *aasWriter) count(ctx context.Context, counts map[aas.Kind]int) error {
+	changes := make(map[aas.Kind]int)
+	for _, c := range w.made {
+		changes[c.kind]++
+	}
 	slot := int64(0)
 	if !w.tx.set.traits.Group {
 		slot = countSlot(w.changes[0].Document.ID)
 	}
-	for kind := aas.KindShell; kind <= aas.KindAssetLinks; kind++ {
+	for kind := aas.KindShell; kind <= aas.KindPackage; kind++ {
 		if changes[kind] == 0 {
 			continue
 		}

@@ -118,13 +118,39 @@ type beginner interface {
 	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
-// alone runs fn in a transaction of its own.
+// maxEnd is how long a server may take to end what it was asked to keep, before nobody waits for it any
+// more and what became of it stays unknown.
+const maxEnd = time.Minute
+
+// alone runs fn in a transaction of its own. A context that ends counts until the commit: whoever gives
+// up then would else be told of a failure while the database keeps the change.
 func (s *set) alone(ctx context.Context, on beginner, fn func(context.Context, *Tx) error) error {
-	tx, err := on.BeginTx(ctx, &sql.TxOptions{Isolation: s.traits.Isolation})
+	kept, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	follows := context.AfterFunc(ctx, cancel)
+	tx, err := on.BeginTx(kept, &sql.TxOptions{Isolation: s.traits.Isolation})
+	if !follows() {
+		if err == nil {
+			_ = tx.Rollback()
+		}
+		return errCanceled.Wrap(ctx.Err())
+	}
 	if err != nil {
 		return explain(s.dialect, err)
 	}
-	return s.finish(ctx, tx, s.writing, fn)
+	var limit *time.Timer
+	defer func() {
+		if limit != nil {
+			limit.Stop()
+		}
+	}()
+	return s.finish(ctx, tx, s.writing, func(ctx context.Context, tx *Tx) error {
+		if err := fn(ctx, tx); err != nil {
+			return err
+		}
+		limit = time.AfterFunc(maxEnd, cancel)
+		return nil
+	})
 }
 
 // finish runs fn and ends the transaction: with a commit when fn succeeds.

@@ -148,7 +148,7 @@ func AwkwardIDs() []string {
 }
 
 func testAwkwardIDs(t *testing.T, s *store) {
-	ids := AwkwardIDs()
+	ids := append(AwkwardIDs(), "a\x01b", "a\x00b", "\x01\x01", "\x01\x02", "\x00", strings.Repeat("\x01", 1500)+"\x00") // more than a service lets through
 	for i, id := range ids {
 		d := shell(id, fmt.Sprintf("n%d", i), "asset=serial\x00"+id, "submodel="+id)
 		_, err := s.Write(t.Context(), changes(aas.Match{Absent: true}, d))
@@ -208,11 +208,11 @@ func testLongIDs(t *testing.T, s *store) {
 }
 
 func testKinds(t *testing.T, s *store) {
-	for kind := aas.KindShell; kind <= aas.KindAssetLinks; kind++ {
+	for kind := aas.KindShell; kind <= aas.KindPackage; kind++ {
 		s.put(t, document(kind, "same", fmt.Sprintf("kind%d", kind), aas.Term{Name: "asset", Value: "x"}))
 	}
 	s.remove(t, aas.KindConceptDescription, "same")
-	for kind := aas.KindShell; kind <= aas.KindAssetLinks; kind++ {
+	for kind := aas.KindShell; kind <= aas.KindPackage; kind++ {
 		want := []string{"same"}
 		if kind == aas.KindConceptDescription {
 			want = []string{}

@@ -205,3 +205,18 @@ func (s *short) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+func TestAPackageForOldReaders(t *testing.T) {
+	p := &aasx.Package{Environment: aas.Environment{Submodels: []*aas.Submodel{{Identifiable: aas.Identifiable{ID: "urn:m"}}}}}
+	for namespace, o := range map[string]aasx.Options{"https://admin-shell.io/aas/3/0": {V30: true}, "https://admin-shell.io/aas/3/1": {}} {
+		var b bytes.Buffer
+		require.NoError(t, aasx.Write(&b, p, o))
+		z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		require.NoError(t, err)
+		f, err := z.Open("aasx/environment.aas.xml")
+		require.NoError(t, err)
+		text, err := io.ReadAll(f)
+		require.NoError(t, err)
+		require.Contains(t, string(text), `xmlns="`+namespace+`"`)
+	}
+}

@@ -2,7 +2,6 @@ package aasx
 
 import (
 	"archive/zip"
-	"bytes"
 	"errors"
 	"io"
 	"math"
@@ -103,17 +102,24 @@ func checkEntry(f *zip.File, folder bool, size int64, l Limits) error {
 	return nil
 }
 
-// readPart gives the content of an entry. archive/zip gives no more bytes than the entry declares, which
-// openArchive has limited, and checks the sum.
+// readPart gives the content of an entry. It takes the memory that the entry declares, which openArchive
+// has limited, and no more: archive/zip finds out one that has more or less, and checks the sum.
 func readPart(f *zip.File) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
 		return nil, bad("has a damaged part: %q", f.Name)
 	}
-	var b bytes.Buffer
-	_, err = b.ReadFrom(r)
+	data := make([]byte, f.UncompressedSize64)
+	_, err = io.ReadFull(r, data)
+	if err == nil {
+		if _, err = io.ReadFull(r, make([]byte, 1)); err == nil {
+			err = zip.ErrFormat
+		} else if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
 	if err = errors.Join(err, r.Close()); err != nil {
 		return nil, bad("has a damaged part: %q", f.Name)
 	}
-	return b.Bytes(), nil
+	return data, nil
 }

@@ -3,9 +3,11 @@ package aasx_test
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -146,6 +148,7 @@ func TestBombsAreRefused(t *testing.T) {
 		{"total", []entry{{"a", zeros}, {"b", zeros}}, aasx.Limits{MaxRatio: 2000, MaxTotalBytes: 5 << 20}, "expand to more than 5242880 bytes"},
 		{"parts", many, aasx.Limits{MaxParts: 103}, "more than 103 parts"},
 		{"relationships", []entry{big}, aasx.Limits{MaxRatio: 2000}, "content types and relationships"},
+		{"file", []entry{{"zeros", zeros}}, aasx.Limits{MaxRatio: 2000, MaxFileBytes: 1 << 20}, `part "zeros" expands to 4194304 bytes, for a file the limit is 1048576`},
 		{"environment", nil, aasx.Limits{MaxPartBytes: 1}, "more than 1 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -159,6 +162,37 @@ func TestBombsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = read(nil, aasx.Limits{MaxParts: -1})
 	require.ErrorContains(t, err, "Limits")
+}
+
+// What is in a package takes the memory that it has, and what is above a limit takes none. A directory
+// that lies takes no more than it tells.
+func TestReadingTakesTheMemoryOfTheContentOnly(t *testing.T) {
+	const size = 32 << 20
+	large := archive(t, with(entry{"zeros", strings.Repeat("\x00", size)})...)
+	declared := func(size uint64) []byte {
+		data := bytes.Clone(large)
+		at := bytes.LastIndex(data, []byte("zeros")) - 22 // the uncompressed size in the directory
+		binary.LittleEndian.PutUint32(data[at:], uint32(size))
+		return data
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		file int64
+		most uint64
+		is   error
+	}{
+		"right":      {large, size, size, nil},
+		"refused":    {large, size - 1, 0, aasx.ErrTooLarge},
+		"lies below": {declared(1000), size - 1, 0, aas.ErrInvalidRequest},
+		"lies above": {declared(size + 1), 2 * size, size, aas.ErrInvalidRequest},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := read(c.data, aasx.Limits{MaxRatio: 2000, MaxFileBytes: c.file})
+		runtime.ReadMemStats(&after)
+		require.ErrorIs(t, err, c.is, name)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, c.most+4<<20, name)
+	}
 }
 
 // A directory of very many entries must not be held in memory only to be counted.

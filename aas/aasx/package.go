@@ -28,6 +28,7 @@ type File struct {
 type Limits struct {
 	MaxParts      int   // entries of the archive; default 10,000
 	MaxPartBytes  int64 // of one part, expanded; default 128 MiB
+	MaxFileBytes  int64 // of one part that is a [File], expanded; default and most MaxPartBytes
 	MaxTotalBytes int64 // of all parts, expanded; default 256 MiB
 	// MaxRatio is how many times its compressed size a part above 1 MiB may have; default 200. Deflate
 	// reaches 1032, real XML about 50.
@@ -43,7 +44,7 @@ const ratioFloor = 1 << 20
 const maxMetadataBytes = 16 << 20
 
 func (l Limits) withDefaults() (Limits, error) {
-	if l.MaxParts < 0 || l.MaxPartBytes < 0 || l.MaxTotalBytes < 0 || l.MaxRatio < 0 {
+	if l.MaxParts < 0 || l.MaxPartBytes < 0 || l.MaxFileBytes < 0 || l.MaxTotalBytes < 0 || l.MaxRatio < 0 {
 		return l, errors.New("aasx: Limits: has to be 0 or above")
 	}
 	if l.MaxParts == 0 {
@@ -51,6 +52,9 @@ func (l Limits) withDefaults() (Limits, error) {
 	}
 	if l.MaxPartBytes == 0 {
 		l.MaxPartBytes = 128 << 20
+	}
+	if l.MaxFileBytes == 0 || l.MaxFileBytes > l.MaxPartBytes {
+		l.MaxFileBytes = l.MaxPartBytes
 	}
 	if l.MaxTotalBytes == 0 {
 		l.MaxTotalBytes = 256 << 20
@@ -71,4 +75,8 @@ const (
 )
 
 // Options of [Write].
-type Options struct{ Format Format }
+type Options struct {
+	Format Format
+	// V30 writes XML for readers of metamodel 3.0 where it can: see [aasxml.EncodeV30].
+	V30 bool
+}

@@ -57,56 +57,77 @@ func openFailure(err error) error {
 	return aas.ErrInvalidRequest.Because("the content types or relationships of the AASX package cannot be read").Wrap(err)
 }
 
+// parts are the entries of an archive by what they are for.
+type parts struct {
+	specs       []*opc.Part // in the order of the origin's relationships
+	entries     map[*opc.Part]*zip.File
+	supplements []*zip.File // of Package.Files
+}
+
+// readParts reads nothing before all sizes are known to be within the limits.
 func readParts(opened *opc.PackageRead, files []*zip.File, l Limits) (*Package, error) {
-	specs, err := opened.Specs()
+	p := &Package{}
+	of, err := sortParts(opened, files, p, l)
 	if err != nil {
 		return nil, err
 	}
-	isSpec := make(map[*opc.Part]bool, len(specs))
-	for _, s := range specs {
+	for i, f := range of.supplements {
+		if p.Files[i].Data, err = readPart(f); err != nil {
+			return nil, err
+		}
+	}
+	m := merger{into: &p.Environment, seen: make(map[identity][]byte)}
+	for _, s := range of.specs {
+		if f := of.entries[s]; f != nil {
+			delete(of.entries, s) // two relationships may lead to one part
+			if err := m.add(f, l.XML, len(of.entries) == 0 && len(m.seen) == 0); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p, nil
+}
+
+// sortParts gives the package its files, which have no content yet, and its thumbnail.
+func sortParts(opened *opc.PackageRead, files []*zip.File, p *Package, l Limits) (of parts, err error) {
+	if of.specs, err = opened.Specs(); err != nil {
+		return of, err
+	}
+	isSpec := make(map[*opc.Part]bool, len(of.specs))
+	for _, s := range of.specs {
 		isSpec[s] = true
 	}
 	thumbnail, err := opened.Thumbnail()
 	if err != nil {
 		thumbnail = nil // its only error is that the part is not there
 	}
-	p := &Package{}
-	entries := make(map[*opc.Part]*zip.File, len(specs))
+	of.entries = make(map[*opc.Part]*zip.File, len(of.specs))
 	for _, f := range files {
 		part, err := opened.FindPart(&url.URL{Path: "/" + f.Name})
 		if err != nil {
-			return nil, err
+			return of, err
 		}
 		if isSpec[part] {
-			entries[part] = f
+			of.entries[part] = f
 			continue
 		}
 		name := decoded(f.Name)
 		if part == nil || reserved(name) || isOrigin(name) {
 			continue
 		}
-		data, err := readPart(f)
-		if err != nil {
-			return nil, err
+		if f.UncompressedSize64 > uint64(l.MaxFileBytes) {
+			return of, ErrTooLarge.Because("part %q expands to %d bytes, for a file the limit is %d", f.Name, f.UncompressedSize64, l.MaxFileBytes)
 		}
-		p.Files = append(p.Files, File{Name: name, ContentType: part.ContentType, Data: data})
+		of.supplements = append(of.supplements, f)
+		p.Files = append(p.Files, File{Name: name, ContentType: part.ContentType})
 		if part == thumbnail {
 			p.Thumbnail = name
 		}
 	}
-	if len(entries) == 0 {
-		return nil, bad("has no environment: its origin has no relationship to one")
+	if len(of.entries) == 0 {
+		return of, bad("has no environment: its origin has no relationship to one")
 	}
-	m := merger{into: &p.Environment, seen: make(map[identity][]byte)}
-	for _, s := range specs {
-		if f := entries[s]; f != nil {
-			delete(entries, s) // two relationships may lead to one part
-			if err := m.add(f, l.XML, len(entries) == 0 && len(m.seen) == 0); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return p, nil
+	return of, nil
 }
 
 func readEnvironment(f *zip.File, l aasxml.Limits) (*aas.Environment, error) {

@@ -25,7 +25,7 @@ func isOrigin(name string) bool { return strings.EqualFold(name, originName) }
 // package cannot have, two equal names, and a thumbnail that is none of the files are
 // aas.ErrInvalidRequest, found before anything is written. The output depends on p and o alone.
 func Write(w io.Writer, p *Package, o Options) error {
-	spec, err := encode(&p.Environment, o.Format)
+	spec, err := encode(&p.Environment, o)
 	if err != nil {
 		return err
 	}
@@ -47,11 +47,15 @@ func Write(w io.Writer, p *Package, o Options) error {
 	return nil
 }
 
-func encode(env *aas.Environment, format Format) ([]byte, error) {
-	switch format {
+func encode(env *aas.Environment, o Options) ([]byte, error) {
+	switch o.Format {
 	case "", XML:
+		write := aasxml.Encode
+		if o.V30 {
+			write = aasxml.EncodeV30
+		}
 		var b bytes.Buffer
-		err := aasxml.Encode(&b, env)
+		err := write(&b, env)
 		return b.Bytes(), err
 	case JSON:
 		return aas.Append(nil, env), nil

@@ -49,23 +49,23 @@ func invoke(t *testing.T, url string, o delegate.Options) (aas.InvocationResult,
 
 // The caller says how long an operation may take; the option is for a caller that does not.
 func TestTheTimeOfTheCallerHolds(t *testing.T) {
-	leave := make(chan struct{})
-	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-leave:
+	const short = 10 * time.Millisecond
+	peer := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the caller goes
+		if r.URL.Path == "/late" {
+			time.Sleep(5 * short)
+			return
 		}
+		<-r.Context().Done()
 	}))
 	defer peer.Close()
-	defer close(leave)
-	h, err := delegate.New(delegate.Options{Allow: []string{peer.URL}, Timeout: 10 * time.Millisecond})
+	h, err := delegate.New(delegate.Options{Allow: []string{peer.URL}, Timeout: short})
 	require.NoError(t, err)
-	call := aas.Invocation{Operation: operation(peer.URL)}
-	_, err = h.Invoke(t.Context(), call)
+	_, err = h.Invoke(t.Context(), aas.Invocation{Operation: operation(peer.URL + "/never")})
 	require.ErrorIs(t, err, delegate.ErrPeerFailed)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err = h.Invoke(ctx, call)
+	_, err = h.Invoke(ctx, aas.Invocation{Operation: operation(peer.URL + "/late")})
 	require.NoError(t, err)
 }
 

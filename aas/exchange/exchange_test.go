@@ -35,11 +35,7 @@ func newServiceOver(t testing.TB, o aas.Options) *aas.Service {
 // bring imports a package.
 func bring(t testing.TB, s *aas.Service, p *aasx.Package, o aas.ImportOptions) aas.ImportReport {
 	t.Helper()
-	files := make([]aas.ImportFile, len(p.Files))
-	for i, f := range p.Files {
-		files[i] = aas.ImportFile(f)
-	}
-	r, err := s.Import(t.Context(), &p.Environment, files, o)
+	r, err := exchange.Import(t.Context(), s, p, o)
 	require.NoError(t, err)
 	return r
 }

@@ -174,6 +174,57 @@ func TestAFileThatIsRemovedMeanwhileIsLeftOut(t *testing.T) {
 	require.Equal(t, []string{"/gone.pdf"}, values(p, "urn:m"))
 }
 
+// An export that runs beside an upload has what was there before or after it, and not some of both.
+func TestAFileThatIsReplacedMeanwhileIsNamed(t *testing.T) {
+	store := &replacing{Store: aas.NewMemory()}
+	s, err := aas.NewService(store, aas.Options{})
+	require.NoError(t, err)
+	_, err = s.Shells.Create(t.Context(), shell("urn:s"))
+	require.NoError(t, err)
+	_, err = s.Submodels.Create(t.Context(), submodel("urn:m", fileElement("F", "https://example.com/a.pdf")))
+	require.NoError(t, err)
+	other, err := aas.NewService(store.Store, aas.Options{})
+	require.NoError(t, err)
+	upload := func(name string) {
+		require.NoError(t, other.PutFile(t.Context(), "urn:m", aas.Path{{IDShort: "F"}}, name, "application/pdf", []byte(name), aas.Match{}))
+		require.NoError(t, other.PutThumbnail(t.Context(), "urn:s", name, "image/png", []byte(name), aas.Match{}))
+	}
+	upload("1")
+	for _, names := range [][]string{{"2"}, {"3", "4"}} {
+		last := names[len(names)-1]
+		for _, kind := range []aas.Kind{aas.KindShell, aas.KindSubmodel} {
+			for _, name := range names {
+				store.before = append(store.before, replacement{kind, func() { upload(name) }})
+			}
+			p := gather(t, s, everything)
+			require.Empty(t, store.before)
+			require.ElementsMatch(t, []aasx.File{pdf("/aasx/F/"+last, last), {Name: "/aasx/thumbnail/" + last, ContentType: "image/png", Data: []byte(last)}}, p.Files)
+			require.Equal(t, []string{"/aasx/F/" + last}, values(p, "urn:m"))
+			require.Equal(t, "/aasx/thumbnail/"+last, p.Thumbnail)
+		}
+	}
+}
+
+// replacing calls its functions one by one, each before the names of files of its kind are read.
+type replacing struct {
+	aas.Store
+	before []replacement
+}
+
+type replacement struct {
+	kind aas.Kind
+	do   func()
+}
+
+func (r *replacing) FileNames(ctx context.Context, kind aas.Kind, id string) ([]string, error) {
+	if len(r.before) > 0 && r.before[0].kind == kind {
+		do := r.before[0].do
+		r.before = r.before[1:]
+		do()
+	}
+	return r.Store.FileNames(ctx, kind, id)
+}
+
 // forgetful names a file that is not there any more when it is asked for.
 type forgetful struct{ aas.Store }
 

@@ -65,11 +65,20 @@ const maxJSON int64 = 256 << 20
 // Write writes a document. JSON and XML leave the files of the package out. What the format has no way to
 // say is [aas.ErrInvalidRequest]; other errors are those of w.
 func Write(w io.Writer, p *aasx.Package, f Format) error {
+	return write(w, p, f, aasx.Options{}, aasxml.Encode)
+}
+
+// WriteV30 is [Write] for readers of metamodel 3.0: see [aasxml.EncodeV30].
+func WriteV30(w io.Writer, p *aasx.Package, f Format) error {
+	return write(w, p, f, aasx.Options{V30: true}, aasxml.EncodeV30)
+}
+
+func write(w io.Writer, p *aasx.Package, f Format, o aasx.Options, encode func(io.Writer, *aas.Environment) error) error {
 	switch f {
 	case AASX:
-		return aasx.Write(w, p, aasx.Options{})
+		return aasx.Write(w, p, o)
 	case XML:
-		return aasxml.Encode(w, &p.Environment)
+		return encode(w, &p.Environment)
 	case JSON:
 		_, err := w.Write(append(aas.Append(nil, &p.Environment), '\n'))
 		return err

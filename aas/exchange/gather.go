@@ -1,13 +1,8 @@
 package exchange
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"path"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
@@ -261,105 +256,4 @@ func meanings(list []*aas.Submodel) []string {
 		})
 	}
 	return unique(ids)
-}
-
-func (g *gatherer) files() error {
-	for _, s := range g.out.Environment.Shells {
-		moved, err := g.pack(aas.KindShell, s.ID)
-		if err != nil {
-			return err
-		}
-		thumbnail := s.AssetInformation.DefaultThumbnail
-		if thumbnail == nil {
-			continue
-		}
-		part, value := moved.find(thumbnail.Path)
-		if thumbnail.Path = value; g.out.Thumbnail == "" {
-			g.out.Thumbnail = part
-		}
-	}
-	for _, s := range g.out.Environment.Submodels {
-		moved, err := g.pack(aas.KindSubmodel, s.ID)
-		if err != nil {
-			return err
-		}
-		s.Walk(func(_ aas.Path, e aas.Element) bool {
-			if f, ok := e.(*aas.File); ok && f.Value != nil {
-				if _, value := moved.find(*f.Value); value != *f.Value {
-					f.Value = &value
-				}
-			}
-			return true
-		})
-	}
-	return nil
-}
-
-// packed tells under which names the files of one document are packed.
-type packed struct {
-	names aas.FileNames
-	parts map[string]string
-}
-
-// find gives the part that a value means, empty when there is none, and the value that is right for it.
-func (p packed) find(value string) (part, now string) {
-	name, _ := p.names.Find(value)
-	part = p.parts[name]
-	if part == "" || part == name {
-		return part, value
-	}
-	return part, aas.FileValue(part)
-}
-
-// pack adds the files of one document.
-func (g *gatherer) pack(kind aas.Kind, id string) (packed, error) {
-	moved := packed{parts: make(map[string]string)}
-	names, err := g.s.FileNames(g.ctx, kind, id)
-	if err != nil {
-		return moved, err
-	}
-	moved.names = aas.NewFileNames(names)
-	for _, name := range names {
-		f, err := g.s.File(g.ctx, aas.FileKey{Kind: kind, ID: id, Name: name})
-		if errors.Is(err, aas.ErrFileNotFound) {
-			continue // it was removed after its name was read
-		}
-		if err != nil {
-			return moved, err
-		}
-		part := aasx.File{Name: name, ContentType: f.ContentType, Data: f.Data}
-		if !g.place(&part) {
-			if g.bytes += int64(len(part.Data)); g.bytes > g.sel.MaxFileBytes {
-				return moved, ErrTooMuch.Because("its files have more than %d bytes", g.sel.MaxFileBytes)
-			}
-			g.out.Files = append(g.out.Files, part)
-			g.names[strings.ToLower(part.Name)] = &part
-		}
-		moved.parts[name] = part.Name
-	}
-	return moved, nil
-}
-
-// place gives a file a name that a package can have and no other file has, and says whether the very
-// same file is there.
-func (g *gatherer) place(f *aasx.File) (there bool) {
-	if aasx.CheckName(f.Name) != nil {
-		f.Name = "/aasx/files/" + path.Base(strings.ReplaceAll(f.Name, `\`, "/"))
-		if aasx.CheckName(f.Name) != nil {
-			f.Name = "/aasx/files/file"
-		}
-	}
-	name := f.Name
-	ext := path.Ext(name)
-	for n := 2; ; n++ {
-		other := g.names[strings.ToLower(f.Name)]
-		if other == nil {
-			return false
-		}
-		if other.ContentType == f.ContentType && bytes.Equal(other.Data, f.Data) {
-			f.Name = other.Name
-			return true
-		}
-		f.Name = strings.TrimSuffix(name, ext) + "-" + strconv.Itoa(n) + ext
-	}
 }

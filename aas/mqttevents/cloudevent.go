@@ -51,7 +51,9 @@ func kindWord(k aas.Kind) string {
 		return "shell-descriptor"
 	case aas.KindSubmodelDescriptor:
 		return "submodel-descriptor"
-	default:
+	case aas.KindAssetLinks:
 		return "asset-links"
+	default:
+		return "package"
 	}
 }

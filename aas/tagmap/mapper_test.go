@@ -266,3 +266,13 @@ func TestSyncKeepsWhatPeopleAdded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "l/s", flow.Common().EmbeddedDataSpecifications[0].Content.Unit)
 }
+
+func TestTheSourceTellsATagWithoutAValueFromNone(t *testing.T) {
+	e, _ := engine(t)
+	require.NoError(t, e.Define(tags.Tag{Name: "plc.late", Driver: "plc", DataType: tags.Float}))
+	source, err := tagmap.NewSource(e, tagmap.SourceOptions{})
+	require.NoError(t, err)
+	got, err := source.Values(t.Context(), []string{"sim.setpoint", "plc.late", "none"})
+	require.NoError(t, err)
+	require.Equal(t, []aas.LiveValue{{Value: "65", Known: true}, {Known: true, Empty: true}, {}}, got)
+}

@@ -56,7 +56,9 @@ func (s *Source) Values(_ context.Context, names []string) ([]aas.LiveValue, err
 		case errors.Is(err, tags.ErrTagNotFound):
 		case err != nil:
 			return nil, err
-		case !snapshot.Sample.Value.IsZero():
+		case snapshot.Sample.Value.IsZero():
+			list[i] = aas.LiveValue{Known: true, Empty: true}
+		default:
 			list[i] = aas.LiveValue{Value: snapshot.Sample.Value.String(), Known: true}
 		}
 	}

@@ -16,15 +16,7 @@ var tooLong = strings.Repeat("x", longest)
 // cutLong replaces values that are too long, so that they break their form at once: aas-core works out
 // whether the year of a date is a leap year, which takes most of a minute for one of some million digits,
 // and its patterns are slow over some million characters. The instance is a copy.
-func cutLong(instance core.IClass) {
-	cutOne(instance)
-	instance.Descend(func(c core.IClass) bool {
-		cutOne(c)
-		return false
-	})
-}
-
-func cutOne(c core.IClass) {
+func cutLong(c core.IClass) {
 	switch c := c.(type) {
 	case *core.Property:
 		c.SetValue(cut(c.ValueType(), c.Value()))

@@ -9,17 +9,9 @@ import (
 // stretch brings an idShort of one letter to the most characters that it may have.
 var stretch = strings.Repeat("_", 127)
 
-// lengthenShort lengthens idShorts of one letter: metamodel 3.0 allows them (AASd-002), and aas-core wants
+// lengthen lengthens the idShort of one letter: metamodel 3.0 allows it (AASd-002), and aas-core wants
 // two characters. Only idShorts of the greatest length could be taken for the longer ones. The instance
 // is a copy.
-func lengthenShort(instance core.IClass) {
-	lengthen(instance)
-	instance.Descend(func(c core.IClass) bool {
-		lengthen(c)
-		return false
-	})
-}
-
 func lengthen(c core.IClass) {
 	r, ok := c.(core.IReferable)
 	if !ok || r.IDShort() == nil || len(*r.IDShort()) != 1 {

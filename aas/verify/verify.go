@@ -36,8 +36,9 @@ func New(o Options) *Verifier {
 // in the JSON form, such as submodelElements[3].value[1].idShort, and empty for v itself; its Message is
 // the text of the constraint, which begins with its name where it has one, such as "Constraint AASd-022:".
 //
-// Two rules of aas-core are left out: that a concept description has a definition (AASc-3a-008), and that
-// an idShort has more than one letter, which metamodel 3.0 does not want.
+// Three rules of aas-core are left out: that a concept description has a definition (AASc-3a-008), that
+// an idShort has more than one letter, which metamodel 3.0 does not want, and that a self-managed entity
+// with a globalAssetId has no specificAssetIds. Lengths count characters, not bytes.
 //
 // A single element is checked by itself and with what is below it: whether its idShort is taken by a
 // neighbour, and whether its qualifiers suit the kind of its submodel, only the submodel tells.
@@ -46,9 +47,28 @@ func (v *Verifier) Verify(document any) []fault.Field {
 	if instance == nil || v.full(findings) {
 		return findings
 	}
-	cutLong(instance)
-	lengthenShort(instance)
+	adapt(instance)
+	instance.Descend(func(c types.IClass) bool {
+		adapt(c)
+		return false
+	})
 	return v.run(instance, findings)
+}
+
+// adapt changes what aas-core would judge otherwise than the metamodel does, or too slowly.
+func adapt(c types.IClass) {
+	cutLong(c)
+	lengthen(c)
+	narrow(c)
+	allowBoth(c)
+}
+
+// allowBoth has an entity with both a global and specific asset ids be one of the kind that may have
+// them: AASd-014 wants either for a self-managed entity, and aas-core wants no more than one.
+func allowBoth(c types.IClass) {
+	if e, ok := c.(*types.Entity); ok && e.GlobalAssetID() != nil && len(e.SpecificAssetIDs()) > 0 {
+		e.SetEntityType(new(types.EntityTypeCoManagedEntity))
+	}
 }
 
 func (v *Verifier) run(instance types.IClass, findings []fault.Field) (all []fault.Field) {

@@ -66,16 +66,16 @@ func TestFindingsNameTheMemberAndTheConstraint(t *testing.T) {
 		v              any
 		field, message string
 	}{
-		{"equal idShorts", submodel(property("aa", "xs:int", "1"), property("aa", "xs:int", "2")), "", "Constraint AASd-022"},
+		{"equal idShorts", submodel(property("aa", "xs:int", "1"), property("aa", "xs:int", "2")), "submodelElements", "Constraint AASd-022"},
 		{"idShort", submodel(collection("bb", property("ok", "xs:int", "1"), property("1a", "xs:int", "1"))), "submodelElements[0].value[1].idShort", "AASd-002"},
-		{"value type", submodel(property("aa", "xs:int", "1.5")), "submodelElements[0]", "consistent with the value type"},
-		{"literal", submodel(property("aa", "xs:nothing", "1")), "", "cannot be verified"},
+		{"value type", submodel(property("aa", "xs:int", "1.5")), "submodelElements[0].value", "Constraint AASd-020"},
+		{"literal", submodel(property("aa", "xs:nothing", "1")), "$", "cannot be verified"},
 		{"no asset id", &aas.Shell{Identifiable: aas.Identifiable{ID: "x"}, AssetInformation: aas.AssetInformation{AssetKind: aas.Type}}, "assetInformation", "AASd-131"},
 		{"unknown asset kind", &aas.Shell{Identifiable: aas.Identifiable{ID: "x"}, AssetInformation: aas.AssetInformation{AssetKind: "Thing", GlobalAssetID: "x"}}, "assetInformation.assetKind", "one of the values"},
 		{"empty id", &aas.ConceptDescription{}, "id", "must not be empty"},
 		{"reference", &aas.Submodel{Identifiable: aas.Identifiable{ID: "x"}, Semantics: aas.Semantics{SemanticID: two}}, "semanticId.type", "one of the values"},
 		{"specification", &aas.ConceptDescription{Identifiable: aas.Identifiable{ID: "x", EmbeddedDataSpecifications: []aas.EmbeddedDataSpecification{{}}}},
-			"embeddedDataSpecifications[0].dataSpecification", "at least one"},
+			"embeddedDataSpecifications[0].dataSpecification.keys", "at least one"},
 		{"element alone", property("a-", "xs:int", "1"), "idShort", "AASd-002"},
 		{"annotation", &aas.AnnotatedRelationshipElement{Annotations: []aas.Element{&aas.Capability{}}}, "annotations[0]", "data element"},
 	} {
@@ -101,8 +101,8 @@ func TestEndlessYearsAreRefused(t *testing.T) {
 	e := &aas.BasicEventElement{ElementCommon: aas.ElementCommon{Referable: aas.Referable{IDShort: "Event"}},
 		Observed: aas.RefTo("x"), Direction: "input", State: "on", LastUpdate: moment}
 	findings := verify.New(verify.Options{}).Verify(submodel(p, m, r, e))
-	for _, field := range []string{"submodelElements[0]", "submodelElements[0].qualifiers[0]", "submodelElements[0].extensions[0]",
-		"submodelElements[1]", "submodelElements[2]", "submodelElements[3].lastUpdate"} {
+	for _, field := range []string{"submodelElements[0].value", "submodelElements[0].qualifiers[0].value", "submodelElements[0].extensions[0].value",
+		"submodelElements[1].value", "submodelElements[2].max", "submodelElements[3].lastUpdate"} {
 		require.True(t, has(findings, field, ""), "%s: %v", field, findings)
 	}
 	require.Len(t, *p.Value, len(date), "what is verified stays as it is")
@@ -126,4 +126,15 @@ func TestFindingsEndAtTheLimit(t *testing.T) {
 	require.Len(t, verify.New(verify.Options{}).Verify(submodel(many...)), 100)
 	require.Len(t, verify.New(verify.Options{MaxFindings: 3}).Verify(submodel(many...)), 3)
 	require.Len(t, verify.New(verify.Options{MaxFindings: -1}).Verify(submodel(many...)), 1001)
+}
+
+// AASd-014 wants a global asset id or specific ones of a self-managed entity, and says nothing against both.
+func TestAnEntityMayHaveBothKindsOfAssetIDs(t *testing.T) {
+	v := verify.New(verify.Options{})
+	e := &aas.Entity{EntityType: aas.SelfManagedEntity, GlobalAssetID: "urn:a", SpecificAssetIDs: []aas.SpecificAssetID{{Name: "serial", Value: "1"}}}
+	require.Empty(t, v.Verify(e))
+	e.SpecificAssetIDs[0].Name = ""
+	require.True(t, has(v.Verify(e), "specificAssetIds[0].name", "must not be empty"), "specific asset ids are looked at")
+	findings := v.Verify(&aas.Entity{EntityType: aas.SelfManagedEntity})
+	require.True(t, has(findings, "globalAssetId", "set to SelfManagedEntity."), "%v", findings)
 }

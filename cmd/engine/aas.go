@@ -18,7 +18,7 @@ import (
 	"github.com/otkit/otkit/storage"
 )
 
-const aasUsage = `aas import [-config FILE] [-data DIR] [-replace] [-verify off|permissive|strict] FILE|DIR...
+const aasUsage = `aas import [-config FILE] [-data DIR] [-replace] [-verify off|permissive|strict] [-max-mib N] FILE|DIR...
        engine aas export [-config FILE] [-data DIR] [-shell ID] [-submodel ID] FILE   (AASX, JSON or XML by its extension)`
 
 // shells brings shells and submodels in and out, also beside a running engine.
@@ -41,8 +41,12 @@ func (c *command) importShells(ctx context.Context, args []string) error {
 	f := c.flags("aas import", aasUsage)
 	replace := f.Bool("replace", false, "take the place of shells, submodels and concept descriptions that are there")
 	how := f.String("verify", string(aas.VerifyPermissive), "what becomes of documents that break a `RULE` of the metamodel: off, permissive (told) or strict (refused)")
+	most := f.Int64("max-mib", 1024, "the most `MIB` that a package may expand to, and that its files may take once they are kept")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *most < 1 || *most > mostMiB {
+		return fmt.Errorf("aas import: -max-mib must be 1 to %d", mostMiB)
 	}
 	if f.NArg() == 0 {
 		return errors.New("aas import takes the names of files or directories, after the flags")
@@ -66,9 +70,11 @@ func (c *command) importShells(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = service.Close() }()
+	limits, options := importLimits, aas.ImportOptions{Replace: *replace, MaxBytes: *most << 20}
+	limits.MaxFileBytes, limits.MaxTotalBytes = s.AAS.MaxFileBytes, options.MaxBytes
 	failed := 0
 	for _, name := range files {
-		if err := c.importFile(ctx, service, name, *replace); err != nil {
+		if err := c.importFile(ctx, service, name, limits, options); err != nil {
 			if ctx.Err() != nil || len(files) == 1 {
 				return err
 			}
@@ -115,17 +121,19 @@ func documents(names []string) ([]string, error) {
 	return files, nil
 }
 
-// importLimits are those of a file that an operator names: whatever the engine exports can be read again,
-// also what compresses very well.
+// importLimits are those of a file that an operator names, besides those of its files: whatever the engine
+// exports can be read again, also what compresses very well.
 var importLimits = aasx.Limits{
-	MaxParts: 1_000_000, MaxPartBytes: 4 << 30, MaxTotalBytes: 64 << 30, MaxRatio: 1100,
+	MaxParts: 1_000_000, MaxPartBytes: 4 << 30, MaxRatio: 1100,
 	XML: aasxml.Limits{MaxBytes: 4 << 30, MaxElements: exportLimits.MaxElements},
 }
+
+const mostMiB = 1 << 20
 
 // exportLimits are above what the memory of a machine holds.
 var exportLimits = exchange.Selection{MaxDocuments: 100_000_000, MaxBytes: 64 << 30, MaxElements: 1_000_000_000, MaxFileBytes: 64 << 30}
 
-func (c *command) importFile(ctx context.Context, service *aas.Service, name string, replace bool) error {
+func (c *command) importFile(ctx context.Context, service *aas.Service, name string, l aasx.Limits, o aas.ImportOptions) error {
 	format, _ := exchange.FormatOf(name)
 	file, err := os.Open(name)
 	if err != nil {
@@ -136,15 +144,12 @@ func (c *command) importFile(ctx context.Context, service *aas.Service, name str
 	if err != nil {
 		return err
 	}
-	p, err := exchange.Read(file, info.Size(), format, importLimits)
+	p, err := exchange.Read(file, info.Size(), format, l)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	files := make([]aas.ImportFile, len(p.Files))
-	for i, f := range p.Files {
-		files[i] = aas.ImportFile(f)
-	}
-	r, err := service.Import(ctx, &p.Environment, files, aas.ImportOptions{Replace: replace})
+	o.KeepUnnamed = format != exchange.AASX
+	r, err := exchange.Import(ctx, service, p, o)
 	if err != nil {
 		return fmt.Errorf("%s: nothing of it was imported: %w", name, err)
 	}

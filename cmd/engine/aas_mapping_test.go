@@ -43,14 +43,14 @@ func TestTagsBecomeSubmodels(t *testing.T) {
 
 	e := start(t, known, "-config", file(t, "engine.yaml", fmt.Sprintf(mappingConfig, port)), "-data", t.TempDir())
 	events := listen(t, listener, port)
-	eventually(t, 20*time.Second, "the engine does not reach the broker", func() bool {
+	eventually(t, "the engine does not reach the broker", func() bool {
 		return strings.Contains(e.log.String(), "connected to the MQTT broker")
 	})
 	s := e.admin()
 	s.good("line1.device1.tag1")
 	s.standard(http.MethodPost, "/api/v3.1/shells",
 		`{"modelType":"AssetAdministrationShell","id":"urn:line:1","idShort":"Line1","assetInformation":{"assetKind":"Instance","globalAssetId":"urn:asset:line"}}`)
-	eventually(t, 30*time.Second, "the tags are not mapped", func() bool {
+	eventually(t, "the tags are not mapped", func() bool {
 		return strings.Contains(s.standard(http.MethodGet, "/api/v1/aas/urn:line:1/submodels", ""), `"urn:line:1:TimeSeries"`)
 	})
 	var got struct {

@@ -90,11 +90,7 @@ func load(ctx context.Context, name string) (*aas.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := make([]aas.ImportFile, len(p.Files))
-	for i, f := range p.Files {
-		files[i] = aas.ImportFile(f)
-	}
-	_, err = service.Import(ctx, &p.Environment, files, aas.ImportOptions{})
+	_, err = exchange.Import(ctx, service, p, aas.ImportOptions{})
 	return service, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/transport/auth"
@@ -27,9 +28,11 @@ type Options struct {
 	// PageSize is how many entries a list has when the caller sets no limit, and MaxPageSize the most
 	// that it has whatever the caller asks for, up to [aas.MaxPage]; 0 means 100 and 1000.
 	PageSize, MaxPageSize int
-	// MaxInvocations bounds the asynchronous invocations that run or whose results are kept; 0 means 1000.
+	// MaxInvocations bounds the asynchronous invocations and the bulk changes of the registries that run
+	// or whose results are kept; 0 means 1000.
 	MaxInvocations int
-	// KeepResults is how long the result of an asynchronous invocation is kept; 0 means one hour.
+	// KeepResults is how long the result of an asynchronous invocation or a bulk change is kept; 0 means
+	// one hour.
 	KeepResults time.Duration
 	// InvocationTimeout bounds an invocation whose caller sets no time; 0 means one minute.
 	InvocationTimeout time.Duration
@@ -81,11 +84,13 @@ func (o *Options) complete() error {
 // API serves the standard's operations below /api/v3.1 and /api/v3.0, whichever router it is mounted
 // on. Safe for concurrent use.
 type API struct {
-	service     *aas.Service
-	opts        Options
-	router      chi.Router
-	invocations *invocations
-	serializing chan struct{} // has a place for each serialisation that is in memory
+	service       *aas.Service
+	opts          Options
+	router        chi.Router
+	invocations   *invocations
+	serializing   chan struct{} // has a place for each serialisation that is in memory
+	bulks         *semaphore.Weighted
+	argumentBytes *semaphore.Weighted // of the asynchronous invocations that run
 }
 
 // maxSerializing is how many serialisations are in memory at once.
@@ -105,12 +110,14 @@ func New(service *aas.Service, o Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{service: service, opts: o, serializing: make(chan struct{}, maxSerializing)}
+	a.bulks = semaphore.NewWeighted(bulkBodies * o.MaxBodyBytes)
+	a.argumentBytes = semaphore.NewWeighted(argumentBodies * o.MaxBodyBytes)
 	a.invocations = newInvocations(o)
 	a.router = a.routes()
 	return a, nil
 }
 
-// Close ends the asynchronous invocations that still run, and waits for them as long as the context
+// Close ends the asynchronous invocations and bulk changes that still run, and waits for them as long as the context
 // allows.
 func (a *API) Close(ctx context.Context) error { return a.invocations.close(ctx) }
 

@@ -30,6 +30,7 @@ type invocationRequest struct {
 type arguments struct {
 	input, inoutput []aas.Element
 	timeout         time.Duration
+	bytes           int64 // of the body that they came in
 }
 
 // arguments reads the body of an invocation of an operation.
@@ -39,6 +40,7 @@ func (c *call) arguments(op *aas.Operation, form argumentForm) (arguments, error
 	if err != nil {
 		return a, err
 	}
+	a.bytes = int64(len(body))
 	var sent invocationRequest
 	if len(body) > 0 {
 		if err := json.Unmarshal(body, &sent); err != nil {

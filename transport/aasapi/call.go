@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/transport/internal/ifmatch"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -110,8 +111,8 @@ func (c *call) body() ([]byte, error) {
 // urlPath is the path of the request as the client encoded it.
 func (c *call) urlPath() string { return c.r.URL.EscapedPath() }
 
-// oldVersion says whether version 3.0 of the API was asked for. It differs from 3.1 in one body: the
-// values of all elements are an array there.
+// oldVersion says whether version 3.0 of the API was asked for. It differs from 3.1 in the values of all
+// elements, which are an array there, and in the namespace of XML.
 func (c *call) oldVersion() bool { return strings.HasPrefix(c.r.URL.Path, prefixes[1]+"/") }
 
 const contentJSON = "application/json"
@@ -142,7 +143,7 @@ func (c *call) created(location string, body []byte) error {
 // tag tells the version of a document, for If-Match.
 func (c *call) tag(version uint64) {
 	if version > 0 {
-		c.w.Header().Set("ETag", `"`+strconv.FormatUint(version, 10)+`"`)
+		c.w.Header().Set("ETag", ifmatch.Tag(version))
 	}
 }
 
@@ -168,28 +169,34 @@ func (c *call) unchanged(d aas.Document) bool {
 // match gives the condition that the request puts on a write. A tag that is none of ours matches no
 // version.
 func (c *call) match() (aas.Match, error) {
-	const never = 1<<64 - 1
 	if c.r.Header.Get("If-None-Match") == "*" {
 		return aas.Match{Absent: true}, nil
 	}
-	values := slices.DeleteFunc(slices.Clone(c.r.Header.Values("If-Match")), func(v string) bool { return strings.TrimSpace(v) == "" })
-	switch {
-	case len(values) == 0:
-		return aas.Match{}, nil
-	case len(values) > 1 || strings.Contains(values[0], ","):
-		return aas.Match{}, invalid("If-Match", "takes one entity tag")
+	return ifmatch.Parse(c.r.Header.Values("If-Match"), func() (uint64, error) {
+		kind, name := c.subject()
+		id, err := c.id(name)
+		if err != nil {
+			return 0, err
+		}
+		return c.service.VersionOf(c.ctx(), kind, id)
+	})
+}
+
+// subject gives what kind of document the request is about, and the parameter with its id.
+func (c *call) subject() (kind aas.Kind, parameter string) {
+	switch pattern := chi.RouteContext(c.ctx()).RoutePattern(); {
+	case strings.Contains(pattern, aSubmodel):
+		return aas.KindSubmodel, "submodelIdentifier"
+	case strings.Contains(pattern, aShell):
+		return aas.KindShell, "aasIdentifier"
+	case strings.Contains(pattern, aConcept):
+		return aas.KindConceptDescription, "cdIdentifier"
+	case strings.Contains(pattern, shellDesc):
+		return aas.KindShellDescriptor, "aasIdentifier"
+	case strings.Contains(pattern, modelDesc):
+		return aas.KindSubmodelDescriptor, "submodelIdentifier"
 	}
-	given := strings.TrimSpace(values[0])
-	if given == "*" {
-		return aas.Match{Exists: true}, nil
-	}
-	inner, opened := strings.CutPrefix(given, `"`)
-	inner, closed := strings.CutSuffix(inner, `"`)
-	version, err := strconv.ParseUint(inner, 10, 64)
-	if !opened || !closed || err != nil || version == 0 || inner[0] == '0' || inner[0] == '+' {
-		version = never
-	}
-	return aas.Match{Version: version}, nil
+	return aas.KindPackage, "packageId"
 }
 
 // below is the path of something below the request's path.
@@ -197,8 +204,14 @@ func (c *call) below(segment string) string {
 	return fmt.Sprintf("%s/%s", strings.TrimSuffix(c.urlPath(), "/"), segment)
 }
 
-// has says whether the route has a parameter.
-func (c *call) has(name string) (string, bool) {
-	value := chi.URLParam(c.r, name)
-	return value, value != ""
+// has says whether the route has a parameter, which may be empty in the request's path.
+func (c *call) has(name string) bool {
+	return slices.Contains(chi.RouteContext(c.ctx()).URLParams.Keys, name)
+}
+
+// matchForNew gives the condition for adding something to a document. Whether there is one already is
+// asked of what is new, so that the condition on the document goes without it; see [unmatched].
+func (c *call) matchForNew() (ofNew, ofDocument aas.Match, err error) {
+	match, err := c.match()
+	return aas.Match{Absent: match.Absent}, aas.Match{Exists: match.Exists, Version: match.Version}, err
 }

@@ -107,7 +107,11 @@ func postNestedDescriptor(c *call) error {
 	if d.ID == "" {
 		return invalid("id", "is required")
 	}
-	err = c.updateShellDescriptor(func(s *aas.ShellDescriptor) error {
+	ofNew, match, err := c.matchForNew()
+	if err != nil {
+		return err
+	}
+	err = c.updateShellDescriptorIf(match, func(s *aas.ShellDescriptor) error {
 		if nested(s, d.ID) >= 0 {
 			return aas.ErrDescriptorExists.On("id", d.ID)
 		}
@@ -115,7 +119,7 @@ func postNestedDescriptor(c *call) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return unmatched(err, ofNew)
 	}
 	return c.created(c.below(encodeID(d.ID)), aas.Append(nil, d))
 }

@@ -2,6 +2,7 @@ package aasapi_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -127,12 +128,13 @@ func TestEveryOperationOfTheDocumentIsThere(t *testing.T) {
 	ids := strings.NewReplacer(
 		"{aasIdentifier}", b64(pumpID), "{submodelIdentifier}", b64(dataID), "{cdIdentifier}", b64("urn:concept:speed"),
 		"{idShortPath}", "speed", "{handleId}", b64("h"), "{packageId}", b64("p"))
-	left := 0
+	all, left := 0, 0
 	for pattern, item := range d.doc.Paths.Map() {
 		for method := range item.Operations() {
+			all++
 			a := r.send(method, ids.Replace(pattern), noBody)
 			isLeft := false
-			for _, family := range []string{"/aas", "/submodel", "/query", "/packages", "/bulk"} {
+			for _, family := range []string{"/aas", "/submodel", "/query"} {
 				isLeft = isLeft || pattern == family || strings.HasPrefix(pattern, family+"/")
 			}
 			if isLeft {
@@ -147,5 +149,8 @@ func TestEveryOperationOfTheDocumentIsThere(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d operations of the document are left out", left)
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "aas.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), fmt.Sprintf("Of the %d operations of the 3.1 document %d are served", all, all-left))
+	require.Contains(t, string(text), fmt.Sprintf("The other %d answer 501", left))
 }

@@ -169,13 +169,13 @@ func postElement(c *call) error {
 		return err
 	}
 	var parent aas.Path
-	_, inElement := c.has("idShortPath")
+	inElement := c.has("idShortPath")
 	if inElement {
 		if parent, err = c.path(); err != nil {
 			return err
 		}
 	}
-	match, err := c.match()
+	ofNew, match, err := c.matchForNew()
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func postElement(c *call) error {
 	}
 	version, err := c.service.InsertElement(c.ctx(), id, parent, e, match)
 	if err != nil {
-		return err
+		return unmatched(err, ofNew)
 	}
 	c.tag(version)
 	location := c.below(url.PathEscape(e.Common().IDShort))

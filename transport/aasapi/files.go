@@ -1,13 +1,15 @@
 package aasapi
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/transport/problem"
@@ -21,10 +23,11 @@ const (
 // upload is a file that was sent as a form.
 type upload struct {
 	name, contentType string
+	shellIDs          []string // those of a package
 	data              []byte
 }
 
-// uploaded reads the form of the standard: fileName and file.
+// uploaded reads the form of the standard: fileName, file and, for a package, aasIds.
 func (c *call) uploaded() (upload, error) {
 	var u upload
 	// The form is larger than the file by its boundaries, headers and the name.
@@ -59,6 +62,10 @@ func (c *call) uploaded() (upload, error) {
 				return u, invalid("fileName", "has more than 1024 bytes")
 			}
 			u.name = string(name)
+		case "aasIds":
+			if err := u.addShellIDs(part); err != nil {
+				return u, err
+			}
 		case "file":
 			if u.data, err = io.ReadAll(io.LimitReader(part, c.opts.MaxFileBytes+1)); err != nil {
 				return u, formError(err)
@@ -77,6 +84,23 @@ func (c *call) uploaded() (upload, error) {
 	}
 	u.contentType = contentTypeOf(u.name, u.contentType)
 	return u, nil
+}
+
+// addShellIDs reads one id as it is, or several as a JSON array.
+func (u *upload) addShellIDs(part io.Reader) error {
+	data, err := io.ReadAll(part) // the form as a whole is bounded
+	if err != nil {
+		return formError(err)
+	}
+	var several []string
+	switch {
+	case len(data) == 0: // how some clients send none
+	case data[0] == '[' && json.Unmarshal(data, &several) == nil:
+		u.shellIDs = append(u.shellIDs, several...)
+	default:
+		u.shellIDs = append(u.shellIDs, string(data))
+	}
+	return nil
 }
 
 func formError(err error) error {
@@ -99,8 +123,8 @@ func contentTypeOf(name, sent string) string {
 	return contentBytes
 }
 
-// file answers with a stored file. It is offered for saving and never shown by a browser in place,
-// because whoever may upload decides on its type.
+// file answers with a stored file, or the parts of it that the request wants. It is offered for saving and
+// never shown by a browser in place, because whoever may upload decides on its type.
 func (c *call) file(f aas.StoredFile) error {
 	contentType := f.ContentType
 	if accept := c.r.Header.Get("Accept"); contentType == "" || accept == contentBytes {
@@ -108,17 +132,68 @@ func (c *call) file(f aas.StoredFile) error {
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(f.Data)))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox")
 	if d := mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(f.Key.Name)}); d != "" {
 		h.Set("Content-Disposition", d)
 	}
-	c.w.WriteHeader(http.StatusOK)
-	if c.r.Method != http.MethodHead {
-		_, _ = c.patient().Write(f.Data)
+	answer := fileAnswer{ResponseWriter: c.w, body: c.patient()}
+	http.ServeContent(&answer, c.r, "", time.Time{}, bytes.NewReader(f.Data))
+	switch answer.refused {
+	case 0:
+		return nil
+	case http.StatusPreconditionFailed:
+		return aas.ErrChanged
 	}
-	return nil
+	return errNoSuchRange
+}
+
+// fileAnswer has a patient body, and leaves refusals to the caller.
+type fileAnswer struct {
+	http.ResponseWriter
+	body    io.Writer
+	refused int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *fileAnswer) WriteHeader(status int) {
+	if status < http.StatusBadRequest {
+		a.ResponseWriter.WriteHeader(status)
+		return
+	}
+	a.refused = status
+	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "Content-Length"} {
+		a.Header().Del(name)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (a *fileAnswer) Write(data []byte) (int, error) {
+	if a.refused != 0 {
+		return len(data), nil
+	}
+	return a.body.Write(data)
+}
+
+// fileOf answers with a file of a document. Its tag is the version of the document, for a write with
+// If-Match, when no other came while it was read.
+func (c *call) fileOf(kind aas.Kind, id string, read func() (aas.StoredFile, error)) error {
+	before, err := c.service.VersionOf(c.ctx(), kind, id)
+	if err != nil {
+		return err
+	}
+	f, err := read()
+	if err != nil {
+		return err
+	}
+	after, err := c.service.VersionOf(c.ctx(), kind, id)
+	if err != nil {
+		return err
+	}
+	if before == after {
+		c.tag(after)
+	}
+	return c.file(f)
 }
 
 // asFile gives the error of an element that has no file: the method is not one that it takes.
@@ -135,11 +210,7 @@ func getAttachment(c *call) error {
 	if err != nil {
 		return err
 	}
-	f, err := c.service.GetFile(c.ctx(), id, p)
-	if err != nil {
-		return c.asFile(err)
-	}
-	return c.file(f)
+	return c.asFile(c.fileOf(aas.KindSubmodel, id, func() (aas.StoredFile, error) { return c.service.GetFile(c.ctx(), id, p) }))
 }
 
 func putAttachment(c *call) error {
@@ -182,11 +253,7 @@ func getThumbnail(c *call) error {
 	if err != nil {
 		return err
 	}
-	f, err := c.service.Thumbnail(c.ctx(), id)
-	if err != nil {
-		return err
-	}
-	return c.file(f)
+	return c.fileOf(aas.KindShell, id, func() (aas.StoredFile, error) { return c.service.Thumbnail(c.ctx(), id) })
 }
 
 func putThumbnail(c *call) error {

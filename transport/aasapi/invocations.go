@@ -8,9 +8,11 @@ import (
 	"github.com/otkit/otkit/transport/problem"
 )
 
-// invocation is an asynchronous call of an operation. done is closed when outcome is there.
+// invocation is an asynchronous call of an operation or, without submodelID and path, a bulk change of a
+// registry. done is closed when outcome is there.
 type invocation struct {
 	submodelID, path string
+	owner            string // the only one who may ask for it; empty where callers have no names
 	form             argumentForm
 	started          time.Time
 	done             chan struct{}
@@ -54,7 +56,7 @@ func (s *invocations) start(ctx context.Context, i *invocation, timeout time.Dur
 	if s.closed || len(s.byKey) >= s.max {
 		return "", errTooManyRunning.With("retryAfter", "10")
 	}
-	i.started, i.done = s.now(), make(chan struct{})
+	i.owner, i.started, i.done = problem.Subject(ctx), s.now(), make(chan struct{})
 	s.byKey[handle] = i
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	unhook := context.AfterFunc(s.ctx, cancel)
@@ -91,13 +93,13 @@ func (s *invocations) dropOldest() {
 	s.ended = s.ended[1:]
 }
 
-// find gives the call of a handle, and whether it has ended.
-func (s *invocations) find(handle, submodelID, path string) (i *invocation, ended bool, err error) {
+// find gives the call of a handle that is the caller's, and whether it has ended.
+func (s *invocations) find(ctx context.Context, handle, submodelID, path string) (i *invocation, ended bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget()
 	i = s.byKey[handle]
-	if i == nil || i.submodelID != submodelID || i.path != path {
+	if i == nil || i.owner != problem.Subject(ctx) || i.submodelID != submodelID || i.path != path {
 		return nil, false, errHandleNotFound
 	}
 	return i, !i.ended.IsZero(), nil

@@ -66,17 +66,28 @@ func invokeSync(form argumentForm) handler {
 	}
 }
 
+// argumentBodies is how many bodies of the largest size may be in memory as arguments of asynchronous
+// invocations that run.
+const argumentBodies = 8
+
 func invokeAsync(form argumentForm) handler {
 	return func(c *call) error {
 		id, p, a, err := c.prepare(form)
 		if err != nil {
 			return err
 		}
+		if !c.argumentBytes.TryAcquire(a.bytes) {
+			return errTooManyRunning.With("retryAfter", "10")
+		}
 		call := &invocation{submodelID: id, path: p.String(), form: form}
 		handle, err := c.invocations.start(c.ctx(), call, a.timeout, func(ctx context.Context) outcome {
-			return c.carryOut(ctx, id, p, a)
+			defer c.argumentBytes.Release(a.bytes)
+			return c.carryOut(ctx, "operation "+call.path+" of "+id, func() (aas.InvocationResult, error) {
+				return c.service.Invoke(ctx, id, p, a.input, a.inoutput)
+			})
 		})
 		if err != nil {
+			c.argumentBytes.Release(a.bytes)
 			return err
 		}
 		path := c.urlPath()
@@ -86,17 +97,17 @@ func invokeAsync(form argumentForm) handler {
 	}
 }
 
-// carryOut runs an operation that nobody waits for. A panic of its handler must not end the process.
-func (a *API) carryOut(ctx context.Context, id string, p aas.Path, args arguments) (o outcome) {
+// carryOut does what nobody waits for. A panic must not end the process.
+func (a *API) carryOut(ctx context.Context, what string, do func() (aas.InvocationResult, error)) (o outcome) {
 	failed := func(err error) outcome {
 		return outcome{state: stateFailed, messages: problem.Messages(ctx, err, a.opts.Now())}
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			o = failed(fmt.Errorf("aasapi: operation %s of %s: panic: %v", p, id, v))
+			o = failed(fmt.Errorf("aasapi: %s: panic: %v", what, v))
 		}
 	}()
-	result, err := a.service.Invoke(ctx, id, p, args.input, args.inoutput)
+	result, err := do()
 	switch {
 	case err == nil:
 		return outcome{state: stateCompleted, result: result}
@@ -117,7 +128,13 @@ func (c *call) invocation() (*invocation, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	return c.invocations.find(handle, id, p.String())
+	return c.invocations.find(c.ctx(), handle, id, p.String())
+}
+
+// running answers for what has not ended.
+func (c *call) running() error {
+	c.w.Header().Set("Retry-After", "1")
+	return c.json(http.StatusOK, []byte(`{"executionState":"`+stateRunning+`","success":false,"messages":[]}`))
 }
 
 func operationStatus(c *call) error {
@@ -126,7 +143,7 @@ func operationStatus(c *call) error {
 		return err
 	}
 	if !ended {
-		return c.json(http.StatusOK, []byte(`{"executionState":"`+stateRunning+`","success":false,"messages":[]}`))
+		return c.running()
 	}
 	path := c.urlPath()
 	at := strings.LastIndex(path, "/operation-status/")

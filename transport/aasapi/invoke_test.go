@@ -57,8 +57,8 @@ func withMachine(t *testing.T, m *machine, api aasapi.Options) *rig {
 }
 
 const (
-	fullRequest  = `{"inputArguments":[{"value":{"modelType":"Property","idShort":"number","valueType":"xs:int","value":"21"}}],"clientTimeoutDuration":"PT10S"}`
-	valueRequest = `{"inputArguments":{"number":21},"inoutputArguments":{"times":1},"clientTimeoutDuration":"PT10S"}`
+	fullRequest  = `{"inputArguments":[{"value":{"modelType":"Property","idShort":"number","valueType":"xs:int","value":"21"}}],"clientTimeoutDuration":"PT10M"}`
+	valueRequest = `{"inputArguments":{"number":21},"inoutputArguments":{"times":1},"clientTimeoutDuration":"PT10M"}`
 	fullResult   = `{"executionState":"Completed","success":true,"messages":[],"outputArguments":[{"value":{"modelType":"Property","idShort":"result","valueType":"xs:int","value":"42"}}]}`
 	valueResult  = `{"executionState":"Completed","success":true,"messages":[],"outputArguments":{"result":42},"inoutputArguments":{"times":1}}`
 )
@@ -96,7 +96,7 @@ func TestInvokeSync(t *testing.T) {
 // until follows the status of an invocation until it ends, and gives where its result is.
 func (r *rig) until(status string) string {
 	r.t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		a := r.sendTo("GET", status, noBody)
 		if a.status == http.StatusFound {
 			return a.header.Get("Location")
@@ -171,6 +171,36 @@ func TestInvocationsAreBounded(t *testing.T) {
 	now = now.Add(2 * time.Minute)
 	require.Equal(t, http.StatusNotFound, r.sendTo("GET", third, noBody).status)
 	r.require(http.StatusAccepted, "POST", at, fullRequest)
+}
+
+// Arguments stay in memory as long as their operation runs, which may be a day.
+func TestRunningArgumentsAreBoundedByBytes(t *testing.T) {
+	m := &machine{waiting: make(chan struct{})}
+	const most = 10_000
+	r := withMachine(t, m, aasapi.Options{MaxBodyBytes: most})
+	large := fullRequest + strings.Repeat(" ", most-len(fullRequest))
+	at := aData + "/submodel-elements/double/invoke-async"
+	var running []string
+	for {
+		a := r.send("POST", at, large)
+		if a.status != http.StatusAccepted {
+			require.Equal(t, http.StatusServiceUnavailable, a.status, a.body)
+			require.NotEmpty(t, a.header.Get("Retry-After"))
+			break
+		}
+		running = append(running, a.header.Get("Location"))
+		require.LessOrEqual(t, len(running), 20)
+	}
+	require.NotEmpty(t, running)
+	r.require(http.StatusServiceUnavailable, "POST", at, large)
+	r.require(http.StatusBadRequest, "POST", at, `{"clientTimeoutDuration":"x"}`)
+	close(m.waiting)
+	for _, status := range running {
+		r.until(status)
+	}
+	for range running { // all of the room is there again
+		r.until(r.require(http.StatusAccepted, "POST", at, large).header.Get("Location"))
+	}
 }
 
 func TestResultsAreBoundedByBytes(t *testing.T) {

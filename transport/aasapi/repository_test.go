@@ -226,8 +226,9 @@ func TestConditions(t *testing.T) {
 	for _, tag := range []string{`"2"`, `1`, `W/"1"`, `"x"`, `""`, `"01"`, `"99999999999999999999"`} {
 		r.require(http.StatusPreconditionFailed, "PATCH", value, "13", "If-Match", tag)
 	}
-	r.require(http.StatusBadRequest, "PATCH", value, "13", "If-Match", `"1", "2"`)
-	changed := r.require(http.StatusNoContent, "PATCH", value, "13", "If-Match", `"1"`)
+	r.require(http.StatusPreconditionFailed, "PATCH", value, "13", "If-Match", `"2", W/"1"`)
+	r.require(http.StatusBadRequest, "PATCH", value, "13", "If-Match", strings.Repeat(`"1",`, 101))
+	changed := r.require(http.StatusNoContent, "PATCH", value, "13", "If-Match", `"7", "1"`)
 	require.Equal(t, `"2"`, changed.header.Get("ETag"))
 	r.equal("13", value)
 
@@ -297,4 +298,82 @@ func TestPermissiveServiceKeepsWhatItWasGiven(t *testing.T) {
 	r = start(t, rigOptions{})
 	a := r.require(http.StatusBadRequest, "POST", "/submodels", odd)
 	require.Contains(t, a.body, "submodelElements[0].idShort")
+}
+
+// A page of paths may end within a submodel. What comes before it or goes with it shifts nothing.
+func TestPathsOfSubmodelsThatComeAndGo(t *testing.T) {
+	submodel := func(id string, names ...string) string {
+		elements := make([]string, len(names))
+		for i, name := range names {
+			elements[i] = `{"modelType":"Capability","idShort":"` + name + `"}`
+		}
+		return `{"modelType":"Submodel","id":"urn:` + id + `","submodelElements":[` + strings.Join(elements, ",") + `]}`
+	}
+	for name, c := range map[string]struct {
+		change func(r *rig)
+		want   string
+	}{
+		"nothing":    {func(*rig) {}, "b1 b2 b3 b4 d1 d2 d3"},
+		"one before": {func(r *rig) { r.require(http.StatusCreated, "POST", "/submodels", submodel("a", "a1")) }, "b1 b2 b3 b4 d1 d2 d3"},
+		"one after":  {func(r *rig) { r.require(http.StatusCreated, "POST", "/submodels", submodel("c", "c1")) }, "b1 b2 b3 b4 c1 d1 d2 d3"},
+		"itself":     {func(r *rig) { r.require(http.StatusNoContent, "DELETE", "/submodels/"+b64("urn:b"), noBody) }, "b1 b2 d1 d2 d3"},
+		"a path before": {func(r *rig) {
+			r.require(http.StatusNoContent, "PUT", "/submodels/"+b64("urn:b"), submodel("b", "b0", "b1", "b2", "b3", "b4"))
+		}, "b1 b2 b3 b4 d1 d2 d3"},
+		"paths before": {func(r *rig) {
+			r.require(http.StatusNoContent, "PUT", "/submodels/"+b64("urn:b"), submodel("b", "b2", "b3", "b4"))
+		}, "b1 b2 b3 b4 d1 d2 d3"},
+		"the last path": {func(r *rig) {
+			r.require(http.StatusNoContent, "PUT", "/submodels/"+b64("urn:b"), submodel("b", "b3", "b4"))
+		}, "b1 b2 b3 b4 d1 d2 d3"},
+		"all of its own": {func(r *rig) { r.require(http.StatusNoContent, "PUT", "/submodels/"+b64("urn:b"), submodel("b")) }, "b1 b2 d1 d2 d3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, rigOptions{})
+			r.require(http.StatusNoContent, "DELETE", aData, noBody)
+			r.require(http.StatusCreated, "POST", "/submodels", submodel("b", "b1", "b2", "b3", "b4"))
+			r.require(http.StatusCreated, "POST", "/submodels", submodel("d", "d1", "d2", "d3"))
+			var got []string
+			for cursor, first := "", true; first || cursor != ""; first = false {
+				p := r.require(http.StatusOK, "GET", "/submodels/$path?limit=2&cursor="+cursor, noBody).page(t)
+				for _, raw := range p.Result {
+					got = append(got, strings.Trim(string(raw), `"`))
+				}
+				if cursor = p.Paging.Cursor; first {
+					c.change(r)
+				}
+			}
+			require.Equal(t, c.want, strings.Join(got, " "))
+		})
+	}
+}
+
+// An id that is left out of a path makes no other operation of it.
+func TestEmptyIDsAreRefused(t *testing.T) {
+	r := start(t, rigOptions{})
+	for method, body := range map[string]string{"GET": noBody, "PUT": everything, "PATCH": everything, "DELETE": noBody} {
+		r.require(http.StatusBadRequest, method, "/shells//submodels/"+b64(dataID), body)
+		r.require(http.StatusNotFound, method, "/shells/"+b64(pumpID)+"/submodels/", body)
+		r.require(http.StatusNotFound, method, "/submodels/", body)
+	}
+	for _, path := range []string{"/shells//asset-information", "/shells//submodels/" + b64(dataID) + "/submodel-elements", "/submodels//submodel-elements/speed",
+		"/shell-descriptors//submodel-descriptors", aData + "/submodel-elements//$value"} {
+		r.require(http.StatusBadRequest, "GET", path, noBody)
+	}
+	for _, path := range []string{aData + "/submodel-elements//invoke", aData + "/submodel-elements//invoke-async", "/shells//submodel-refs"} {
+		r.require(http.StatusBadRequest, "POST", path, `{}`)
+	}
+	r.require(http.StatusOK, "GET", aData, noBody)
+}
+
+func TestASubmodelOfAShellGoesWithItsReference(t *testing.T) {
+	r := start(t, rigOptions{})
+	r.require(http.StatusPreconditionFailed, "DELETE", aPump+aData, noBody, "If-Match", `"9"`)
+	r.contains(r.require(http.StatusOK, "GET", aPump+"/submodel-refs", noBody), dataID)
+	r.require(http.StatusNoContent, "DELETE", aPump+aData, noBody)
+	require.NotContains(t, r.require(http.StatusOK, "GET", aPump+"/submodel-refs", noBody).body, dataID)
+	r.require(http.StatusNotFound, "GET", aData, noBody)
+	// One that is referred to and not there keeps its reference.
+	r.require(http.StatusNotFound, "DELETE", aPump+"/submodels/"+b64("urn:example:submodel:gone"), noBody)
+	require.Len(t, r.walk(aPump+"/submodel-refs"), 1)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/problem"
 )
@@ -59,7 +60,7 @@ func operations() []operation {
 	return slices.Concat(shellOperations(), shellListOperations(),
 		submodelListOperations(),
 		treeOperations(aSubmodel, ""), treeOperations(aShell+aSubmodel, "_AasRepository"),
-		conceptOperations(), registryOperations(), discoveryOperations(), generalOperations(), leftOut())
+		conceptOperations(), registryOperations(), bulkOperations(), packageOperations(), discoveryOperations(), generalOperations(), leftOut())
 }
 
 func shellListOperations() []operation {
@@ -195,6 +196,34 @@ func registryOperations() []operation {
 	}
 }
 
+func bulkOperations() []operation {
+	const (
+		ofShells    = "/bulk/shell-descriptors"
+		ofSubmodels = "/bulk/submodel-descriptors"
+	)
+	return []operation{
+		{"BulkPostAssetAdministrationShellDescriptor", post, ofShells, auth.Admin, shellDescriptors.bulk((*aas.Repository[aas.ShellDescriptor]).CreateAll)},
+		{"BulkPutAssetAdministrationShellDescriptorById", put, ofShells, auth.Admin, shellDescriptors.bulk((*aas.Repository[aas.ShellDescriptor]).PutAll)},
+		{"BulkDeleteAssetAdministrationShellDescriptorById", remove, ofShells, auth.Admin, shellDescriptors.bulkDelete},
+		{"BulkPostSubmodelDescriptor", post, ofSubmodels, auth.Admin, submodelDescriptors.bulk((*aas.Repository[aas.SubmodelDescriptor]).CreateAll)},
+		{"BulkPutSubmodelDescriptorsById", put, ofSubmodels, auth.Admin, submodelDescriptors.bulk((*aas.Repository[aas.SubmodelDescriptor]).PutAll)},
+		{"BulkDeleteSubmodelDescriptorsById", remove, ofSubmodels, auth.Admin, submodelDescriptors.bulkDelete},
+		{"BulkGetAsyncStatus", get, "/bulk/status/{handleId}", auth.Admin, bulkStatus},
+		{"BulkGetAsyncResult", get, "/bulk/result/{handleId}", auth.Admin, bulkResult},
+	}
+}
+
+func packageOperations() []operation {
+	const one = "/packages/{packageId}"
+	return []operation{
+		{"GetAllAASXPackageIds", get, "/packages", auth.Viewer, listPackages},
+		{"PostAASXPackage", post, "/packages", auth.Admin, postPackage},
+		{"GetAASXByPackageId", get, one, auth.Viewer, getPackage},
+		{"PutAASXByPackageId", put, one, auth.Admin, putPackage},
+		{"DeleteAASXByPackageId", remove, one, auth.Admin, deletePackage},
+	}
+}
+
 func discoveryOperations() []operation {
 	const one = "/lookup/shells/{aasIdentifier}"
 	return []operation{
@@ -216,7 +245,7 @@ func generalOperations() []operation {
 // leftOut are families of the standard that are not served.
 func leftOut() []operation {
 	var list []operation
-	for _, path := range []string{"/aas", "/aas/*", "/submodel", "/submodel/*", "/query/*", "/packages", "/packages/*", "/bulk/*"} {
+	for _, path := range []string{"/aas", "/aas/*", "/submodel", "/submodel/*", "/query/*"} {
 		for _, method := range []string{get, put, post, patch, remove} {
 			name := strings.NewReplacer("/*", "-Any", "/", "").Replace(path)
 			list = append(list, operation{"NotServed-" + name + "-" + method, method, path, auth.Viewer,

@@ -117,6 +117,9 @@ func (c *call) gather(buf *bytes.Buffer, s exchange.Selection, format exchange.F
 	if err != nil {
 		return err
 	}
+	if c.oldVersion() {
+		return exchange.WriteV30(buf, p, format)
+	}
 	return exchange.Write(buf, p, format)
 }
 

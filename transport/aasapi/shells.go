@@ -64,11 +64,15 @@ func (c *call) shell() (*aas.Shell, aas.Document, error) {
 
 // updateShell changes the shell of the path under the request's condition.
 func (c *call) updateShell(change func(*aas.Shell) error) error {
-	id, err := c.id("aasIdentifier")
+	match, err := c.match()
 	if err != nil {
 		return err
 	}
-	match, err := c.match()
+	return c.updateShellIf(match, change)
+}
+
+func (c *call) updateShellIf(match aas.Match, change func(*aas.Shell) error) error {
+	id, err := c.id("aasIdentifier")
 	if err != nil {
 		return err
 	}
@@ -150,7 +154,11 @@ func postSubmodelRef(c *call) error {
 	if id == "" {
 		return invalid("keys[0]", "must name a Submodel")
 	}
-	err = c.updateShell(func(s *aas.Shell) error {
+	ofNew, match, err := c.matchForNew()
+	if err != nil {
+		return err
+	}
+	err = c.updateShellIf(match, func(s *aas.Shell) error {
 		if refersTo(s, id) {
 			return errRefExists.On("submodel", id)
 		}
@@ -158,7 +166,7 @@ func postSubmodelRef(c *call) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return unmatched(err, ofNew)
 	}
 	return c.created(c.below(encodeID(id)), aas.Append(nil, ref))
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"log/slog"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/otkit/otkit/aas"
@@ -73,8 +71,8 @@ func listSubmodels(want content) handler {
 }
 
 // listSubmodelPaths answers with one list of the paths of all submodels. A limit counts paths, so that
-// a page may begin within a submodel: the cursor holds how many of its paths were given, and the id of
-// the submodel before it.
+// a page may end within a submodel: the cursor holds the id of the last submodel and, where not all of
+// its paths were given, the last one that was.
 func listSubmodelPaths(c *call, q aas.Query) error {
 	const list = "submodel-paths"
 	limit, err := c.limit()
@@ -85,57 +83,94 @@ func listSubmodelPaths(c *call, q aas.Query) error {
 	if err != nil {
 		return err
 	}
-	skip := 0
-	if last != "" {
-		number, before, _ := strings.Cut(last, " ")
-		if skip, err = strconv.Atoi(number); err != nil || skip < 0 {
-			return invalid("cursor", "is none that was given out")
-		}
-		q.After = before
-	}
 	q.Limit, q.IDShort, q.MaxBytes = min(limit, c.opts.PageSize), c.query.Get("idShort"), pageBytes
-	var paths []string
-	next := ""
-	for read := 0; next == ""; {
+	page := pathPage{call: c, room: limit, place: last}
+	id, path, partly := strings.Cut(last, "\x00") // which no id has
+	if q.After = id; partly {
+		begun, err := c.service.Submodels.Documents(c.ctx(), id)
+		if err != nil {
+			return err
+		}
+		for i := range begun { // one, or none when it is gone
+			page.addAfter(&begun[i], path)
+		}
+	}
+	for read := 0; !page.full; {
 		p, err := c.service.Submodels.Find(c.ctx(), q)
 		if err != nil {
 			return err
 		}
-		for i := range p.Documents {
-			s, err := aas.Decode[aas.Submodel](p.Documents[i].JSON)
-			if err != nil {
-				problem.Report(c.ctx(), err, slog.String("id", p.Documents[i].ID))
-				skip, q.After = 0, p.Documents[i].ID
-				continue
-			}
-			of := s.Paths(c.view.Level)
-			of = of[min(skip, len(of)):]
-			if room := limit - len(paths); len(of) > room {
-				paths = append(paths, of[:room]...)
-				next = encodeCursor(list, strconv.Itoa(skip+room)+" "+q.After)
-				break
-			}
-			paths, skip, q.After = append(paths, of...), 0, s.ID
+		for i := 0; i < len(p.Documents) && !page.full; i++ {
+			q.After = p.Documents[i].ID
+			page.add(&p.Documents[i])
 		}
-		if !p.More || next != "" {
+		if !p.More {
 			break
 		}
 		// Submodels without elements fill no page, and are not to keep a request busy for long.
-		if read += len(p.Documents); len(paths) == limit || read >= c.opts.MaxPageSize {
-			next = encodeCursor(list, "0 "+q.After)
-		}
+		read += len(p.Documents)
+		page.full = page.full || page.room == 0 || read >= c.opts.MaxPageSize
+	}
+	next := ""
+	if page.full {
+		next = encodeCursor(list, page.place)
 	}
 	l := newList(4096, next)
-	for _, path := range paths {
+	for _, path := range page.paths {
 		l.separate()
 		l.buf = appendText(l.buf, path)
 	}
 	return c.json(http.StatusOK, l.end())
 }
 
+// pathPage gathers a page of paths.
+type pathPage struct {
+	call  *call
+	room  int
+	paths []string
+	place string // what a cursor holds for all that was gathered
+	full  bool   // there is more than has room
+}
+
+// add adds the paths of a submodel.
+func (p *pathPage) add(d *aas.Document) { p.addFrom(d, func([]string) int { return 0 }) }
+
+// addAfter adds the paths that follow one of them, all when that is gone.
+func (p *pathPage) addAfter(d *aas.Document, path string) {
+	p.addFrom(d, func(paths []string) int {
+		// Where verification lets two elements have one path, pages after the first of them would never end.
+		for i := len(paths) - 1; i >= 0; i-- {
+			if paths[i] == path {
+				return i + 1
+			}
+		}
+		return 0
+	})
+}
+
+func (p *pathPage) addFrom(d *aas.Document, first func([]string) int) {
+	s, err := aas.Decode[aas.Submodel](d.JSON)
+	if err != nil {
+		problem.Report(p.call.ctx(), err, slog.String("id", d.ID))
+		p.place = d.ID
+		return
+	}
+	paths := s.Paths(p.call.view.Level)
+	paths = paths[first(paths):]
+	p.full = len(paths) > p.room
+	n := min(len(paths), p.room)
+	p.paths, p.room = append(p.paths, paths[:n]...), p.room-n
+	switch {
+	case !p.full:
+		p.place = d.ID
+	case n > 0:
+		p.place = d.ID + "\x00" + paths[n-1]
+	}
+}
+
 // throughShell says whether the submodel was asked for below a shell.
 func (c *call) throughShell() (shellID string, yes bool, err error) {
-	if _, yes = c.has("aasIdentifier"); !yes {
+	if !c.has("aasIdentifier") {
 		return "", false, nil
 	}
 	shellID, err = c.id("aasIdentifier")
@@ -190,7 +225,7 @@ func getSubmodel(want content) handler {
 // putSubmodel replaces or creates a submodel. Below a shell it is 204 in both cases, as the official
 // document has it.
 func putSubmodel(c *call) error {
-	if _, through := c.has("aasIdentifier"); !through {
+	if !c.has("aasIdentifier") {
 		return submodels.put(c)
 	}
 	id, err := c.submodelID()
@@ -223,17 +258,16 @@ func deleteSubmodel(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.service.Submodels.Delete(c.ctx(), id, match); err != nil {
-		return err
+	shellID, through, err := c.throughShell()
+	switch {
+	case err != nil:
+	case through:
+		err = c.service.DeleteSubmodelOf(c.ctx(), shellID, id, match)
+	default:
+		err = c.service.Submodels.Delete(c.ctx(), id, match)
 	}
-	if shellID, through, _ := c.throughShell(); through {
-		_, err := c.service.Shells.Update(c.ctx(), shellID, aas.Match{}, func(s *aas.Shell) error {
-			s.Submodels = slices.DeleteFunc(s.Submodels, func(r aas.Reference) bool { return submodelOf(r) == id })
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	return c.noContent()
 }

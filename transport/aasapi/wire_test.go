@@ -43,7 +43,7 @@ func TestErrorsOfTheWire(t *testing.T) {
 	for _, body := range []string{noBody, "{", "[]", "null", `{"id":1}`, pump + "x", "\xff", `{"modelType":"Submodel","id":"x"}`} {
 		r.require(http.StatusBadRequest, "POST", "/shells", body)
 	}
-	for _, path := range []string{"/aas", "/aas/submodels", "/submodel/$value", "/packages", "/packages/x", "/query/shells", "/bulk/shell-descriptors"} {
+	for _, path := range []string{"/aas", "/aas/submodels", "/submodel/$value", "/query/shells"} {
 		r.require(http.StatusNotImplemented, "GET", path, noBody)
 	}
 	head := r.require(http.StatusOK, "HEAD", aPump, noBody)
@@ -150,7 +150,7 @@ func TestGuardStandsBeforeEveryOperation(t *testing.T) {
 	require.NoError(t, err)
 	ids := map[string]bool{}
 	paths := strings.NewReplacer("{aasIdentifier}", b64(pumpID), "{submodelIdentifier}", b64(dataID), "{cdIdentifier}", b64("x"),
-		"{idShortPath}", "double", "{handleId}", b64("x"), "*", "x")
+		"{idShortPath}", "double", "{handleId}", b64("x"), "{packageId}", b64("x"), "*", "x")
 	for _, op := range aasapi.Operations() {
 		require.False(t, ids[op.ID], op.ID)
 		ids[op.ID] = true
@@ -221,6 +221,40 @@ func TestFiles(t *testing.T) {
 	r.require(http.StatusOK, "DELETE", at, noBody)
 }
 
+// A download that broke off goes on where it ended, and is not repeated when nothing has changed.
+func TestFilesInParts(t *testing.T) {
+	r := start(t, rigOptions{})
+	manual, thumbnail := aData+"/submodel-elements/manual/attachment", aPump+"/asset-information/thumbnail"
+	for _, at := range []string{manual, thumbnail} {
+		body, header := form(t, "a.bin", "application/x-thing", []byte("0123456789"))
+		r.require(http.StatusNoContent, "PUT", at, body, "Content-Type", header)
+		whole := r.require(http.StatusOK, "GET", at, noBody)
+		tag := whole.header.Get("ETag")
+		require.NotEmpty(t, tag)
+		require.Equal(t, "bytes", whole.header.Get("Accept-Ranges"))
+		head := r.require(http.StatusOK, "HEAD", at, noBody)
+		require.Empty(t, head.body)
+		require.Equal(t, "10", head.header.Get("Content-Length"))
+		require.Equal(t, tag, head.header.Get("ETag"))
+		r.require(http.StatusNotModified, "GET", at, noBody, "If-None-Match", tag)
+
+		part := r.require(http.StatusPartialContent, "GET", at, noBody, "Range", "bytes=3-5", "If-Range", tag)
+		require.Equal(t, "345", part.body)
+		require.Equal(t, "bytes 3-5/10", part.header.Get("Content-Range"))
+		require.Equal(t, "application/x-thing", part.header.Get("Content-Type"))
+		require.NotEmpty(t, part.header.Get("Content-Disposition"))
+		none := r.require(http.StatusRequestedRangeNotSatisfiable, "GET", at, noBody, "Range", "bytes=10-")
+		require.Equal(t, "bytes */10", none.header.Get("Content-Range"))
+		r.require(http.StatusPreconditionFailed, "GET", at, noBody, "If-Match", `"99"`)
+
+		body, header = form(t, "a.bin", "application/x-thing", []byte("abcdefghij"))
+		r.require(http.StatusNoContent, "PUT", at, body, "Content-Type", header, "If-Match", tag)
+		r.require(http.StatusPreconditionFailed, "PUT", at, body, "Content-Type", header, "If-Match", tag)
+		require.Equal(t, "abcdefghij", r.require(http.StatusOK, "GET", at, noBody, "If-None-Match", tag).body)
+		require.Equal(t, "abcdefghij", r.require(http.StatusOK, "GET", at, noBody, "Range", "bytes=3-5", "If-Range", tag).body)
+	}
+}
+
 func TestSerialization(t *testing.T) {
 	r := start(t, rigOptions{})
 	r.require(http.StatusCreated, "POST", "/submodels", strings.ReplaceAll(everything, dataID, "urn:twin"))
@@ -253,10 +287,19 @@ func TestSerialization(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, env.Submodels, 2)
 
-	pack := r.require(http.StatusOK, "GET", "/serialization", noBody, "Accept", "application/asset-administration-shell-package+xml")
+	require.Contains(t, xml.body, `"https://admin-shell.io/aas/3/1"`)
+	old := r.sendTo("GET", "/api/v3.0/serialization", noBody, "Accept", "application/xml")
+	require.Contains(t, old.body, `"https://admin-shell.io/aas/3/0"`)
+	require.Len(t, old.body, len(xml.body))
+	pack := r.sendTo("GET", "/api/v3.0/serialization", noBody, "Accept", "application/asset-administration-shell-package+xml")
+	p, err := aasx.Read(strings.NewReader(pack.body), int64(len(pack.body)), aasx.Limits{})
+	require.NoError(t, err)
+	require.Len(t, p.Environment.Submodels, 2)
+
+	pack = r.require(http.StatusOK, "GET", "/serialization", noBody, "Accept", "application/asset-administration-shell-package+xml")
 	_, err = zip.NewReader(strings.NewReader(pack.body), int64(len(pack.body)))
 	require.NoError(t, err)
-	p, err := aasx.Read(bytes.NewReader([]byte(pack.body)), int64(len(pack.body)), aasx.Limits{})
+	p, err = aasx.Read(bytes.NewReader([]byte(pack.body)), int64(len(pack.body)), aasx.Limits{})
 	require.NoError(t, err)
 	require.Len(t, p.Files, 3)
 	require.Equal(t, p.Environment.Shells[0].AssetInformation.DefaultThumbnail.Path, p.Thumbnail)

@@ -1,9 +1,12 @@
 package grpcapi
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/fault"
 	pb "github.com/otkit/otkit/proto/platform/v1"
 	"github.com/otkit/otkit/transport/internal/aasv1"
 )
@@ -27,11 +30,11 @@ type ShellRegistry struct {
 func (s *ShellRepository) GetAllShells(ctx context.Context, r *pb.GetAllShellsRequest) (*pb.GetAllShellsResponse, error) {
 	kind, err := aasv1.Kind(r.GetAssetKind())
 	if err != nil {
-		return nil, err
+		return nil, inMessage(err)
 	}
 	q, err := aasv1.Window(orDefault(r.GetPage(), 1), orDefault(r.GetPageSize(), aasv1.DefaultSize))
 	if err != nil {
-		return nil, err
+		return nil, inMessage(err)
 	}
 	if kind != "" {
 		q.Terms = []aas.Term{aas.KindTerm(kind)}
@@ -42,6 +45,23 @@ func (s *ShellRepository) GetAllShells(ctx context.Context, r *pb.GetAllShellsRe
 	}
 	shells, err := shellItems(found.Documents)
 	return &pb.GetAllShellsResponse{Shells: shells, TotalCount: int32(found.Total)}, err
+}
+
+// fieldNames are the names that parameters have in messages.
+var fieldNames = map[string]string{"pageSize": "page_size", "maxResults": "max_results", "assetKind": "asset_kind", "globalAssetId": "global_asset_id"}
+
+// inMessage gives an error about parameters the names of the fields of the message.
+func inMessage(err error) error {
+	f, ok := fault.From(err)
+	if !ok || len(f.Fields) == 0 {
+		return err
+	}
+	named := *f
+	named.Fields = slices.Clone(f.Fields)
+	for i := range named.Fields {
+		named.Fields[i].Field = cmp.Or(fieldNames[f.Fields[i].Field], f.Fields[i].Field)
+	}
+	return &named
 }
 
 func orDefault(given int32, otherwise int) int {
@@ -135,7 +155,7 @@ func (s *ShellRepository) GetSubmodel(ctx context.Context, r *pb.GetSubmodelRequ
 func (s *ShellRegistry) GetByAssetId(ctx context.Context, r *pb.GetByAssetIdRequest) (*pb.GetByAssetIdResponse, error) { //nolint:revive // as generated
 	docs, err := aasv1.ByAsset(ctx, s.Service, r.GetGlobalAssetId())
 	if err != nil {
-		return nil, err
+		return nil, inMessage(err)
 	}
 	shells, err := shellItems(docs)
 	return &pb.GetByAssetIdResponse{Shells: shells}, err
@@ -145,11 +165,11 @@ func (s *ShellRegistry) GetByAssetId(ctx context.Context, r *pb.GetByAssetIdRequ
 func (s *ShellRegistry) Search(ctx context.Context, r *pb.AasSearchRequest) (*pb.AasSearchResponse, error) {
 	kind, err := aasv1.Kind(r.GetAssetKind())
 	if err != nil {
-		return nil, err
+		return nil, inMessage(err)
 	}
 	most := orDefault(r.GetMaxResults(), aasv1.DefaultSize)
 	if err := aasv1.Results(most); err != nil {
-		return nil, err
+		return nil, inMessage(err)
 	}
 	found, err := aasv1.Search(ctx, s.Service, aas.Search{IDShort: r.GetIdShort(), AssetKind: kind, SubmodelType: r.GetSubmodelType(), Limit: most})
 	if err != nil {

@@ -60,20 +60,22 @@ func shellFrom(m *pb.Shell) (*aas.Shell, aasv1.Update, error) {
 	for _, id := range asset.GetSpecificAssetIds() {
 		given.AssetInformation.SpecificAssetIDs = append(given.AssetInformation.SpecificAssetIDs, aas.SpecificAssetID{Name: id.GetName(), Value: id.GetValue()})
 	}
-	var members []string
 	for _, reference := range m.GetSubmodels() {
 		r := aas.Reference{Type: aas.ReferenceType(reference.GetType())}
 		for _, k := range reference.GetKeys() {
 			r.Keys = append(r.Keys, aas.Key{Type: aas.KeyType(k.GetType()), Value: k.GetValue()})
 		}
-		given.Submodels, members = append(given.Submodels, r), []string{"submodels"}
+		given.Submodels = append(given.Submodels, r)
 	}
 	if err := aasv1.Complete(given); err != nil {
 		return nil, aasv1.Update{}, err
 	}
 	// By way of JSON the words of enumerations are checked as everywhere.
 	shell, err := aas.Decode[aas.Shell](aas.Append(nil, given))
-	return shell, aasv1.NewUpdate(shell, members...), err
+	if err != nil {
+		return nil, aasv1.Update{}, err
+	}
+	return shell, aasv1.ShortUpdate(shell), nil
 }
 
 // shellFromJSON reads a message whose json stands for the whole shell. A field that is there as well

@@ -2,6 +2,7 @@ package aasv1
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/fault"
@@ -40,15 +41,15 @@ func SameID(body *string, path string) error {
 type Update struct {
 	shell *aas.Shell
 	has   map[string]bool
+	short bool // the shell has only what ShortUpdate says
 }
 
-// NewUpdate makes an update from what is to be changed and the names of the members that it has.
-func NewUpdate(s *aas.Shell, members ...string) Update {
-	u := Update{s, make(map[string]bool, len(members))}
-	for _, name := range members {
-		u.has[name] = true
-	}
-	return u
+// ShortUpdate makes an update from a shell that was given in short: of its asset the kind, the global id
+// and the names and values of the specific ids, of references the type and the keys. What has no place in
+// that is kept: the rest of the asset, and of ids and references that were there already. Submodels are
+// replaced when there are any.
+func ShortUpdate(s *aas.Shell) Update {
+	return Update{shell: s, has: map[string]bool{"submodels": len(s.Submodels) > 0}, short: true}
 }
 
 // ParseUpdate reads a shell, whose id may be left out, and what of another shell it would update.
@@ -61,7 +62,7 @@ func ParseUpdate(body []byte) (*aas.Shell, Update, error) {
 	if err := json.Unmarshal(body, &members); err != nil {
 		return nil, Update{}, aas.ErrInvalidRequest.Wrap(err)
 	}
-	u := NewUpdate(shell)
+	u := Update{shell: shell, has: make(map[string]bool, len(members))}
 	for name := range members {
 		u.has[name] = true
 	}
@@ -70,7 +71,15 @@ func ParseUpdate(body []byte) (*aas.Shell, Update, error) {
 
 // Apply changes a shell. Its id stays.
 func (u Update) Apply(s *aas.Shell) error {
-	s.IDShort, s.AssetInformation = u.shell.IDShort, u.shell.AssetInformation
+	asset, submodels := u.shell.AssetInformation, u.shell.Submodels
+	if u.short {
+		asset.AssetType, asset.DefaultThumbnail = s.AssetInformation.AssetType, s.AssetInformation.DefaultThumbnail
+		asset.SpecificAssetIDs = completed(asset.SpecificAssetIDs, s.AssetInformation.SpecificAssetIDs,
+			func(a, b *aas.SpecificAssetID) bool { return a.Name == b.Name && a.Value == b.Value })
+		submodels = completed(submodels, s.Submodels,
+			func(a, b *aas.Reference) bool { return a.Type == b.Type && slices.Equal(a.Keys, b.Keys) })
+	}
+	s.IDShort, s.AssetInformation = u.shell.IDShort, asset
 	for name, set := range map[string]func(){
 		"extensions":                 func() { s.Extensions = u.shell.Extensions },
 		"category":                   func() { s.Category = u.shell.Category },
@@ -79,11 +88,23 @@ func (u Update) Apply(s *aas.Shell) error {
 		"administration":             func() { s.Administration = u.shell.Administration },
 		"embeddedDataSpecifications": func() { s.EmbeddedDataSpecifications = u.shell.EmbeddedDataSpecifications },
 		"derivedFrom":                func() { s.DerivedFrom = u.shell.DerivedFrom },
-		"submodels":                  func() { s.Submodels = u.shell.Submodels },
+		"submodels":                  func() { s.Submodels = submodels },
 	} {
 		if u.has[name] {
 			set()
 		}
 	}
 	return nil
+}
+
+// completed gives what was given in short, each as it was before when it was there.
+func completed[T any](given, before []T, same func(a, b *T) bool) []T {
+	given, before = slices.Clone(given), slices.Clone(before)
+	for i := range given {
+		if at := slices.IndexFunc(before, func(b T) bool { return same(&b, &given[i]) }); at >= 0 {
+			given[i] = before[at]
+			before = slices.Delete(before, at, at+1)
+		}
+	}
+	return given
 }

@@ -1,0 +1,223 @@
+package aas
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// CreateAll keeps new documents: all of them or, after an error, none. An Invalid error names the documents
+// that are refused by their places, such as [2].id; an Exists error names the first that is there already.
+// Else it is as [Repository.Create].
+func (r *Repository[T]) CreateAll(ctx context.Context, list []*T) error {
+	docs, err := r.encodeAll(ctx, list)
+	if err != nil {
+		return err
+	}
+	unlock, err := r.s.locks.lockAll(ctx, docs)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	changes := make([]Change, len(docs))
+	for i, d := range docs {
+		changes[i] = Change{Document: d, Match: Match{Absent: true}}
+	}
+	err = r.writeAll(ctx, Batch{Changes: changes})
+	if at, ok := mismatched(err); ok {
+		return r.form.exists.On("id", docs[at].ID).Invalid(fault.Field{Field: entryOf("", at) + ".id", Message: "is taken"}).Wrap(err)
+	}
+	return err
+}
+
+// PutAll keeps documents, each new or in place of the one with its id: all of them or, after an error, none.
+// An Invalid error names the documents that are refused by their places, such as [2].id. Else it is as
+// [Repository.Put].
+func (r *Repository[T]) PutAll(ctx context.Context, list []*T) error {
+	docs, err := r.encodeAll(ctx, list)
+	if err != nil {
+		return err
+	}
+	unlock, err := r.s.locks.lockAll(ctx, docs)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return r.s.retry(ctx, func() error {
+		batch, err := r.replacing(ctx, docs, list)
+		if err != nil {
+			return err
+		}
+		return again(r.writeAll(ctx, batch), Match{})
+	})
+}
+
+// DeleteAll removes documents and their files: all of them or, after an error, none. A NotFound error names
+// the place of the first that is not there.
+func (r *Repository[T]) DeleteAll(ctx context.Context, ids []string) error {
+	missing := func(at int) *fault.Error {
+		f, _ := fault.From(r.missing(ids[at]))
+		return f.Invalid(fault.Field{Field: entryOf("", at), Message: "is not there"})
+	}
+	docs := make([]Document, len(ids))
+	changes := make([]Change, len(ids))
+	seen := make(map[string]bool, len(ids))
+	for i, id := range ids {
+		switch {
+		case badID(id) != "":
+			return missing(i)
+		case seen[id]:
+			return invalid(entryOf("", i), "is there twice")
+		}
+		seen[id] = true
+		docs[i] = Document{Kind: r.form.kind, ID: id}
+		changes[i] = Change{Document: docs[i], Delete: true, Match: Match{Exists: true}}
+	}
+	unlock, err := r.s.locks.lockAll(ctx, docs)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	err = r.writeAll(ctx, Batch{Changes: changes})
+	if at, ok := mismatched(err); ok {
+		return missing(at).Wrap(err)
+	}
+	return err
+}
+
+func mismatched(err error) (index int, yes bool) {
+	var mismatch *MismatchError
+	if !errors.As(err, &mismatch) {
+		return 0, false
+	}
+	return mismatch.Index, true
+}
+
+// encodeAll is encode for documents that are written together.
+func (r *Repository[T]) encodeAll(ctx context.Context, list []*T) ([]Document, error) {
+	docs := make([]Document, len(list))
+	seen := make(map[string]bool, len(list))
+	var fields []fault.Field
+	for i, v := range list {
+		if err := ctx.Err(); err != nil {
+			return nil, errCanceled.Wrap(err)
+		}
+		if len(fields) >= mostTold {
+			break
+		}
+		d, err := r.encode(ctx, v)
+		if err == nil && seen[d.ID] {
+			err = invalid("id", "is there twice")
+		}
+		switch refused, ok := fault.From(err); {
+		case err == nil:
+			docs[i], seen[d.ID] = d, true
+		case !ok || refused.Kind != fault.Invalid:
+			return nil, err
+		case len(refused.Fields) == 0:
+			fields = append(fields, fault.Field{Field: entryOf("", i), Message: refused.Message})
+		default:
+			fields = append(fields, below(entryOf("", i), refused.Fields)...)
+		}
+	}
+	if len(fields) > 0 {
+		return nil, refusal(fields)
+	}
+	return docs, nil
+}
+
+// replacing gives the batch that puts documents in place of those that are there. What is there as it
+// should be is left alone.
+func (r *Repository[T]) replacing(ctx context.Context, docs []Document, list []*T) (Batch, error) {
+	const readTogether = 16 // may be large
+	var b Batch
+	for from := 0; from < len(docs); from += readTogether {
+		part := docs[from:min(from+readTogether, len(docs))]
+		ids := make([]string, len(part))
+		for i := range part {
+			ids[i] = part[i].ID
+		}
+		there, err := r.stored(ctx, ids...)
+		if err != nil {
+			return b, err
+		}
+		old := make(map[string]Document, len(there))
+		for _, d := range there {
+			old[d.ID] = d
+		}
+		for i, d := range part {
+			before, known := old[d.ID]
+			switch {
+			case !known:
+				b.Changes = append(b.Changes, Change{Document: d, Match: Match{Absent: true}})
+			case !bytes.Equal(before.JSON, d.JSON):
+				gone, err := r.orphans(ctx, before, list[from+i], nil)
+				if err != nil {
+					return b, err
+				}
+				b.Changes = append(b.Changes, Change{Document: d, Match: Match{Version: before.Version}})
+				b.Remove = append(b.Remove, gone...)
+			}
+		}
+	}
+	return b, nil
+}
+
+// writeAll makes a batch and tells of its changes together.
+func (r *Repository[T]) writeAll(ctx context.Context, b Batch) error {
+	if len(b.Changes) == 0 {
+		return nil
+	}
+	start := r.s.start()
+	for i := range b.Changes {
+		b.Changes[i].Start = start
+	}
+	versions, err := r.s.store.Write(ctx, b)
+	if err != nil {
+		return err
+	}
+	events, now := make([]Event, len(versions)), r.s.now()
+	for i, version := range versions {
+		c := &b.Changes[i]
+		e := Event{Type: Updated, Kind: c.Document.Kind, ID: c.Document.ID, Version: version, At: now}
+		switch {
+		case c.Delete:
+			e.Type = Deleted
+		case c.Match.Absent:
+			e.Type = Created
+		}
+		events[i] = e
+	}
+	r.s.hub.publish(events...)
+	return nil
+}
+
+// lockAll is lock for many documents. Everybody takes several slots in the same order, so that nobody
+// waits for one who waits for them.
+func (l *locks) lockAll(ctx context.Context, docs []Document) (unlock func(), err error) {
+	slots := make([]int, len(docs))
+	for i := range docs {
+		slots[i] = l.slot(docs[i].Kind, docs[i].ID)
+	}
+	slices.Sort(slots)
+	slots = slices.Compact(slots)
+	taken := 0
+	unlock = func() {
+		for _, slot := range slots[:taken] {
+			<-l.slots[slot]
+		}
+	}
+	for _, slot := range slots {
+		select {
+		case l.slots[slot] <- struct{}{}:
+			taken++
+		case <-ctx.Done():
+			unlock()
+			return nil, errCanceled.Wrap(ctx.Err())
+		}
+	}
+	return unlock, nil
+}

@@ -1,0 +1,74 @@
+package aas_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/aas"
+)
+
+// What others write between the reading and the writing of an import is replaced as well, files and all.
+func TestImportReplacesWhatIsThereWhenItWrites(t *testing.T) {
+	b, s, other := besides(t)
+	ctx := t.Context()
+	env := func() *aas.Environment {
+		return &aas.Environment{
+			Shells:    []*aas.Shell{newShell("urn:a"), newShell("urn:b")},
+			Submodels: []*aas.Submodel{newSubmodel("urn:m", "M", newFile("Doc", ""))},
+		}
+	}
+	thumbnail := func() {
+		require.NoError(t, other.PutThumbnail(ctx, "urn:a", "a.png", "image/png", []byte("1"), aas.Match{}))
+	}
+	_, err := s.Import(ctx, env(), nil, aas.ImportOptions{})
+	require.NoError(t, err)
+	b.writes = []func(){
+		func() { putFile(t, other, "Doc", "up.pdf", "1"); thumbnail() },
+		func() { putFile(t, other, "Doc", "up2.pdf", "2") },
+		func() { require.NoError(t, other.Shells.Delete(ctx, "urn:b", aas.Match{})) },
+		thumbnail,
+	}
+	for range 60 { // the same document, more often than there are tries for one change
+		b.writes = append(b.writes, func() { putFile(t, other, "Doc", "up3.pdf", "3") })
+	}
+	_, err = s.Import(ctx, env(), nil, aas.ImportOptions{Replace: true})
+	require.ErrorIs(t, err, aas.ErrBusy)
+	b.writes = b.writes[:3]
+	report, err := s.Import(ctx, env(), nil, aas.ImportOptions{Replace: true})
+	require.NoError(t, err)
+	require.Equal(t, 3, report.Created+report.Replaced)
+	require.Empty(t, b.writes)
+	require.Empty(t, fileNames(t, s, aas.KindSubmodel, "urn:m"))
+	require.Empty(t, fileNames(t, s, aas.KindShell, "urn:a"))
+	m, err := s.Submodels.Get(ctx, "urn:m")
+	require.NoError(t, err)
+	require.Nil(t, m.Elements[0].(*aas.File).Value)
+}
+
+// One part that many submodels name is kept once for each: a small package can be a lot to keep.
+func TestImportLimitsWhatItKeeps(t *testing.T) {
+	s, ctx := newService(t, aas.Options{}), t.Context()
+	env := &aas.Environment{}
+	for n := range 40 {
+		env.Submodels = append(env.Submodels, newSubmodel(fmt.Sprint("urn:", n), "M", newFile("F", "/big.bin")))
+	}
+	files := []aas.ImportFile{{Name: "/big.bin", Data: make([]byte, 1000)}, {Name: "/loose.bin", Data: make([]byte, 500)}}
+	for _, most := range []int64{39_999, 40_499} {
+		_, err := s.Import(ctx, env, files, aas.ImportOptions{MaxBytes: most})
+		require.ErrorIs(t, err, aas.ErrImportTooLarge)
+		require.ErrorContains(t, err, fmt.Sprintf("more than %d bytes", most))
+		_, err = s.Submodels.Get(ctx, "urn:0")
+		require.ErrorIs(t, err, aas.ErrSubmodelNotFound)
+	}
+	report, err := s.Import(ctx, env, files, aas.ImportOptions{MaxBytes: 40_500})
+	require.NoError(t, err)
+	require.Equal(t, 41, report.Files)
+	_, err = s.Import(ctx, env, files, aas.ImportOptions{MaxBytes: -1})
+	require.ErrorIs(t, err, aas.ErrInvalidRequest)
+
+	files[0].Data = make([]byte, 27<<20) // 40 times are above 1 GiB
+	_, err = s.Import(ctx, env, files, aas.ImportOptions{Replace: true})
+	require.ErrorIs(t, err, aas.ErrImportTooLarge, "there is a limit when nobody sets one")
+}
