@@ -27,5 +27,8 @@ func (s *Service) Acknowledge(ctx context.Context, ref Ref, by, comment string) 
 		out = *o
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return Occurrence{}, err
+	}
+	return out, nil
 }

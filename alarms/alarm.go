@@ -49,7 +49,13 @@ type Condition struct {
 	Withheld     Withheld
 	ShelvedUntil time.Time // zero when not shelved
 	ShelvedBy    string
-	Last         *Occurrence // the newest occurrence; nil when there was none
+
+	// Who has withheld it the last time, when and why; nothing while it is not withheld.
+	WithheldBy      string
+	WithheldAt      time.Time
+	WithheldComment string
+
+	Last *Occurrence // the newest occurrence; nil when there was none
 }
 
 // State is where a condition stands.

@@ -4,12 +4,13 @@
 // # Conditions and occurrences
 //
 // A [Condition] is something that can go wrong: a rule over a tag, the label set of an outside alert,
-// or whatever a program names by a key. It gets a code when it is first heard of and keeps it for
-// ever. An [Occurrence] is one time that it went wrong: from [Service.Raise] to [Service.Clear]. At
-// most one occurrence of a condition is active. Raising an active one changes nothing, except that a
-// higher severity takes effect with its message and is journaled as [Escalated]. What was acknowledged
-// is told again when it becomes graver, or when the condition of a latching occurrence comes back: it
-// has to be acknowledged anew. Raising after clearing makes a new occurrence.
+// or whatever a program names by a key. It gets a code when it is first heard of and keeps it until it is
+// forgotten, see [Store].Trim. An [Occurrence] is one time that it went wrong: from [Service.Raise] to
+// [Service.Clear]. At most one occurrence of a condition is active. Raising an active one changes
+// nothing, except that a higher severity takes effect with its message and is journaled as [Escalated],
+// and that a latching one whose condition comes back is journaled as [Recurred]. When an acknowledged one becomes graver or comes
+// back, it ends and keeps its acknowledgement, and a new occurrence begins, which is told and has to be
+// acknowledged. Raising after clearing makes a new occurrence.
 //
 // # States
 //
@@ -25,8 +26,9 @@
 // # Order
 //
 // Each event of the journal has a sequence number, and an occurrence has that of the event that
-// raised it. Lists and the journal are ordered by these numbers: a clock that is set back changes
-// what the times say, never the order.
+// raised it. The journal is ordered by these numbers: a clock that is set back changes what the times
+// say, never the order. Lists of occurrences are ordered by the time of the raise, and those that were
+// raised at one time by these numbers.
 //
 // # Rules
 //
@@ -35,5 +37,6 @@
 // # Writing
 //
 // Calls of many goroutines are gathered into one transaction of the [Store] while the one before it
-// commits. Each call returns when what it did is stored; subscribers are told afterwards, in order.
+// commits. Each call returns when what it did is stored; subscribers are told afterwards, in order. A
+// call whose context ends before that gets an [ErrOutcomeUnknown] when it may be stored nevertheless.
 package alarms

@@ -18,6 +18,7 @@ var (
 	ErrBatchSizeExceeded   = fault.New(fault.Invalid, "BATCH_SIZE_EXCEEDED", "more than 10000 alarms in one batch")
 	ErrSlowSubscriber      = fault.New(fault.TooMany, "SLOW_SUBSCRIBER", "subscriber is too slow and was ended")
 	ErrClosed              = fault.New(fault.Unavailable, "ALARMS_STOPPED", "the alarm service has stopped")
+	ErrOutcomeUnknown      = fault.New(fault.Unavailable, "OUTCOME_UNKNOWN", "the alarm store has not answered in time: whether it was done is not known")
 	ErrRuleNotFound        = fault.New(fault.NotFound, "ALARM_RULE_NOT_FOUND", "alarm rule not found")
 	ErrRuleExists          = fault.New(fault.AlreadyExists, "ALARM_RULE_ALREADY_EXISTS", "alarm rule exists already")
 	ErrInvalidRule         = fault.New(fault.Invalid, "INVALID_ALARM_RULE", "alarm rule is not valid")

@@ -53,6 +53,8 @@ type evaluation struct {
 	since     time.Time // when the phase began
 	over      bool      // not normal, by what was judged last
 	confirmed bool      // something was judged since the phase was restored
+	known     bool      // what the watches hold now could be judged
+	doubt     bool      // somebody else has cleared the alarm while nothing could be judged here
 
 	match     map[tags.Value]struct{} // States as values
 	matchType tags.DataType           // of match
@@ -138,9 +140,13 @@ func (r *Rules) evaluate(e *evaluation, now time.Time) {
 		r.expire(e)
 	}
 	over, known := e.judge(now)
-	if known {
+	e.known = known
+	switch {
+	case known:
 		e.over = over
 		r.step(e, now)
+	case e.tag.reason == tags.ReasonRemoved:
+		r.end(e, now, "the tag was removed")
 	}
 	if r.timers.set(e) {
 		r.signal()
@@ -152,7 +158,7 @@ func (e *evaluation) judge(now time.Time) (over, known bool) {
 	w, rule := e.tag, &e.rule
 	switch rule.Kind {
 	case BadQuality:
-		return w.quality == tags.Bad, w.reason != tags.ReasonWaiting
+		return w.quality == tags.Bad, w.reason != tags.ReasonWaiting && w.reason != tags.ReasonRemoved
 	case Stale:
 		stale := w.quality != tags.Good && w.reason == tags.ReasonStale
 		return stale, stale || w.quality != tags.Bad
@@ -163,7 +169,9 @@ func (e *evaluation) judge(now time.Time) (over, known bool) {
 			e.points, e.recheck = nil, time.Time{}
 			return false, false
 		}
-		return e.beyond(e.rate(now)), true
+		rate, whole := e.rate(now)
+		over = e.beyond(rate)
+		return over, over || whole
 	}
 	if !w.numeric {
 		return false, false
@@ -227,9 +235,12 @@ func (r *Rules) step(e *evaluation, now time.Time) {
 		}
 	case e.phase == PhaseOff && e.over:
 		r.move(e, PhaseActive, now)
+	case e.phase == PhaseActive && e.doubt:
+		r.raise(e, now)
 	case first && (e.phase == PhaseOn || e.phase == PhaseOff):
 		r.resume(e, now)
 	}
+	e.doubt = false
 }
 
 // resume goes on with a delay that was restored, now that a value has confirmed it. It ends when it
@@ -266,15 +277,31 @@ func (r *Rules) move(e *evaluation, p Phase, now time.Time) {
 
 func (r *Rules) raise(e *evaluation, at time.Time) {
 	r.move(e, PhaseActive, at)
-	r.transit(e, at, &Alarm{
-		Key: e.rule.Key(), Source: e.rule.Tag, SourceType: "Sensor", Message: e.text(), Severity: e.rule.Severity,
-		Latching: e.rule.Latching, Labels: e.labels, At: at,
-	})
+	r.transit(e, e.alarm(at))
 }
 
 func (r *Rules) clear(e *evaluation, at time.Time) {
 	r.move(e, PhaseNormal, at)
-	r.transit(e, at, nil)
+	r.transit(e, Signal{At: at})
+}
+
+// end ends the alarm of a rule, or its delay, though nothing is known to be normal.
+func (r *Rules) end(e *evaluation, at time.Time, why string) {
+	if e.phase == PhaseActive || e.phase == PhaseOff {
+		r.transit(e, Signal{At: at, Comment: why})
+	}
+	if e.phase != PhaseNormal {
+		r.move(e, PhaseNormal, at)
+	}
+	e.over = false
+}
+
+// alarm gives what is raised now.
+func (e *evaluation) alarm(at time.Time) Signal {
+	return Signal{At: at, Raise: &Alarm{
+		Key: e.rule.Key(), Source: e.rule.Tag, SourceType: "Sensor", Message: e.text(), Severity: e.rule.Severity,
+		Latching: e.rule.Latching, Labels: e.labels, At: at,
+	}}
 }
 
 // text fills the message in.

@@ -2,6 +2,7 @@ package alarms
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"math"
 	"strings"
@@ -55,22 +56,28 @@ func (s *Service) History(ctx context.Context, start, end time.Time, q ListQuery
 }
 
 func (q *ListQuery) paged() (Query, error) {
+	offset, limit, err := q.Window()
+	return Query{Severities: q.Severities, Offset: offset, Limit: limit, Count: true}, err
+}
+
+// Window gives how many entries are before the page and on it. The errors are ErrPageSizeExceeded and
+// ErrInvalidRequest.
+func (q *ListQuery) Window() (offset, limit int, err error) {
 	if err := checkPage(q.PageSize, "pageSize"); err != nil {
-		return Query{}, err
+		return 0, 0, err
 	}
 	if q.Page < 1 {
-		return Query{}, ErrInvalidRequest.Because("page must be 1 or more")
+		return 0, 0, ErrInvalidRequest.Invalid(fault.Field{Field: "page", Message: "must be 1 or more"})
 	}
-	offset := min(q.Page-1, math.MaxInt32/q.PageSize) * q.PageSize
-	return Query{Severities: q.Severities, Offset: offset, Limit: q.PageSize, Count: true}, nil
+	return min(q.Page-1, math.MaxInt32/q.PageSize) * q.PageSize, q.PageSize, nil
 }
 
 func checkPage(size int, name string) error {
 	if size < 1 {
-		return ErrInvalidRequest.Because("%s must be 1 or more", name)
+		return ErrInvalidRequest.Invalid(fault.Field{Field: name, Message: "must be 1 or more"})
 	}
 	if size > MaxPageSize {
-		return ErrPageSizeExceeded.Because("%s must be at most %d", name, MaxPageSize)
+		return ErrPageSizeExceeded.Invalid(fault.Field{Field: name, Message: fmt.Sprintf("must be at most %d", MaxPageSize)})
 	}
 	return nil
 }
@@ -92,7 +99,46 @@ func (s *Service) RecentHistory(ctx context.Context, limit int) ([]Occurrence, e
 
 // Occurrence gives an occurrence or ErrAlarmNotFound.
 func (s *Service) Occurrence(ctx context.Context, id string) (Occurrence, error) {
-	return s.store.Occurrence(ctx, id)
+	return s.store.Occurrence(ctx, canonical(id))
+}
+
+// EventsOf gives a page of what happened to an occurrence, oldest first, with the number of all. Pages
+// count from 1 and have 1..500 events. The errors are ErrAlarmNotFound, ErrPageSizeExceeded and
+// ErrInvalidRequest.
+func (s *Service) EventsOf(ctx context.Context, id string, page, size int) ([]Event, int, error) {
+	query, err := (&ListQuery{Page: page, PageSize: size}).paged()
+	if err != nil {
+		return nil, 0, err
+	}
+	o, err := s.Occurrence(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.store.EventsOf(ctx, o.Seq, query.Offset, query.Limit)
+}
+
+// Codes gives the codes of the conditions with these keys, which get one where they have none.
+func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
+	refs, codes := make([]Ref, len(keys)), make(map[string]int64, len(keys))
+	if len(keys) == 0 {
+		return codes, nil
+	}
+	for i, key := range keys {
+		if msg := textFault(key, 1, maxKey); msg != "" {
+			return nil, ErrInvalidRequest.Because("a key %s", msg)
+		}
+		refs[i] = Ref{Key: key, Create: true}
+	}
+	err := s.do(ctx, refs, func(_ *draft, found []Found) error {
+		for i, f := range found {
+			codes[keys[i]] = f.Condition.Code
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return codes, nil
 }
 
 // Condition gives a condition by code or key, or ErrAlarmNotFound.
@@ -202,7 +248,7 @@ func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) 
 // ErrInvalidRequest.
 func (s *Service) Resolutions(ctx context.Context, code int64) ([]Resolution, error) {
 	if code < 1 {
-		return nil, ErrInvalidRequest.Because("code must be above 0")
+		return nil, ErrInvalidRequest.Invalid(fault.Field{Field: "code", Message: "must be above 0"})
 	}
 	if s.resolutions == nil {
 		return nil, ErrInvalidRequest.Because("resolutions are not kept here")
@@ -223,7 +269,7 @@ func (s *Service) EachActive(ctx context.Context) iter.Seq2[Occurrence, error] {
 				if !yield(o, nil) {
 					return
 				}
-				q.Before = o.Seq
+				q.Before = o.Mark()
 			}
 			if len(p.Occurrences) < q.Limit {
 				return

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // memoryKept is how many inactive occurrences, events and resolutions a Memory keeps.
@@ -20,7 +22,7 @@ type Memory struct {
 	codes       map[string]int64
 	code        int64 // last given
 	occurrences map[string]*memorySlot
-	list        []*memorySlot // ascending by Seq
+	list        []*memorySlot // ascending by Mark
 	active      int
 	events      []Event
 	seq         int64 // last given
@@ -170,13 +172,15 @@ func (m *Memory) put(c *Condition) {
 
 func (m *Memory) putOccurrence(o Occurrence) {
 	slot := m.occurrences[o.ID]
-	switch {
-	case slot == nil:
+	if slot == nil {
 		slot = &memorySlot{}
 		m.occurrences[o.ID] = slot
-		m.list = append(m.list, slot)
-	case slot.o.Active:
-		m.active--
+	} else {
+		at, _ := m.place(slot.o)
+		m.list = slices.Delete(m.list, at, at+1)
+		if slot.o.Active {
+			m.active--
+		}
 	}
 	slot.o = &o
 	if o.Active {
@@ -185,9 +189,13 @@ func (m *Memory) putOccurrence(o Occurrence) {
 	if n := m.newest[o.Code]; n == nil || n.o.Seq <= o.Seq {
 		m.newest[o.Code] = slot
 	}
-	for i := len(m.list) - 1; i > 0 && m.list[i].o.Seq < m.list[i-1].o.Seq; i-- {
-		m.list[i], m.list[i-1] = m.list[i-1], m.list[i]
-	}
+	at, _ := m.place(&o)
+	m.list = slices.Insert(m.list, at, slot)
+}
+
+// place finds where an occurrence is in the list, or belongs.
+func (m *Memory) place(o *Occurrence) (int, bool) {
+	return slices.BinarySearchFunc(m.list, o.Mark(), func(s *memorySlot, mark Mark) int { return s.o.Mark().Compare(mark) })
 }
 
 // bound forgets the oldest beyond memoryKept. It lets a quarter more gather, so that what it costs
@@ -254,8 +262,17 @@ func (m *Memory) Trim(ctx context.Context, before time.Time) error {
 		delete(m.codes, c.Key)
 		return true
 	})
-	m.events = slices.DeleteFunc(m.events, func(e Event) bool { return e.At.Before(before) })
+	m.events = slices.DeleteFunc(m.events, func(e Event) bool { return e.At.Before(before) && journalled(e.ID).Before(before) })
 	return nil
+}
+
+// journalled gives when an event was written down, to the millisecond; zero if its id does not say.
+func journalled(id string) time.Time {
+	u, err := uuid.Parse(id)
+	if err != nil || u.Version() != 7 {
+		return time.Time{}
+	}
+	return time.Unix(u.Time().UnixTime())
 }
 
 // AddResolution implements [ResolutionStore].

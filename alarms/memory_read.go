@@ -46,7 +46,7 @@ func (m *Memory) Occurrences(ctx context.Context, q Query) (Page, error) {
 		}
 		page.Total++
 		switch {
-		case full || q.Before > 0 && o.Seq >= q.Before:
+		case full || q.Before.Seq > 0 && o.Mark().Compare(q.Before) >= 0:
 		case skip > 0:
 			skip--
 		default:
@@ -116,6 +116,26 @@ func (m *Memory) Events(ctx context.Context, after int64, limit int) ([]Event, e
 	return slices.Clone(m.events[from:min(len(m.events), from+max(limit, 0))]), nil
 }
 
+// EventsOf implements [Store].
+func (m *Memory) EventsOf(ctx context.Context, occurrence int64, offset, limit int) ([]Event, int, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	list, total := []Event{}, 0
+	from := sort.Search(len(m.events), func(i int) bool { return m.events[i].Seq >= occurrence })
+	for i := from; i < len(m.events); i++ {
+		if m.events[i].Occurrence.Seq != occurrence {
+			continue
+		}
+		if total++; total > offset && len(list) < limit {
+			list = append(list, m.events[i])
+		}
+	}
+	return list, total, nil
+}
+
 // Hours implements [Store].
 func (m *Memory) Hours(ctx context.Context, start, end time.Time) ([]Hour, error) {
 	if err := ctx.Err(); err != nil {
@@ -159,6 +179,7 @@ func (m *Memory) Lives(ctx context.Context, start, end time.Time) iter.Seq2[Life
 			}
 		}
 		m.mu.RUnlock()
+		slices.SortFunc(lives, func(a, b Life) int { return cmp.Compare(a.Seq, b.Seq) })
 		for _, l := range lives {
 			if !yield(l, nil) {
 				return

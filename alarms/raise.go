@@ -13,11 +13,11 @@ import (
 // Alarm is what is raised.
 type Alarm struct {
 	// Key says which condition it is: the same for each time that the same thing goes wrong. Rules
-	// have "rule:<id>"; a program uses a prefix of its own. 1..512 bytes.
+	// have "rule:<id>"; a program uses a prefix of its own. 1..512 characters.
 	Key        string
-	Source     string // tag or equipment; 1..512 bytes
-	SourceType string // default Equipment; at most 128 bytes
-	Message    string // at most 4096 bytes
+	Source     string // tag or equipment; 1..512 characters
+	SourceType string // default Equipment; at most 128 characters
+	Message    string // at most 4096 characters
 	Severity   Severity
 	Latching   bool              // it stays active until Reset when the condition returns to normal
 	Labels     map[string]string // at most 100; not to be changed afterwards
@@ -37,6 +37,10 @@ type Signal struct {
 	Raise *Alarm    // nil for normal
 	Key   string    // of the condition that is normal
 	At    time.Time // when it became normal; zero or a time to come stand for now
+	// End, with normal, ends a latching occurrence as well.
+	End bool
+	// Comment says why it ends, where that is not the source's becoming normal, and By who has ended it then.
+	Comment, By string
 	// NotAfter, where it is set, keeps a late word from ending what began later: for normal, an occurrence
 	// that was raised after it goes on. One that was raised more than [ClockSlack] from now was raised
 	// before a clock was set back, and does not count as later.
@@ -119,7 +123,7 @@ func (d *draft) signal(sig Signal, c *Condition) Result {
 	case sig.late(c.Last.RaisedAt, d.now):
 		return Result{Occurrence: *c.Last}
 	}
-	kind := d.clear(c, d.at(sig.At), "", "")
+	kind := d.clear(c, d.at(sig.At), sig.By, sig.Comment, sig.End)
 	return Result{Occurrence: *c.Last, Changed: kind}
 }
 
@@ -137,24 +141,24 @@ func (d *draft) at(t time.Time) time.Time {
 }
 
 func (d *draft) raise(a *Alarm, c *Condition) EventKind {
-	o := c.Last
-	if o != nil && o.Active {
-		kind := EventKind("")
-		if !o.ReturnedAt.IsZero() {
-			o.ReturnedAt = time.Time{}
-			kind = Recurred
-			d.event(Event{At: d.at(a.At), Kind: kind, New: o.again() && c.Withheld == 0}, c, o)
+	began := d.at(a.At)
+	if last := c.Last; last != nil {
+		if last.Active {
+			why := last.changedBy(a)
+			if why == "" || !last.Acknowledged() {
+				return d.again(a, c)
+			}
+			began = d.supersede(c, began, why)
 		}
-		if a.Severity > o.Severity {
-			o.Severity, o.Message = a.Severity, a.Message
-			kind = Escalated
-			d.event(Event{At: d.at(a.At), Kind: kind, New: o.again() && c.Withheld == 0}, c, o)
+		// No two of a condition begin at one time: the history of alerts tells them apart by it. One call
+		// may raise it so many times within a tick of the clock.
+		if behind := last.RaisedAt.Sub(began); behind >= 0 && behind < maxBatch*time.Microsecond {
+			began = last.RaisedAt.Add(time.Microsecond)
 		}
-		return kind
 	}
-	o = &Occurrence{
+	o := &Occurrence{
 		ID: d.newID(), Code: c.Code, Key: c.Key, Source: a.Source, SourceType: a.SourceType, Message: a.Message,
-		Severity: a.Severity, RaisedAt: d.at(a.At), Active: true, Latching: a.Latching, Withheld: c.Withheld, Labels: maps.Clone(a.Labels),
+		Severity: a.Severity, RaisedAt: began, Active: true, Latching: a.Latching, Withheld: c.Withheld, Labels: maps.Clone(a.Labels),
 	}
 	if o.SourceType == "" {
 		o.SourceType = "Equipment"
@@ -165,23 +169,55 @@ func (d *draft) raise(a *Alarm, c *Condition) EventKind {
 	return Raised
 }
 
-// again takes the acknowledgement of an occurrence back, because it is not any more what was
-// acknowledged, and says whether there was one. The journal keeps who it was.
-func (o *Occurrence) again() bool {
-	was := o.Acknowledged()
-	o.AcknowledgedAt, o.AcknowledgedBy, o.Comment = time.Time{}, "", ""
-	return was
+// changedBy says in what way an active occurrence is not any more what it was when it is raised once
+// more; nothing when it is the same.
+func (o *Occurrence) changedBy(a *Alarm) string {
+	switch {
+	case !o.ReturnedAt.IsZero():
+		return "came back"
+	case a.Severity > o.Severity:
+		return "became graver"
+	}
+	return ""
+}
+
+// again carries an active occurrence that nobody has acknowledged on.
+func (d *draft) again(a *Alarm, c *Condition) (kind EventKind) {
+	o := c.Last
+	if !o.ReturnedAt.IsZero() {
+		o.ReturnedAt = time.Time{}
+		kind = Recurred
+		d.event(Event{At: d.at(a.At), Kind: kind}, c, o)
+	}
+	if a.Severity > o.Severity {
+		o.Severity, o.Message = a.Severity, a.Message
+		kind = Escalated
+		d.event(Event{At: d.at(a.At), Kind: kind}, c, o)
+	}
+	return kind
+}
+
+// supersede ends an acknowledged occurrence, since what was acknowledged is not what is wrong now, and
+// gives the time at which the next one begins.
+func (d *draft) supersede(c *Condition, at time.Time, why string) time.Time {
+	o := c.Last
+	for _, earliest := range []time.Time{o.RaisedAt, o.ReturnedAt, o.AcknowledgedAt} {
+		at = notBefore(at, earliest)
+	}
+	o.Active, o.ClearedAt = false, at
+	d.event(Event{At: at, Kind: Cleared, Comment: why + " after it was acknowledged: goes on as a new occurrence"}, c, o)
+	return at
 }
 
 // clear ends the active occurrence of a condition, or notes that the condition of a latching one is
-// normal.
-func (d *draft) clear(c *Condition, at time.Time, by, comment string) EventKind {
+// normal, unless that is to end as well.
+func (d *draft) clear(c *Condition, at time.Time, by, comment string, end bool) EventKind {
 	o := c.Last
-	if !o.Active || !o.ReturnedAt.IsZero() {
+	if !o.Active || !o.ReturnedAt.IsZero() && !end {
 		return ""
 	}
-	at = notBefore(at, o.RaisedAt)
-	if o.Latching {
+	at = notBefore(notBefore(at, o.RaisedAt), o.ReturnedAt)
+	if o.Latching && !end {
 		o.ReturnedAt = at
 		d.event(Event{At: at, Kind: Returned, By: by, Comment: comment}, c, o)
 		return Returned
@@ -215,12 +251,15 @@ func (s *Service) Clear(ctx context.Context, ref Ref, by, comment string) (Occur
 			return ErrAlarmNotFound
 		}
 		if o == c.Last {
-			d.clear(c, d.now, by, comment)
+			d.clear(c, d.now, by, comment, false)
 		}
 		out = *o
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return Occurrence{}, err
+	}
+	return out, nil
 }
 
 // Reset clears a latching occurrence whose condition is normal again. It gives an ErrAlarmNotFound
@@ -244,7 +283,10 @@ func (s *Service) Reset(ctx context.Context, ref Ref, by, comment string) (Occur
 		out = *o
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return Occurrence{}, err
+	}
+	return out, nil
 }
 
 func validateSignals(signals []Signal) error {
@@ -257,6 +299,12 @@ func validateSignals(signals []Signal) error {
 		if sig.Raise == nil {
 			if msg := textFault(sig.Key, 1, maxKey); msg != "" {
 				bad = append(bad, fault.Field{Field: prefix + "key", Message: msg})
+			}
+			if msg := textFault(sig.Comment, 0, maxComment); msg != "" {
+				bad = append(bad, fault.Field{Field: prefix + "comment", Message: msg})
+			}
+			if msg := textFault(sig.By, 0, maxKey); msg != "" {
+				bad = append(bad, fault.Field{Field: prefix + "by", Message: msg})
 			}
 			continue
 		}

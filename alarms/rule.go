@@ -33,7 +33,7 @@ func RuleKinds() []RuleKind {
 // Rule raises an alarm while a tag is not as it should be. The alarm's key is "rule:" and the ID.
 type Rule struct {
 	ID   string // 1..128 of letters, digits and ._:-
-	Name string // for people; at most 256 bytes
+	Name string // for people; at most 256 characters
 	Tag  string
 	Kind RuleKind
 
@@ -56,7 +56,7 @@ type Rule struct {
 	// Message may hold {name}, {tag}, {kind}, {value}, {unit}, {limit} and {setpoint}; {{ and }} stand
 	// for braces. Empty for the name and the default of the kind.
 	Message string
-	Group   string // of priority, becomes the label "group"; at most 256 bytes
+	Group   string // of priority, becomes the label "group"; at most 256 characters
 	Enabled bool
 
 	// Unreadable says that the rule is stored and cannot be read. It is not judged, and can be removed.
@@ -100,7 +100,7 @@ func (r *Rule) numeric() bool {
 // spread says whether the rule compares a distance, which is never negative, with Limit.
 func (r *Rule) spread() bool { return r.Kind == Deviation || r.Kind == RateOfChange }
 
-// Validate checks a rule. The error is an ErrInvalidRule that names each bad member.
+// Validate checks a rule. The error is an ErrInvalidRule that names each bad member as the JSON form does.
 func (r *Rule) Validate() error {
 	var bad []fault.Field
 	add := func(field, format string, args ...any) {
@@ -113,20 +113,22 @@ func (r *Rule) Validate() error {
 		name, text  string
 		least, most int
 	}{
-		{"name", r.Name, 0, maxText}, {"tag", r.Tag, 1, maxText}, {"setpointTag", r.SetpointTag, 0, maxText},
+		{"name", r.Name, 0, maxText}, {"tagName", r.Tag, 1, maxText}, {"setpointTag", r.SetpointTag, 0, maxText},
 		{"group", r.Group, 0, maxText}, {"message", r.Message, 0, maxMessage},
 	} {
 		if msg := textFault(s.text, s.least, s.most); msg != "" {
 			add(s.name, "%s", msg)
 		}
 	}
-	if !r.Severity.Valid() {
+	if r.Severity == severityMissing {
+		add("severity", "is required")
+	} else if !r.Severity.Valid() {
 		add("severity", "must be Info, Warning, Error or Critical")
 	}
 	for _, d := range []struct {
 		name string
 		d    time.Duration
-	}{{"onDelay", r.OnDelay}, {"offDelay", r.OffDelay}} {
+	}{{"onDelayMs", r.OnDelay}, {"offDelayMs", r.OffDelay}} {
 		if d.d < 0 || d.d > maxRuleDelay {
 			add(d.name, "must be 0 to 24 hours")
 		} else if d.d%time.Millisecond != 0 {
@@ -156,7 +158,10 @@ func (r *Rule) checkKind(add func(field, format string, args ...any)) {
 		name  string
 		value float64
 	}{{"limit", r.Limit}, {"setpoint", r.Setpoint}, {"deadband", r.Deadband}} {
-		if math.IsNaN(n.value) || math.IsInf(n.value, 0) {
+		switch {
+		case n.name == "setpoint" && r.Kind == Deviation && math.IsNaN(n.value):
+			add(n.name, "either setpoint or setpointTag is required")
+		case math.IsNaN(n.value), math.IsInf(n.value, 0):
 			add(n.name, "must be a finite number")
 			finite = false
 		}
@@ -175,12 +180,15 @@ func (r *Rule) checkKind(add func(field, format string, args ...any)) {
 	}
 	if r.Kind == RateOfChange {
 		if r.Window < time.Second || r.Window > maxRuleDelay || r.Window%time.Millisecond != 0 {
-			add("window", "must be 1 second to 24 hours, in whole milliseconds")
+			add("windowMs", "must be 1 second to 24 hours, in whole milliseconds")
 		}
 	} else if r.Window != 0 {
-		add("window", "is for RateOfChange")
+		add("windowMs", "is for RateOfChange")
 	}
-	if r.Kind != Deviation && (r.SetpointTag != "" || r.Setpoint != 0) {
+	if r.Kind != Deviation && r.SetpointTag != "" {
+		add("setpointTag", "is for Deviation")
+	}
+	if r.Kind != Deviation && r.Setpoint != 0 {
 		add("setpoint", "is for Deviation")
 	}
 	r.checkStates(add)
@@ -218,15 +226,15 @@ func ruleID(s string) bool {
 	return true
 }
 
-// textFault says what is wrong with a text, or nothing.
+// textFault says what is wrong with a text of least to most characters, or nothing.
 func textFault(s string, least, most int) string {
 	switch {
 	case len(s) < least:
 		return "is required"
-	case len(s) > most:
-		return fmt.Sprintf("must not be longer than %d bytes", most)
 	case !utf8.ValidString(s):
 		return "must be valid UTF-8"
+	case utf8.RuneCountInString(s) > most:
+		return fmt.Sprintf("must not be longer than %d characters", most)
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package alarms
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -27,15 +28,22 @@ func clip(s string) string {
 	return s
 }
 
-// transit queues a raise, or a clear when a is nil. The lock is held.
-func (r *Rules) transit(e *evaluation, at time.Time, a *Alarm) {
+// transit queues a raise or a clear of a rule's alarm. A clear ends the alarm, unless the rule is latching.
+// The lock is held.
+func (r *Rules) transit(e *evaluation, s Signal) {
 	r.serial++
-	t := transition{serial: r.serial, signal: Signal{Raise: a, Key: ruleKey + e.rule.ID, At: at}}
+	s.Key = ruleKey + e.rule.ID
+	s.End = s.End || s.Raise == nil && !e.rule.Latching
+	t := transition{serial: r.serial, signal: s}
 	last := len(e.pending) - 1
-	if len(e.pending)-e.inFlight >= maxPending && (e.pending[last].signal.Raise == nil) != (a == nil) {
+	if len(e.pending)-e.inFlight >= maxPending && (e.pending[last].signal.Raise == nil) != (s.Raise == nil) {
 		e.pending = e.pending[:last] // the one before it says the same as this one
+		if s.End {
+			before := &e.pending[last-1].signal
+			before.End, before.By, before.Comment = true, s.By, s.Comment
+		}
 		if r.stats.Folded == 0 {
-			r.log.Warn("alarm transitions are folded, because too many wait to be stored", "ruleId", e.rule.ID)
+			r.note(slog.LevelWarn, "alarm transitions are folded, because too many wait to be stored", "ruleId", e.rule.ID)
 		}
 		r.stats.Folded += 2
 		return
@@ -46,6 +54,13 @@ func (r *Rules) transit(e *evaluation, at time.Time, a *Alarm) {
 		r.waiting = append(r.waiting, e)
 		r.signal()
 	}
+}
+
+// note has a line logged by run: the log may be slow, and whoever holds the lock may be a driver. The lock
+// is held.
+func (r *Rules) note(level slog.Level, msg string, args ...any) {
+	r.notes = append(r.notes, func() { r.log.Log(context.Background(), level, msg, args...) })
+	r.signal()
 }
 
 // touch has a rule's state stored soon. The lock is held.
@@ -65,10 +80,10 @@ func (r *Rules) signal() {
 }
 
 // run ends delays and stores what follows, until ctx ends.
-func (r *Rules) run(ctx context.Context) {
+func (r *Rules) run(ctx, storing context.Context) {
 	defer close(r.done)
 	var failed, saved time.Time // when storing failed, zero when it did not, and when states were stored
-	for {
+	for ctx.Err() == nil {
 		r.mu.Lock()
 		now := r.now()
 		r.expireDue(now)
@@ -77,13 +92,18 @@ func (r *Rules) run(ctx context.Context) {
 			wait = min(wait, next.Sub(now))
 		}
 		urgent, dirty := len(r.waiting) > 0, len(r.dirty) > 0
+		notes := r.notes
+		r.notes = nil
 		r.mu.Unlock()
+		for _, log := range notes {
+			log()
+		}
 		switch {
 		case !failed.IsZero() && now.Sub(failed) < r.retry:
 			wait = min(wait, r.retry-now.Sub(failed))
 		case urgent || dirty && now.Sub(saved) >= r.every:
 			failed = time.Time{}
-			if err := r.flush(ctx); err != nil {
+			if err := r.flush(storing); err != nil {
 				failed = r.now()
 			}
 			saved = r.now()
@@ -96,8 +116,6 @@ func (r *Rules) run(ctx context.Context) {
 		case <-timer.C:
 		case <-r.wake:
 		case <-ctx.Done():
-			timer.Stop()
-			return
 		}
 		timer.Stop()
 	}
@@ -123,13 +141,14 @@ func (r *Rules) flush(ctx context.Context) error {
 		err = r.flushStates(ctx)
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if was := r.stats.Err; err != nil && was == nil && ctx.Err() == nil {
+	was, folded := r.stats.Err, r.stats.Folded
+	r.stats.Err = err
+	r.mu.Unlock()
+	if err != nil && was == nil && ctx.Err() == nil {
 		r.log.Error("alarms of rules cannot be stored and wait", "error", err)
 	} else if err == nil && was != nil {
-		r.log.Info("alarms of rules are stored again", "folded", r.stats.Folded)
+		r.log.Info("alarms of rules are stored again", "folded", folded)
 	}
-	r.stats.Err = err
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -11,31 +12,31 @@ import (
 
 // ruleJSON is the JSON form of a Rule. Times are in milliseconds.
 type ruleJSON struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name"`
-	Tag         string   `json:"tagName"`
-	Kind        RuleKind `json:"kind"`
-	Limit       *float64 `json:"limit,omitempty"`
-	Setpoint    float64  `json:"setpoint,omitempty"`
-	SetpointTag string   `json:"setpointTag,omitempty"`
-	States      []string `json:"states,omitempty"`
-	WindowMs    int64    `json:"windowMs,omitempty"`
-	Deadband    float64  `json:"deadband,omitempty"`
-	OnDelayMs   int64    `json:"onDelayMs,omitempty"`
-	OffDelayMs  int64    `json:"offDelayMs,omitempty"`
-	Latching    bool     `json:"latching,omitempty"`
-	Severity    Severity `json:"severity"`
-	Message     string   `json:"message,omitempty"`
-	Group       string   `json:"group,omitempty"`
-	Enabled     *bool    `json:"enabled"`
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Tag         string    `json:"tagName"`
+	Kind        RuleKind  `json:"kind"`
+	Limit       *float64  `json:"limit,omitempty"`
+	Setpoint    *float64  `json:"setpoint,omitempty"`
+	SetpointTag string    `json:"setpointTag,omitempty"`
+	States      []string  `json:"states,omitempty"`
+	WindowMs    int64     `json:"windowMs,omitempty"`
+	Deadband    float64   `json:"deadband,omitempty"`
+	OnDelayMs   int64     `json:"onDelayMs,omitempty"`
+	OffDelayMs  int64     `json:"offDelayMs,omitempty"`
+	Latching    bool      `json:"latching,omitempty"`
+	Severity    *Severity `json:"severity"`
+	Message     string    `json:"message,omitempty"`
+	Group       string    `json:"group,omitempty"`
+	Enabled     *bool     `json:"enabled"`
 }
 
 // MarshalJSON gives the JSON form. Times are whole milliseconds: windowMs, onDelayMs and offDelayMs.
 func (r Rule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(ruleJSON{
-		ID: r.ID, Name: r.Name, Tag: r.Tag, Kind: r.Kind, Limit: limitJSON(&r), Setpoint: r.Setpoint, SetpointTag: r.SetpointTag,
+		ID: r.ID, Name: r.Name, Tag: r.Tag, Kind: r.Kind, Limit: limitJSON(&r), Setpoint: setpointJSON(&r), SetpointTag: r.SetpointTag,
 		States: r.States, WindowMs: r.Window.Milliseconds(), Deadband: r.Deadband, OnDelayMs: r.OnDelay.Milliseconds(),
-		OffDelayMs: r.OffDelay.Milliseconds(), Latching: r.Latching, Severity: r.Severity, Message: r.Message,
+		OffDelayMs: r.OffDelay.Milliseconds(), Latching: r.Latching, Severity: &r.Severity, Message: r.Message,
 		Group: r.Group, Enabled: &r.Enabled,
 	})
 }
@@ -48,23 +49,92 @@ func limitJSON(r *Rule) *float64 {
 	return &r.Limit
 }
 
+// setpointJSON leaves the setpoint out where a rule has none, or has a tag for it.
+func setpointJSON(r *Rule) *float64 {
+	if r.Setpoint == 0 && (r.Kind != Deviation || r.SetpointTag != "") {
+		return nil
+	}
+	return &r.Setpoint
+}
+
 // UnmarshalJSON reads the JSON form. A rule is enabled when "enabled" is absent. It does not validate.
 func (r *Rule) UnmarshalJSON(data []byte) error {
+	_, err := r.read(data)
+	return err
+}
+
+// RuleRequest is a rule as somebody gives it: what has to be said and is not is no default. Its JSON form
+// is that of the Rule, and a member that is missing, or given twice over, is one that Validate refuses.
+type RuleRequest struct{ Rule }
+
+// severityMissing is none of the severities.
+const severityMissing Severity = math.MaxUint8
+
+// UnmarshalJSON reads the JSON form. It does not validate.
+func (r *RuleRequest) UnmarshalJSON(data []byte) error {
+	j, err := r.read(data)
+	if err != nil {
+		return err
+	}
+	if j.Severity == nil {
+		r.Severity = severityMissing
+	}
+	if r.Kind == Deviation && (j.Setpoint == nil) == (r.SetpointTag == "") {
+		r.Setpoint = math.NaN()
+	}
+	return nil
+}
+
+// CodedRule is a rule with the code of its alarm. Its JSON form is that of the Rule and the member "code".
+type CodedRule struct {
+	Rule
+	Code int64
+}
+
+// MarshalJSON gives the JSON form.
+func (r CodedRule) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(r.Rule)
+	if err != nil {
+		return nil, err
+	}
+	text = append(text[:len(text)-1], `,"code":`...)
+	return append(strconv.AppendInt(text, r.Code, 10), '}'), nil
+}
+
+// UnmarshalJSON reads the JSON form. It does not validate.
+func (r *CodedRule) UnmarshalJSON(data []byte) error {
+	var j struct {
+		Code int64 `json:"code"`
+	}
+	if err := json.Unmarshal(data, &j); err != nil {
+		return ErrInvalidRule.Because("it is not the JSON of a rule").Wrap(err)
+	}
+	r.Code = j.Code
+	return json.Unmarshal(data, &r.Rule)
+}
+
+func (r *Rule) read(data []byte) (ruleJSON, error) {
 	var j ruleJSON
 	if err := json.Unmarshal(data, &j); err != nil {
 		var wrong *json.UnmarshalTypeError
 		switch {
 		case errors.As(err, &wrong):
-			return ErrInvalidRule.Invalid(fault.Field{Field: wrong.Field, Message: "cannot be of type " + wrong.Value}).Wrap(err)
+			return j, ErrInvalidRule.Invalid(fault.Field{Field: wrong.Field, Message: "cannot be of type " + wrong.Value}).Wrap(err)
 		case errors.Is(err, ErrInvalidRequest): // the one member that reads itself
-			return ErrInvalidRule.Invalid(fault.Field{Field: "severity", Message: "must be Info, Warning, Error or Critical"}).Wrap(err)
+			return j, ErrInvalidRule.Invalid(fault.Field{Field: "severity", Message: "must be Info, Warning, Error or Critical"}).Wrap(err)
 		}
-		return ErrInvalidRule.Because("it is not the JSON of a rule").Wrap(err)
+		return j, ErrInvalidRule.Because("it is not the JSON of a rule").Wrap(err)
 	}
 	got := Rule{
-		ID: j.ID, Name: j.Name, Tag: j.Tag, Kind: j.Kind, Setpoint: j.Setpoint, SetpointTag: j.SetpointTag,
-		States: j.States, Deadband: j.Deadband, Latching: j.Latching, Severity: j.Severity, Message: j.Message,
+		ID: j.ID, Name: j.Name, Tag: j.Tag, Kind: j.Kind, SetpointTag: j.SetpointTag,
+		States: j.States, Deadband: j.Deadband, Latching: j.Latching, Message: j.Message,
 		Group: j.Group, Enabled: j.Enabled == nil || *j.Enabled,
+	}
+	if j.Setpoint != nil {
+		got.Setpoint = *j.Setpoint
+	}
+	if j.Severity != nil {
+		got.Severity = *j.Severity
 	}
 	switch {
 	case j.Limit != nil:
@@ -78,10 +148,10 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 		into *time.Duration
 	}{{"windowMs", j.WindowMs, &got.Window}, {"onDelayMs", j.OnDelayMs, &got.OnDelay}, {"offDelayMs", j.OffDelayMs, &got.OffDelay}} {
 		if d.ms < 0 || d.ms > math.MaxInt64/int64(time.Millisecond) {
-			return ErrInvalidRule.Invalid(fault.Field{Field: d.name, Message: "must be 0 to 24 hours"})
+			return j, ErrInvalidRule.Invalid(fault.Field{Field: d.name, Message: "must be 0 to 24 hours"})
 		}
 		*d.into = time.Duration(d.ms) * time.Millisecond
 	}
 	*r = got
-	return nil
+	return j, nil
 }

@@ -16,8 +16,9 @@ type point struct {
 const ratePoints = 64
 
 // rate gives the change per second over the rule's window: of the value now from the one that held a
-// window ago, or from the oldest that is known. It says in recheck when that changes by itself.
-func (e *evaluation) rate(now time.Time) float64 {
+// window ago, or from the oldest that is known. Until one is known from a window ago it is not whole: what
+// came before would have to be added. It says in recheck when that changes by itself.
+func (e *evaluation) rate(now time.Time) (rate float64, whole bool) {
 	window, value := e.rule.Window, e.tag.number
 	n := len(e.points)
 	if n == 0 || value != e.points[n-1].value && now.Sub(e.points[n-1].at) >= window/ratePoints {
@@ -31,13 +32,16 @@ func (e *evaluation) rate(now time.Time) float64 {
 		e.points = append(e.points[:0], e.points[from:]...)
 	}
 	last := e.points[len(e.points)-1]
+	whole = now.Sub(e.points[0].at) >= window
 	switch {
 	case last.value != value:
 		e.recheck = last.at.Add(window / ratePoints)
+	case !whole:
+		e.recheck = e.points[0].at.Add(window)
 	case len(e.points) > 1:
 		e.recheck = e.points[1].at.Add(window)
 	default:
 		e.recheck = time.Time{}
 	}
-	return math.Abs(value-e.points[0].value) / window.Seconds()
+	return math.Abs(value-e.points[0].value) / window.Seconds(), whole
 }

@@ -39,8 +39,8 @@ func TestRuleValidation(t *testing.T) {
 		{"id", alarms.High, func(r *alarms.Rule) { r.ID = ".." }},
 		{"id", alarms.High, func(r *alarms.Rule) { r.ID = strings.Repeat("a", 129) }},
 		{"name", alarms.High, func(r *alarms.Rule) { r.Name = strings.Repeat("a", 257) }},
-		{"tag", alarms.High, func(r *alarms.Rule) { r.Tag = "" }},
-		{"tag", alarms.High, func(r *alarms.Rule) { r.Tag = "\xff" }},
+		{"tagName", alarms.High, func(r *alarms.Rule) { r.Tag = "" }},
+		{"tagName", alarms.High, func(r *alarms.Rule) { r.Tag = "\xff" }},
 		{"kind", alarms.High, func(r *alarms.Rule) { r.Kind = "high" }},
 		{"limit", alarms.High, func(r *alarms.Rule) { r.Limit = math.NaN() }},
 		{"limit", alarms.High, func(r *alarms.Rule) { r.Limit = math.Inf(1) }},
@@ -51,15 +51,15 @@ func TestRuleValidation(t *testing.T) {
 		{"deadband", alarms.High, func(r *alarms.Rule) { r.Deadband = math.NaN() }},
 		{"deadband", alarms.Deviation, func(r *alarms.Rule) { r.Limit, r.Deadband = 1, 2 }},
 		{"deadband", alarms.Stale, func(r *alarms.Rule) { r.Deadband = 1 }},
-		{"window", alarms.RateOfChange, func(r *alarms.Rule) { r.Limit = 1 }},
-		{"window", alarms.RateOfChange, func(r *alarms.Rule) { r.Limit, r.Window = 1, 25*time.Hour }},
-		{"window", alarms.High, func(r *alarms.Rule) { r.Window = time.Minute }},
+		{"windowMs", alarms.RateOfChange, func(r *alarms.Rule) { r.Limit = 1 }},
+		{"windowMs", alarms.RateOfChange, func(r *alarms.Rule) { r.Limit, r.Window = 1, 25*time.Hour }},
+		{"windowMs", alarms.High, func(r *alarms.Rule) { r.Window = time.Minute }},
 		{"states", alarms.Discrete, nil},
 		{"states", alarms.High, func(r *alarms.Rule) { r.States = []string{"x"} }},
 		{"states[1]", alarms.Discrete, func(r *alarms.Rule) { r.States = []string{"x", "\xff"} }},
-		{"onDelay", alarms.High, func(r *alarms.Rule) { r.OnDelay = -1 }},
-		{"onDelay", alarms.High, func(r *alarms.Rule) { r.OnDelay = time.Microsecond }},
-		{"offDelay", alarms.High, func(r *alarms.Rule) { r.OffDelay = 25 * time.Hour }},
+		{"onDelayMs", alarms.High, func(r *alarms.Rule) { r.OnDelay = -1 }},
+		{"onDelayMs", alarms.High, func(r *alarms.Rule) { r.OnDelay = time.Microsecond }},
+		{"offDelayMs", alarms.High, func(r *alarms.Rule) { r.OffDelay = 25 * time.Hour }},
 		{"severity", alarms.High, func(r *alarms.Rule) { r.Severity = 4 }},
 		{"message", alarms.High, func(r *alarms.Rule) { r.Message = "{password}" }},
 		{"message", alarms.High, func(r *alarms.Rule) { r.Message = "{tag" }},
@@ -130,6 +130,47 @@ func FuzzRule(f *testing.F) {
 			p.stop()
 		})
 	})
+}
+
+func TestJSONOfACodedRule(t *testing.T) {
+	r := alarms.CodedRule{Rule: rule(alarms.High, nil), Code: 7}
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"id":"r","name":"","tagName":"t","kind":"High","limit":80,"severity":"Error","enabled":true,"code":7}`, string(text))
+	var back alarms.CodedRule
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Equal(t, r, back)
+	require.ErrorIs(t, json.Unmarshal([]byte(`{"code":"7"}`), &back), alarms.ErrInvalidRule)
+}
+
+// TestARequestLeavesNothingToGuess reads rules as clients give them.
+func TestARequestLeavesNothingToGuess(t *testing.T) {
+	const deviation = `{"id":"r","tagName":"t","kind":"Deviation","limit":1,"severity":"Info"`
+	for text, field := range map[string]string{
+		`{"id":"r","tagName":"t","kind":"High","limit":1}`:                 "severity",
+		`{"id":"r","tagName":"t","kind":"High","limit":1,"severity":null}`: "severity",
+		`{"id":"r","tagName":"t","kind":"High","severity":"Info"}`:         "limit",
+		deviation + `}`: "setpoint",
+		deviation + `,"setpoint":0,"setpointTag":"s"}`: "setpoint",
+		deviation + `,"setpoint":0}`:                   "",
+		deviation + `,"setpointTag":"s"}`:              "",
+	} {
+		var r alarms.RuleRequest
+		require.NoError(t, json.Unmarshal([]byte(text), &r), text)
+		err := r.Validate()
+		if field == "" {
+			require.NoError(t, err, text)
+			again, err := json.Marshal(r)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(again, &r), "%s", again)
+			require.NoError(t, r.Validate(), "%s", again)
+			continue
+		}
+		require.ErrorIs(t, err, alarms.ErrInvalidRule, text)
+		f, _ := fault.From(err)
+		require.Len(t, f.Fields, 1, "%s: %v", text, err)
+		require.Equal(t, field, f.Fields[0].Field, text)
+	}
 }
 
 func TestJSONOfABadRuleNamesTheMember(t *testing.T) {

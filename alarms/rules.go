@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"log/slog"
 	"slices"
@@ -32,9 +31,9 @@ type RulesOptions struct {
 
 	// States keeps delays over a restart. Default: the store, when it is a RuleStateStore as well.
 	States RuleStateStore
-	// Current gives the newest sample of a tag, so that a rule judges it at once and not only when it
+	// Current gives a tag and its newest sample, so that a rule judges it at once and not only when it
 	// changes; see tags.Engine.Read. Default: none.
-	Current func(tag string) (tags.Sample, bool)
+	Current func(tag string) (tags.Snapshot, bool)
 
 	FlushEvery time.Duration // longest time that the state of a delay waits to be stored; default 250 ms
 	RetryAfter time.Duration // wait after alarms could not be stored; default 1 s
@@ -52,7 +51,7 @@ type RulesOptions struct {
 // clear, counted in RulesStats.Folded and logged. The last transition of a rule is never lost.
 //
 // A number is compared while its quality is Good or Uncertain. While it is Bad, all stays as it is
-// and delays run on. Only what a tag reports is judged: a tag whose own deadband keeps a change back
+// and delays run on. When the tag is removed its alarms are cleared, whatever their kind. Only what a tag reports is judged: a tag whose own deadband keeps a change back
 // can pass a limit by as much unseen.
 type Rules struct {
 	store   RuleStore
@@ -61,12 +60,13 @@ type Rules struct {
 	log     *slog.Logger
 	now     func() time.Time
 	newID   func() string
-	current func(string) (tags.Sample, bool)
+	current func(string) (tags.Snapshot, bool)
 	every   time.Duration
 	retry   time.Duration
 
 	wake   chan struct{}
 	cancel context.CancelFunc
+	giveUp context.CancelFunc // ends storing
 	done   chan struct{}
 
 	followEvery time.Duration
@@ -84,6 +84,7 @@ type Rules struct {
 	serial  uint64
 	waiting []*evaluation // those with pending transitions
 	dirty   []*evaluation // those whose state has to be stored
+	notes   []func()      // lines to be logged without the lock
 	stats   RulesStats
 }
 
@@ -130,8 +131,9 @@ func NewRules(ctx context.Context, store RuleStore, target Target, o RulesOption
 		return nil, err
 	}
 	own, cancel := context.WithCancel(context.Background())
-	r.cancel = cancel
-	go r.run(own)
+	storing, giveUp := context.WithCancel(context.Background())
+	r.cancel, r.giveUp = cancel, giveUp
+	go r.run(own, storing)
 	if o.Follow > 0 {
 		r.followers.Add(1)
 		go r.follow(own)
@@ -174,14 +176,23 @@ func (r *Rules) load(ctx context.Context) error {
 			continue
 		}
 		if rule.Enabled {
-			e.restore(kept[rule.ID], raised[rule.ID], now)
-			delete(raised, rule.ID)
+			lasts, active := raised[rule.ID]
+			e.restore(kept[rule.ID], lasts, now)
+			if !active || lasts {
+				delete(raised, rule.ID)
+			}
 		}
 		r.rules[rule.ID] = e
 		r.join(e, now)
 	}
-	for id := range raised { // of rules that were removed or disabled before the process ended
-		r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, now, nil)
+	for id, lasts := range raised { // of rules that were removed, disabled or changed before the process ended
+		e := r.rules[id]
+		switch {
+		case e == nil:
+			r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, Signal{At: now, Comment: whyRemoved})
+		case lasts || !e.rule.Latching:
+			r.transit(e, Signal{At: now})
+		}
 	}
 	return nil
 }
@@ -190,7 +201,10 @@ func (r *Rules) load(ctx context.Context) error {
 // ignored.
 func (r *Rules) Close(ctx context.Context) error {
 	r.cancel()
+	// What is being stored is awaited, since what is given up would have to be stored again.
+	defer context.AfterFunc(ctx, r.giveUp)()
 	<-r.done
+	r.giveUp()
 	r.followers.Wait()
 	r.mu.Lock()
 	r.watches = nil
@@ -241,113 +255,6 @@ func (r *Rules) Phase(id string) Phase {
 	return PhaseNormal
 }
 
-// Add stores a new rule, with a new ID when it has none, and starts to evaluate it. The error may be
-// an ErrInvalidRule or an ErrRuleExists.
-func (r *Rules) Add(ctx context.Context, rule Rule) (Rule, error) {
-	if rule.ID == "" {
-		rule.ID = r.newID()
-	}
-	e, err := newEvaluation(rule)
-	if err != nil {
-		return Rule{}, err
-	}
-	r.editing.Lock()
-	defer r.editing.Unlock()
-	if err := r.store.AddRule(ctx, rule); err != nil {
-		return Rule{}, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.put(e)
-	return rule.clone(), nil
-}
-
-// Update changes a rule in one step; ID cannot be changed. Where the evaluation stands is kept, unless
-// what the rule looks at changes: then its alarm is cleared and evaluation starts anew. A rule that is
-// disabled has its alarm cleared. The error may be an ErrRuleNotFound, an ErrInvalidRule or update's.
-func (r *Rules) Update(ctx context.Context, id string, update func(*Rule) error) (Rule, error) {
-	r.editing.Lock()
-	defer r.editing.Unlock()
-	var e *evaluation
-	err := r.store.UpdateRule(ctx, id, func(rule *Rule) error {
-		if err := update(rule); err != nil {
-			return err
-		}
-		rule.ID = id
-		var err error
-		e, err = newEvaluation(*rule)
-		return err
-	})
-	if err != nil {
-		return Rule{}, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.put(e)
-	return e.rule.clone(), nil
-}
-
-// Remove removes a rule and clears its alarm; a latching one stays until it is reset. The error may be
-// an ErrRuleNotFound.
-func (r *Rules) Remove(ctx context.Context, id string) error {
-	r.editing.Lock()
-	defer r.editing.Unlock()
-	if err := r.store.RemoveRule(ctx, id); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.drop(id)
-	return nil
-}
-
-// drop takes a rule out of memory and clears its alarm. The lock is held.
-func (r *Rules) drop(id string) {
-	if r.broken[id] {
-		delete(r.broken, id)
-		r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, r.now(), nil)
-	}
-	if e := r.rules[id]; e != nil {
-		r.retire(e, r.now())
-		r.leave(e)
-		delete(r.rules, id)
-	}
-}
-
-// put replaces a rule in memory. The lock is held.
-func (r *Rules) put(e *evaluation) {
-	now := r.now()
-	old := r.rules[e.rule.ID]
-	r.rules[e.rule.ID] = e
-	switch {
-	case old == nil:
-	case old.rule.Enabled && e.rule.Enabled && old.rule.sees(&e.rule):
-		// A delay that runs is measured anew from when it began.
-		e.phase, e.since, e.over, e.points = old.phase, old.since, old.over, old.points
-	default:
-		r.retire(old, now)
-		e.touch(r)
-	}
-	r.join(e, now)
-	if old != nil {
-		r.leave(old) // only now, so that what is known of the tag stays
-	}
-}
-
-// sees says whether two rules look at the same thing.
-func (r *Rule) sees(other *Rule) bool {
-	return r.Tag == other.Tag && r.Kind == other.Kind && r.Setpoint == other.Setpoint && r.SetpointTag == other.SetpointTag &&
-		r.Window == other.Window && fmt.Sprint(r.States) == fmt.Sprint(other.States)
-}
-
-// retire clears a rule's alarm.
-func (r *Rules) retire(e *evaluation, now time.Time) {
-	if e.phase == PhaseActive || e.phase == PhaseOff {
-		r.transit(e, now, nil)
-	}
-	e.phase = PhaseNormal
-}
-
 // join has a rule evaluated when its tags change, and at once as far as their samples are known.
 func (r *Rules) join(e *evaluation, now time.Time) {
 	if !e.rule.Enabled || r.watches == nil {
@@ -369,7 +276,10 @@ func (r *Rules) watch(tag string, e *evaluation) *watch {
 		r.watches[tag] = w
 		if r.current != nil {
 			if s, ok := r.current(tag); ok {
-				w.take(&s)
+				w.take(&s.Sample)
+				if s.Tag != nil {
+					w.unit = s.Tag.Unit
+				}
 			}
 		}
 	}

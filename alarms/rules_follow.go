@@ -3,6 +3,7 @@ package alarms
 import (
 	"context"
 	"iter"
+	"log/slog"
 	"maps"
 	"reflect"
 	"strings"
@@ -67,7 +68,7 @@ func (r *Rules) catchUp(ctx context.Context) error {
 	for _, ids := range []iter.Seq[string]{maps.Keys(r.rules), maps.Keys(r.broken)} {
 		for id := range ids {
 			if !there[id] {
-				r.drop(id)
+				r.drop(id, "")
 			}
 		}
 	}
@@ -83,7 +84,7 @@ func (r *Rules) readable(rule Rule) (*evaluation, bool) {
 		var e *evaluation
 		if e, err = newEvaluation(rule); err == nil {
 			if r.broken[rule.ID] && r.rules[rule.ID] == nil {
-				r.drop(rule.ID) // nobody knows what its alarm was about
+				r.drop(rule.ID, "") // nobody knows what its alarm was about
 			}
 			delete(r.broken, rule.ID)
 			return e, true
@@ -91,7 +92,7 @@ func (r *Rules) readable(rule Rule) (*evaluation, bool) {
 	}
 	if !r.broken[rule.ID] {
 		r.broken[rule.ID] = true
-		r.log.Error("an alarm rule is passed over; its alarm stays as it is", "ruleId", rule.ID, "error", err)
+		r.note(slog.LevelError, "an alarm rule is passed over; its alarm stays as it is", "ruleId", rule.ID, "error", err)
 	}
 	return nil, false
 }
@@ -118,6 +119,10 @@ func (r *Rules) recheck(ctx context.Context) error {
 		}
 		switch e.phase {
 		case PhaseActive:
+			if !e.known { // whoever sees the tag may be right
+				e.doubt = true
+				continue
+			}
 			r.raise(e, r.now())
 		case PhaseOff: // it is over already
 			r.clear(e, r.now())
@@ -127,15 +132,15 @@ func (r *Rules) recheck(ctx context.Context) error {
 	return nil
 }
 
-// raised gives the ids of the rules whose alarm is active and has not returned to normal.
+// raised gives the ids of the rules whose alarm is active, and says whether it has not returned to normal.
 func (r *Rules) raised(ctx context.Context) (map[string]bool, error) {
 	raised := make(map[string]bool)
 	for o, err := range r.target.EachActive(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if id, ok := strings.CutPrefix(o.Key, ruleKey); ok && o.ReturnedAt.IsZero() {
-			raised[id] = true
+		if id, ok := strings.CutPrefix(o.Key, ruleKey); ok {
+			raised[id] = o.ReturnedAt.IsZero()
 		}
 	}
 	return raised, nil

@@ -76,7 +76,7 @@ func TestRulesOfOtherEnginesAreTakenOver(t *testing.T) {
 		pass(300 * time.Millisecond)
 		here.set(92)
 		here.requireActive(true, "it is enabled")
-		require.NoError(t, there.rules.Remove(t.Context(), "r"))
+		require.NoError(t, there.rules.Remove(t.Context(), "r", "anna"))
 		pass(300 * time.Millisecond)
 		here.requireActive(false, "it is removed")
 		here.set(93)
@@ -226,9 +226,35 @@ func TestRuleThatCannotBeRead(t *testing.T) {
 		list, err := rules.List(t.Context())
 		require.NoError(t, err)
 		require.Len(t, list, 1)
-		require.NoError(t, rules.Remove(t.Context(), "r"))
+		require.NoError(t, rules.Remove(t.Context(), "r", "anna"))
 		pass(time.Second)
 		require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, kinds(t, service))
 		require.Zero(t, rules.Stats().Unreadable)
+	})
+}
+
+// TestAlarmIsNotRaisedAgainByWhoDoesNotSeeTheTag has another engine, which has lost the tag, leave the word to
+// the one that sees it.
+func TestAlarmIsNotRaisedAgainByWhoDoesNotSeeTheTag(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		two := following(t, 2, rule(alarms.High, nil))
+		here, there := two[0], two[1]
+		defer here.stop()
+		defer there.stop()
+		change := func(id string) { // of some rule, after which alarms are looked at again
+			_, err := here.rules.Add(t.Context(), rule(alarms.Low, func(r *alarms.Rule) { r.ID, r.Tag = id, "u" }))
+			require.NoError(t, err)
+			pass(time.Minute)
+		}
+		here.set(90)
+		there.set(90)
+		there.sample("t", tags.FloatValue(90), tags.Bad, tags.ReasonNotConnected)
+		here.requireActive(true, "raised")
+		here.set(70)
+		here.requireActive(false, "normal")
+		change("another")
+		here.requireActive(false, "still normal by whoever sees the tag")
+		there.set(90)
+		here.requireActive(true, "the other one sees it again, and something else")
 	})
 }

@@ -31,6 +31,10 @@ type Options struct {
 	MaxWaiting int           // calls that wait to be written; beyond it callers wait their turn; default 1024
 	MaxGroup   int           // calls that share a transaction; default 256
 
+	// WriteTimeout is how long the store may take for a transaction, and how long Close waits for it. What
+	// takes longer is given up, and the calls in it get an ErrOutcomeUnknown. Default 30 s.
+	WriteTimeout time.Duration
+
 	Limits Limits // for Analytics
 }
 
@@ -47,10 +51,15 @@ type Service struct {
 	limits      Limits
 	followEvery time.Duration
 
+	writeTimeout time.Duration
+	writing      context.Context // of transactions; it ends when Close has waited long enough
+	giveUp       context.CancelFunc
+
 	queue  chan *call
-	closed chan struct{} // no call is taken any more
-	shelf  chan struct{} // holds one token when a time limit may have been set
-	behind chan struct{} // holds one token when the journal has more than was told
+	closed chan struct{}   // no call is taken any more
+	own    context.Context // ends with Close
+	shelf  chan struct{}   // holds one token when a time limit may have been set
+	behind chan struct{}   // holds one token when the journal has more than was told
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	callMu sync.RWMutex // held for reading while a call enters the queue
@@ -67,7 +76,8 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	for _, rule := range []struct {
 		name string
 		bad  bool
-	}{{"Follow", o.Follow < 0}, {"MaxShelve", o.MaxShelve < 0}, {"MaxWaiting", o.MaxWaiting < 0}, {"MaxGroup", o.MaxGroup < 0}} {
+	}{{"Follow", o.Follow < 0}, {"MaxShelve", o.MaxShelve < 0}, {"MaxWaiting", o.MaxWaiting < 0}, {"MaxGroup", o.MaxGroup < 0},
+		{"WriteTimeout", o.WriteTimeout < 0}} {
 		if rule.bad {
 			return nil, fmt.Errorf("alarms: Options.%s must not be negative", rule.name)
 		}
@@ -80,7 +90,7 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 		store: store, resolutions: o.Resolutions, log: o.Logger, now: o.Now, newID: o.NewID,
 		maxShelve: cmp.Or(o.MaxShelve, 24*time.Hour), maxGroup: cmp.Or(o.MaxGroup, 256), limits: limits, followEvery: o.Follow,
 		queue: make(chan *call, cmp.Or(o.MaxWaiting, 1024)), closed: make(chan struct{}), shelf: make(chan struct{}, 1),
-		behind: make(chan struct{}, 1),
+		behind: make(chan struct{}, 1), writeTimeout: cmp.Or(o.WriteTimeout, 30*time.Second),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -100,24 +110,26 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	own, cancel := context.WithCancel(context.Background())
-	s.cancel = cancel
+	s.own, s.cancel = context.WithCancel(context.Background())
+	s.writing, s.giveUp = context.WithCancel(context.Background())
 	s.wg.Go(s.write)
 	next, err := s.unshelveDue(ctx)
 	if err != nil {
 		_ = s.Close()
 		return nil, err
 	}
-	s.wg.Go(func() { s.watchShelf(own, next) })
+	s.wg.Go(func() { s.watchShelf(s.own, next) })
 	if o.Follow > 0 {
-		s.wg.Go(func() { s.follow(own) })
+		s.wg.Go(func() { s.follow(s.own) })
 	}
 	return s, nil
 }
 
-// Close refuses further calls, waits for those that were taken and ends all subscriptions. It does not
-// close the store.
+// Close refuses further calls, waits for those that were taken, for at most Options.WriteTimeout, and ends
+// all subscriptions. It does not close the store.
 func (s *Service) Close() error {
+	s.cancel()
+	defer time.AfterFunc(s.writeTimeout, s.giveUp).Stop()
 	s.callMu.Lock()
 	if !s.ended {
 		s.ended = true
@@ -125,8 +137,8 @@ func (s *Service) Close() error {
 		close(s.queue)
 	}
 	s.callMu.Unlock()
-	s.cancel()
 	s.wg.Wait()
+	s.giveUp()
 	s.hub.end()
 	return nil
 }

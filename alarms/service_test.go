@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -151,11 +152,11 @@ func TestClockSetBack(t *testing.T) {
 	require.True(t, second.RaisedAt.Before(first.RaisedAt))
 	list, err := s.RecentHistory(t.Context(), 10)
 	require.NoError(t, err)
-	require.Equal(t, []string{second.ID, first.ID}, []string{list[0].ID, list[1].ID})
+	require.Equal(t, []string{first.ID, second.ID}, []string{list[0].ID, list[1].ID}, "by the time that the list shows")
 	page, err := s.History(t.Context(), c.now().Add(-time.Hour), c.now().Add(2*time.Hour), alarms.ListQuery{Page: 1, PageSize: 10})
 	require.NoError(t, err)
 	require.Equal(t, 2, page.Total, "no alarm is lost")
-	require.Equal(t, second.ID, page.Occurrences[0].ID)
+	require.Equal(t, first.ID, page.Occurrences[0].ID)
 }
 
 func TestAcknowledge(t *testing.T) {
@@ -505,4 +506,33 @@ func TestOptions(t *testing.T) {
 		_, err := alarms.New(t.Context(), alarms.NewMemory(), o)
 		require.ErrorContains(t, err, name)
 	}
+}
+
+// TestOccurrencesOfOneMoment has a condition come and go within one tick of the clock, in one call and in
+// several.
+func TestOccurrencesOfOneMoment(t *testing.T) {
+	c := newClock()
+	s := service(t, newStore(), alarms.Options{Now: c.now})
+	a := pump("a")
+	flap := []alarms.Signal{{Raise: &a}, {Key: "a"}, {Raise: &a}, {Key: "a"}}
+	many := slices.Repeat([]alarms.Signal{{Raise: &a}, {Key: "a"}}, 4000)
+	var raised []time.Time
+	for _, signals := range [][]alarms.Signal{flap, many, flap} {
+		results, err := s.Apply(t.Context(), signals)
+		require.NoError(t, err)
+		for i, r := range results {
+			require.NotEmpty(t, r.Changed)
+			require.Equal(t, i%2 == 0, r.Occurrence.Active)
+			if i%2 == 0 {
+				raised = append(raised, r.Occurrence.RaisedAt)
+			} else {
+				require.False(t, r.Occurrence.ClearedAt.Before(r.Occurrence.RaisedAt))
+			}
+		}
+	}
+	for i, at := range raised {
+		require.Equal(t, c.now().Add(time.Duration(i)*time.Microsecond), at)
+	}
+	c.add(-time.Hour)
+	require.Equal(t, c.now(), raise(t, s, a).RaisedAt, "a clock that was set back counts as it is")
 }

@@ -1,6 +1,10 @@
 package alarms
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/otkit/otkit/fault"
+)
 
 // Severity says how bad an alarm is. The zero Severity is Info.
 type Severity uint8
@@ -99,5 +103,5 @@ func ParseWireFilter(word string) (SeveritySet, error) {
 	case "Critical":
 		return SetOf(Error, Critical), nil
 	}
-	return 0, ErrInvalidRequest.Because("severityFilter must be Critical, Warning or Info")
+	return 0, ErrInvalidRequest.Invalid(fault.Field{Field: "severityFilter", Message: "must be Critical, Warning or Info"})
 }

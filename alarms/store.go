@@ -1,9 +1,12 @@
 package alarms
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Ref names a condition or an occurrence by exactly one of its members.
@@ -20,8 +23,16 @@ func ByKey(key string) Ref { return Ref{Key: key} }
 // ByCode names a condition by its code.
 func ByCode(code int64) Ref { return Ref{Code: code} }
 
-// ByID names an occurrence.
-func ByID(id string) Ref { return Ref{ID: id} }
+// ByID names an occurrence. A UUID may be in either case.
+func ByID(id string) Ref { return Ref{ID: canonical(id)} }
+
+// canonical gives the form of a UUID in which occurrences have it.
+func canonical(id string) string {
+	if u, err := uuid.Parse(id); err == nil && len(id) == len(u.String()) {
+		return u.String()
+	}
+	return id
+}
 
 // Found is what a Ref names.
 type Found struct {
@@ -31,7 +42,7 @@ type Found struct {
 
 // Changes are what one write puts into a store.
 type Changes struct {
-	Conditions  []*Condition  // to be replaced by code (Withheld, ShelvedUntil, ShelvedBy and the id of Last)
+	Conditions  []*Condition  // to be replaced by code (all but Key; of Last its id)
 	Occurrences []*Occurrence // to be added or replaced by ID
 	Events      []Event       // to be added
 }
@@ -44,7 +55,7 @@ type Query struct {
 	Severities     SeveritySet
 	Code           int64     // of this condition only; 0 for any
 	Start, End     time.Time // raised at Start or later and before End; zero for no bound
-	Before         int64     // with a Seq below this; 0 for any. For reading on where the last page ended.
+	Before         Mark      // older than this one; the zero Mark for any. For reading on where the last page ended.
 	Offset, Limit  int       // so many are skipped and given; Limit 0 gives none
 	Count          bool      // the number of all that are selected is wanted, Before, Offset and Limit apart
 }
@@ -59,9 +70,23 @@ const (
 	ShowWithheld
 )
 
+// Mark is the place of an occurrence in a list.
+type Mark struct {
+	RaisedAt time.Time
+	Seq      int64
+}
+
+// Mark gives the place of an occurrence in a list.
+func (o *Occurrence) Mark() Mark { return Mark{RaisedAt: o.RaisedAt, Seq: o.Seq} }
+
+// Compare gives -1, 0 or 1: the order of lists is from high to low.
+func (m Mark) Compare(other Mark) int {
+	return cmp.Or(m.RaisedAt.Compare(other.RaisedAt), cmp.Compare(m.Seq, other.Seq))
+}
+
 // Page is a part of what a Query selects.
 type Page struct {
-	Occurrences []Occurrence // newest first: descending by Seq
+	Occurrences []Occurrence // newest first: descending by RaisedAt, then by Seq
 	Total       int          // of all that are selected, where Query.Count is set
 }
 
@@ -105,6 +130,9 @@ type Store interface {
 
 	// Events gives at most limit events with a number above after, in ascending order.
 	Events(ctx context.Context, after int64, limit int) ([]Event, error)
+	// EventsOf gives the events of the occurrence with a Seq in ascending order: limit of them after the
+	// first offset ones, and the number of all.
+	EventsOf(ctx context.Context, occurrence int64, offset, limit int) ([]Event, int, error)
 
 	// Hours counts occurrences with start <= RaisedAt < end by the hour of UTC and severity, ascending.
 	// Hours without an occurrence are left out.
@@ -112,7 +140,9 @@ type Store interface {
 	// Lives yields the occurrences with start <= RaisedAt < end, ascending by Seq. An error ends it.
 	Lives(ctx context.Context, start, end time.Time) iter.Seq2[Life, error]
 
-	// Trim removes occurrences that were cleared before the given time and events from before it. A
+	// Trim removes occurrences that were cleared before the given time, and events from before it that
+	// were also journalled before it, as their IDs say, which are UUIDv7: an event can be from long before
+	// it is heard of. A
 	// condition stays with its code and its newest occurrence while it is withheld, and while there is
 	// a resolution or, with the key of a rule, the rule in the same store; otherwise it goes with its
 	// newest occurrence, and gets a new code if it comes back.

@@ -106,13 +106,22 @@ func (s *Service) withhold(ctx context.Context, ref Ref, by, comment string, cha
 		}
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return Condition{}, err
+	}
+	return out, nil
 }
 
 // withheld journals a change of Condition.Withheld and carries it over to the newest occurrence while
 // that is active. What is shown again is told as new, unless somebody has acknowledged it.
 func (d *draft) withheld(e Event, c *Condition) {
 	d.condition(c)
+	switch {
+	case c.Withheld == 0:
+		c.WithheldBy, c.WithheldAt, c.WithheldComment = "", time.Time{}, ""
+	case e.Kind == Shelved, e.Kind == Suppressed, e.Kind == OutOfService:
+		c.WithheldBy, c.WithheldAt, c.WithheldComment = e.By, d.now, e.Comment
+	}
 	if o := c.Last; o != nil && o.Active {
 		e.New = o.Withheld != 0 && c.Withheld == 0 && !o.Acknowledged()
 		o.Withheld = c.Withheld

@@ -2,7 +2,9 @@ package alarms
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -12,16 +14,19 @@ type call struct {
 	ctx  context.Context
 	refs []Ref
 	// apply does the call's part in a draft. It may be called more than once, and changes nothing
-	// when it gives an error.
+	// when it gives an error. It is not called, and what it refers to is left alone, once the caller is gone.
 	apply func(d *draft, found []Found) error
 
-	begun atomic.Bool // set by whoever comes first: the writer or the caller that gives up
-	err   error       // of apply
-	done  chan error
+	mu    sync.Mutex
+	begun bool // apply was called
+	gone  bool // the caller has given up
+
+	err  error // of apply
+	done chan error
 }
 
-// do has a call written and returns when it is stored or has failed. A context that ends counts until
-// the call begins; after that its outcome is awaited.
+// do has a call written and returns when it is stored or has failed. When the context ends before the call
+// has begun, nothing is done; afterwards whether it will be is not known.
 func (s *Service) do(ctx context.Context, refs []Ref, apply func(*draft, []Found) error) error {
 	if err := ctx.Err(); err != nil {
 		return errCanceled.Wrap(err)
@@ -34,11 +39,37 @@ func (s *Service) do(ctx context.Context, refs []Ref, apply func(*draft, []Found
 	case err := <-c.done:
 		return err
 	case <-ctx.Done():
-		if c.begun.CompareAndSwap(false, true) {
-			return errCanceled.Wrap(ctx.Err())
-		}
-		return <-c.done
 	}
+	if c.leave() {
+		return ErrOutcomeUnknown.Wrap(ctx.Err())
+	}
+	return errCanceled.Wrap(ctx.Err())
+}
+
+// leave notes that nobody waits for the call any more, and says whether it has begun.
+func (c *call) leave() (begun bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = true
+	return c.begun
+}
+
+// awaited says whether somebody waits for the call.
+func (c *call) awaited() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.gone
+}
+
+// carryOut does the call's part in a draft, unless its caller is gone.
+func (c *call) carryOut(d *draft, found []Found) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return errCanceled
+	}
+	c.begun = true
+	return c.apply(d, found)
 }
 
 func (s *Service) enter(c *call) error {
@@ -50,6 +81,8 @@ func (s *Service) enter(c *call) error {
 	select {
 	case s.queue <- c:
 		return nil
+	case <-s.own.Done():
+		return ErrClosed
 	case <-c.ctx.Done():
 		return errCanceled.Wrap(c.ctx.Err())
 	}
@@ -92,30 +125,24 @@ func (s *Service) write() {
 }
 
 // commit writes a batch in one transaction. When that fails its calls get one each, so that none
-// fails for what another one holds.
+// fails for what another one holds, unless nobody knows what has become of the one for all.
 func (s *Service) commit(batch []*call) {
-	live := batch[:0]
+	batch = slices.DeleteFunc(batch, func(c *call) bool { return !c.awaited() })
+	if len(batch) == 0 {
+		return
+	}
+	err := s.together(batch)
 	for _, c := range batch {
-		if c.begun.CompareAndSwap(false, true) {
-			live = append(live, c)
+		own := err
+		switch {
+		case err == nil:
+			own = c.err
+		case len(batch) > 1 && !errors.Is(err, ErrOutcomeUnknown):
+			if own = s.together([]*call{c}); errors.Is(own, ErrOutcomeUnknown) {
+				err = own // the store does not answer: the others need not wait for it in turn
+			}
 		}
-	}
-	if len(live) == 0 {
-		return
-	}
-	err := s.together(live)
-	if err != nil && len(live) > 1 {
-		for _, c := range live {
-			c.done <- s.together([]*call{c})
-		}
-		return
-	}
-	for _, c := range live {
-		if err != nil {
-			c.done <- err
-		} else {
-			c.done <- c.err
-		}
+		c.done <- own
 	}
 }
 
@@ -130,12 +157,15 @@ func (s *Service) together(calls []*call) error {
 			refs = append(refs, c.refs...)
 		}
 	}
-	var events []Event
 	// Not the caller's context: what has begun is brought to its end.
-	err := s.store.Write(context.Background(), refs, func(next int64, found []Found) (Changes, error) {
+	ctx, cancel := context.WithTimeout(s.writing, s.writeTimeout)
+	defer cancel()
+	var events []Event
+	err := s.store.Write(ctx, refs, func(next int64, found []Found) (Changes, error) {
+		events = nil
 		d := &draft{now: s.clock(), next: next, newID: s.newID}
 		for _, c := range calls {
-			c.err = c.apply(d, found[:len(c.refs)])
+			c.err = c.carryOut(d, found[:len(c.refs)])
 			found = found[len(c.refs):]
 		}
 		if len(calls) == 1 && calls[0].err != nil {
@@ -145,10 +175,34 @@ func (s *Service) together(calls []*call) error {
 		return d.changes, nil
 	})
 	if err != nil {
-		return err
+		stored, lookErr := s.stored(events)
+		switch {
+		case lookErr != nil || !stored && ctx.Err() != nil:
+			return ErrOutcomeUnknown.Wrap(errors.Join(err, lookErr))
+		case !stored:
+			return err
+		}
 	}
 	s.tellOwn(events)
 	return nil
+}
+
+// stored says whether events that were to be stored are in the journal, after the write has failed: the
+// word that it succeeded may be what was lost.
+func (s *Service) stored(events []Event) (bool, error) {
+	if len(events) == 0 {
+		return false, nil
+	}
+	first := events[0]
+	ctx, cancel := context.WithTimeout(s.writing, s.writeTimeout)
+	defer cancel()
+	// A transaction that may still be under way is over when another one begins.
+	last, err := endOfJournal(ctx, s.store)
+	if err != nil || last < first.Seq {
+		return false, err
+	}
+	list, err := s.store.Events(ctx, first.Seq-1, 1)
+	return len(list) > 0 && list[0].ID == first.ID, err
 }
 
 // draft gathers what one transaction changes.

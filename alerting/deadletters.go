@@ -39,11 +39,18 @@ func (d *Dispatcher) DeadLetters(ctx context.Context, channel string, page, page
 }
 
 // Retry sends a dead letter again. One that is not there, or is dead no more, is
-// [ErrDeadLetterNotFound].
+// [ErrDeadLetterNotFound]; one of a channel that has no settings stays and is [ErrChannelNotFound].
 func (d *Dispatcher) Retry(ctx context.Context, id string) error {
 	guid, ok := canonicalID(id)
 	if !ok {
 		return ErrDeadLetterNotFound.On("id", id)
+	}
+	letter, err := d.deps.DeadLetters.DeadLetter(ctx, guid)
+	if err != nil {
+		return err
+	}
+	if d.channels[letter.Channel] == nil {
+		return ErrChannelNotFound.On("channel", letter.Channel)
 	}
 	n, err := d.revive(ctx, guid, "")
 	if err == nil && n == 0 {
@@ -53,9 +60,19 @@ func (d *Dispatcher) Retry(ctx context.Context, id string) error {
 }
 
 // RetryAll sends all dead letters of a channel again, or of every channel when it is empty, and gives
-// their number.
+// their number. Those of channels that have no settings stay and do not count.
 func (d *Dispatcher) RetryAll(ctx context.Context, channel string) (int, error) {
-	return d.revive(ctx, "", channel)
+	total := 0
+	for _, name := range slices.Sorted(maps.Keys(d.channels)) {
+		if channel != "" && channel != name {
+			continue
+		}
+		n, err := d.revive(ctx, "", name)
+		if total += n; err != nil {
+			return total, err
+		}
+	}
+	return total, nil
 }
 
 func (d *Dispatcher) revive(ctx context.Context, id, channel string) (int, error) {

@@ -9,7 +9,8 @@ import (
 type DeliveryState string
 
 // The states of a delivery. Silenced, Pending and Sending are passing, the others are final; a dead one
-// can be made pending again, and with it the dropped end of its alarm.
+// can be made pending again, and with it the dropped end of its alarm, and so can a folded one while its
+// digest is not sent.
 const (
 	Silenced DeliveryState = "silenced" // not to be sent while a silence holds; nobody claims it
 	Pending  DeliveryState = "pending"
@@ -114,15 +115,32 @@ type Outbox interface {
 	// Unsilence makes those of the deliveries that are Silenced Pending, due at now and expiring at
 	// expires, or Dropped, settled at now, and gives their number. Of several callers one succeeds.
 	Unsilence(ctx context.Context, ids []string, to DeliveryState, now, expires time.Time) (int, error)
-	// TrimDeliveries removes deliveries in a final state that were settled before the given time. A
-	// delivery that is Sent, Folded or Dead and not Resolved, and not Own, stays while its occurrence has
-	// none that is: the alarm may still stand. So it must be there for as long as that one is. Nothing that was
-	// made before standing stays, in whatever state.
+	// FoldedDeliveries gives the deliveries that are Folded into a digest, in any order. Only ID,
+	// Resolved and the Notification's Source and SourceType need be set.
+	FoldedDeliveries(ctx context.Context, digest string) ([]Delivery, error)
+	// Unfold makes a digest that the owner holds Dropped, settled at now. Those that are Folded into it
+	// become Silenced where their ids are given, the others Pending and due at now. They expire when the
+	// digest would have, and are Uncertain if it was. A digest that the owner does not hold any more is
+	// left alone with all that it has.
+	Unfold(ctx context.Context, owner, digest string, silenced []string, now time.Time) error
+	// ExpireOthers gives up what nobody claims: deliveries of channels other than the given ones whose
+	// ExpiresAt is not after expired and that are Pending, or Sending with a lease that has ended by now.
+	// They become Dead, or Dropped if they are Own, settled at now, with why as the LastError of those that
+	// have none. It gives their number by channel.
+	ExpireOthers(ctx context.Context, channels []string, now, expired time.Time, why string) (map[string]int, error)
+	// TrimDeliveries removes deliveries in a final state, and no others, that were settled before the given
+	// time, with two exceptions. One that is Sent, Folded or Dead and not Resolved, and not Own, stays
+	// while there is no Resolved one of its occurrence: the alarm may still stand. And those of an occurrence
+	// that are not Resolved stay until every Resolved one of it was settled before the given time,
+	// since who is told of an end is seen by them; then they go before it. Whatever is in a final state and
+	// was settled before standing goes all the same.
 	TrimDeliveries(ctx context.Context, before, standing time.Time) error
 }
 
 // DeadLetters lets people see and repeat what could not be sent. Safe for concurrent use.
 type DeadLetters interface {
+	// DeadLetter gives a dead delivery, or ErrDeadLetterNotFound.
+	DeadLetter(ctx context.Context, id string) (Delivery, error)
 	// DeadLetters gives dead deliveries and their number, of one channel or of all when channel is
 	// empty: the highest Seq first and then by ID, descending, limit of them after the first offset.
 	DeadLetters(ctx context.Context, channel string, offset, limit int) ([]Delivery, int64, error)

@@ -45,6 +45,7 @@ type Dispatcher struct {
 	workers   map[string]*worker
 	routes    Routes
 	templates map[string]*Template
+	steps     *steps
 
 	wake   chan struct{}
 	died   chan struct{}   // poked when there are more or fewer dead letters
@@ -72,7 +73,7 @@ func NewDispatcher(deps Deps, o Options) (*Dispatcher, error) {
 	}
 	d := &Dispatcher{
 		deps: deps, o: o, log: o.Logger, channels: make(map[string]Channel), workers: make(map[string]*worker),
-		templates: make(map[string]*Template), wake: make(chan struct{}, 1), died: make(chan struct{}, 1), troubles: make(map[string]error),
+		templates: make(map[string]*Template), steps: newSteps(o.Now), wake: make(chan struct{}, 1), died: make(chan struct{}, 1), troubles: make(map[string]error),
 	}
 	for _, c := range deps.Channels {
 		if c == nil || c.Name() == "" || d.channels[c.Name()] != nil {
@@ -189,11 +190,16 @@ func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// trim forgets old deliveries from time to time.
+// trim forgets old deliveries from time to time, and gives up those that have expired and have no
+// worker.
 func (d *Dispatcher) trim(ctx context.Context) {
 	for {
 		now := d.o.Now()
-		if err := d.deps.Outbox.TrimDeliveries(ctx, now.Add(-d.o.Keep), now.Add(-d.o.KeepStanding)); err != nil && ctx.Err() == nil {
+		if err := d.expireOthers(ctx, stamp(now)); err != nil && ctx.Err() == nil {
+			d.log.Warn("messages of channels without settings cannot be given up", "error", err)
+		}
+		before, standing := d.steps.before(now.Add(-d.o.Keep)), d.steps.before(now.Add(-d.o.KeepStanding))
+		if err := d.deps.Outbox.TrimDeliveries(ctx, before, standing); err != nil && ctx.Err() == nil {
 			d.log.Warn("old deliveries cannot be removed", "error", err)
 		}
 		poke(d.died)
@@ -201,6 +207,16 @@ func (d *Dispatcher) trim(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// expireOthers gives up what is for channels that were taken out of the settings.
+func (d *Dispatcher) expireOthers(ctx context.Context, now time.Time) error {
+	expired := d.steps.before(now.Add(-d.o.MaxAge)).Add(d.o.MaxAge)
+	counts, err := d.deps.Outbox.ExpireOthers(ctx, slices.Sorted(maps.Keys(d.channels)), now, expired, notInTime)
+	for _, channel := range slices.Sorted(maps.Keys(counts)) {
+		d.log.Error("messages of a channel without settings are given up", "channel", channel, "number", counts[channel], "error", notInTime)
+	}
+	return err
 }
 
 // trouble keeps what cannot do its work and why, nil when it can, and says whether that is news.

@@ -16,7 +16,7 @@ var (
 	// ErrInvalidPayload stands for a webhook body that is no JSON object or has no alerts.
 	ErrInvalidPayload = fault.New(fault.Invalid, "INVALID_PAYLOAD", "webhook body is not valid")
 	// ErrNothingStored tells the sender of a webhook to try again: none of its alerts could be kept.
-	ErrNothingStored = fault.New(fault.Internal, "INTERNAL_ERROR", "no alert could be stored")
+	ErrNothingStored = fault.New(fault.Internal, "STORAGE_FAILED", "no alert could be stored")
 
 	ErrChannelNotFound    = fault.New(fault.NotFound, "CHANNEL_NOT_FOUND", "channel is not known or has no settings")
 	ErrChannelFailed      = fault.New(fault.BadGateway, "CHANNEL_FAILED", "the channel did not take the message")

@@ -219,7 +219,7 @@ func (m *Memory) TrimDeliveries(ctx context.Context, before, standing time.Time)
 	defer m.mu.Unlock()
 	for _, resolved := range []bool{false, true} { // the end of an alarm stays as long as its beginning
 		for _, d := range m.outbox.byID {
-			if d.Resolved == resolved && (d.CreatedAt.Before(standing) || m.outbox.past(d, before)) {
+			if d.Resolved == resolved && (d.settledBefore(standing) || m.outbox.past(d, before)) {
 				m.outbox.remove(d)
 			}
 		}
@@ -227,16 +227,24 @@ func (m *Memory) TrimDeliveries(ctx context.Context, before, standing time.Time)
 	return nil
 }
 
+func (d *Delivery) settledBefore(at time.Time) bool {
+	return d.State.Final() && d.SettledAt.Before(at)
+}
+
 // past says whether a delivery that was settled before some time is of no use any more.
 func (t *deliveryTable) past(d *Delivery, before time.Time) bool {
-	if !d.State.Final() || !d.SettledAt.Before(before) {
+	if !d.settledBefore(before) {
 		return false
 	}
-	other := slices.ContainsFunc(t.ofAlarm[d.Occurrence], func(o *Delivery) bool { return o.Resolved != d.Resolved })
+	other, young := false, false
+	for _, o := range t.ofAlarm[d.Occurrence] {
+		other = other || o.Resolved != d.Resolved
+		young = young || o.Resolved && !o.settledBefore(before)
+	}
 	if d.Resolved {
 		return !other
 	}
-	return other || d.Occurrence == "" || d.State == Dropped || d.Own
+	return !young && (other || d.Occurrence == "" || d.State == Dropped || d.Own)
 }
 
 func (t *deliveryTable) remove(d *Delivery) {

@@ -29,7 +29,9 @@ type Options struct {
 	// Templates are the texts of messages by channel; those of "" are for all the others.
 	Templates map[string]TemplateText
 
-	MaxAge time.Duration // a message not sent so long after it was planned becomes a dead letter; default 24 h
+	// MaxAge is how long after it was planned a message that could not be sent becomes a dead letter. That
+	// the clock is set forward while the dispatcher runs makes it no shorter. Default 24 h.
+	MaxAge time.Duration
 	Keep   time.Duration // sent deliveries and dead letters are forgotten after this; default 30 days
 	// KeepStanding is how long they are kept while their alarm stands, so that those who were told of it
 	// hear of its end. Default a year, or Keep if that is longer.

@@ -222,6 +222,9 @@ func (p *planner) loadFirst(ctx context.Context, events []alarms.Event) error {
 func (p *planner) silenced(e *alarms.Event) string {
 	o := &e.Occurrence
 	if e.Kind == alarms.Raised && ofWebhook(o.Key) && o.Labels[LabelSilencedBy] != "" {
+		if _, holds := p.index.Match(o.SourceType, o.Source, p.now); !holds {
+			p.d.late.Store(true)
+		}
 		return o.Labels[LabelSilencedBy]
 	}
 	if s, ok := p.index.Match(o.SourceType, o.Source, p.now); ok {

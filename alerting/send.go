@@ -79,9 +79,10 @@ func (b *run) fold(list []Delivery) {
 	n.EventID = n.ID
 	row := Delivery{
 		ID: n.ID, Seq: list[0].Seq, EventID: n.ID, Channel: b.name, Recipient: n.Recipient, State: Pending, NextAttempt: now,
-		CreatedAt: now, ExpiresAt: now.Add(b.d.o.MaxAge), Notification: n,
+		CreatedAt: now, ExpiresAt: now.Add(b.d.o.MaxAge), Notification: n, Own: true,
 	}
 	for i := range list {
+		row.Own = row.Own && list[i].Own
 		s := settled(&list[i], Folded)
 		s.Attempts, s.DigestID = s.Attempts-1, n.ID
 		row.Seq = min(row.Seq, list[i].Seq)
@@ -104,15 +105,15 @@ func (b *run) putOff(list []Delivery, until time.Time) {
 	for i := range list {
 		s := settled(&list[i], Pending)
 		s.Attempts--
-		if s.NextAttempt = stamp(until); s.NextAttempt.After(list[i].ExpiresAt) {
-			s.NextAttempt = list[i].ExpiresAt
+		if s.NextAttempt = stamp(until); s.NextAttempt.After(b.expiry(&list[i])) {
+			s.NextAttempt = b.expiry(&list[i])
 		}
 		b.note(s)
 	}
 }
 
 // settle writes down what was decided. Until that is done nothing more is claimed, since it would be
-// sent twice; it gives up, with false, when the dispatcher ends or the lease does.
+// sent twice; it gives up, with false, when the lease ends or the time does that Close waits for.
 func (b *run) settle(ctx context.Context) bool {
 	for n := 1; len(b.done)+len(b.add) > 0; n++ {
 		// The end of the dispatcher does not keep it from writing down what it did.
@@ -127,7 +128,7 @@ func (b *run) settle(ctx context.Context) bool {
 			b.done, b.add = nil, nil
 			break
 		}
-		if !b.d.o.Now().Before(b.lease) || !wait(ctx, nil, min(b.d.o.backoff(n), time.Second)) {
+		if !b.d.o.Now().Before(b.lease) || !wait(b.d.hard, nil, min(b.d.o.backoff(n), time.Second)) {
 			b.done, b.add = nil, nil
 			return false
 		}
@@ -234,8 +235,8 @@ func (b *run) outcome(d *Delivery, err error) {
 			s.NextAttempt = least
 		}
 	}
-	if s.NextAttempt = stamp(s.NextAttempt); s.NextAttempt.After(d.ExpiresAt) {
-		s.NextAttempt = d.ExpiresAt // to become a dead letter then
+	if s.NextAttempt = stamp(s.NextAttempt); s.NextAttempt.After(b.expiry(d)) {
+		s.NextAttempt = b.expiry(d) // to become a dead letter then
 	}
 	b.note(s)
 	b.d.log.Warn("message was not sent", "channel", b.name, "recipient", d.Recipient, "delivery", d.ID, "attempt", d.Attempts, "next", s.NextAttempt, "error", s.LastError)

@@ -24,7 +24,7 @@ func (b *run) sift(ctx context.Context, claimed []Delivery) ([]Delivery, error) 
 		switch {
 		case d.Unreadable:
 			b.bury(d, "the stored message cannot be read")
-		case !d.ExpiresAt.After(now):
+		case !b.expiry(d).After(now):
 			b.bury(d, cmp.Or(d.LastError, notInTime))
 		case b.to[d.Recipient] == nil && d.Recipient == "":
 			b.spread(d)
@@ -34,6 +34,14 @@ func (b *run) sift(ctx context.Context, claimed []Delivery) ([]Delivery, error) 
 			s := settled(d, Silenced)
 			s.Attempts--
 			b.note(s)
+		case d.Notification.Digest > 0 && d.Occurrence == "":
+			unfolded, err := b.unfold(ctx, d, index, now)
+			if err != nil {
+				return nil, err
+			}
+			if !unfolded {
+				keep = append(keep, *d)
+			}
 		case d.Resolved && (t.open[occurrenceOf(d)] || t.open[[2]string{d.Occurrence}]):
 			b.putOff(claimed[i:i+1], now.Add(time.Second)) // the first message, or the digest that has it, is to come
 		case d.Resolved && !t.told[occurrenceOf(d)] && !t.told[[2]string{d.Occurrence}]:
@@ -75,6 +83,9 @@ func (b *run) readTold(ctx context.Context, claimed []Delivery) (told, error) {
 	return t, err
 }
 
+// expiry gives when a delivery is given up: after the whole time for which it is to be tried.
+func (b *run) expiry(d *Delivery) time.Time { return b.d.steps.end(d.ExpiresAt, b.d.o.MaxAge) }
+
 const notInTime = "not sent in time"
 
 // bury makes a dead letter of what was not tried this time.
@@ -99,6 +110,27 @@ func (b *run) giveUp(d *Delivery, state DeliveryState, why string) {
 func silenced(index *SilenceIndex, d *Delivery, now time.Time) bool {
 	_, holds := index.Match(d.Notification.SourceType, d.Notification.Source, now)
 	return holds
+}
+
+// unfold takes a digest apart when a silence holds for some of what it tells, and says whether it did.
+func (b *run) unfold(ctx context.Context, d *Delivery, index *SilenceIndex, now time.Time) (bool, error) {
+	if index.Len() == 0 {
+		return false, nil
+	}
+	folded, err := b.d.deps.Outbox.FoldedDeliveries(ctx, d.ID)
+	if err != nil {
+		return false, err
+	}
+	var quiet []string
+	for i := range folded {
+		if one := &folded[i]; !one.Resolved && silenced(index, one, now) {
+			quiet = append(quiet, one.ID)
+		}
+	}
+	if len(quiet) == 0 {
+		return false, nil
+	}
+	return true, b.d.deps.Outbox.Unfold(ctx, b.d.o.Owner, d.ID, quiet, stamp(now))
 }
 
 // spread replaces a delivery of a time when the channel's recipients had none of their own.

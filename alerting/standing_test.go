@@ -156,6 +156,41 @@ func TestAnAlarmThatStoodForLong(t *testing.T) {
 	})
 }
 
+// TestTheEndOfALongAlarmWaits is about a channel that is down when the alarm ends, after the time for
+// which sent messages are kept.
+func TestTheEndOfALongAlarmWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newGate("email", false)
+		k := newDesk(t, alerting.Options{Poll: time.Minute}, f)
+		k.raise(t, alarms.Critical, "Pump")
+		pass(31 * 24 * time.Hour)
+		require.Equal(t, []string{"Pump"}, f.titles())
+		f.down.Store(true)
+		k.clear(t, "Pump")
+		pass(90 * time.Minute)
+		f.forget()
+		f.down.Store(false)
+		pass(30 * time.Minute)
+		require.Equal(t, []string{"-Pump"}, f.titles())
+	})
+}
+
+// TestASilenceThatEndedBeforeThePlan has an alarm that the webhook has found to be silenced and that is
+// planned so late that no silence is seen to end.
+func TestASilenceThatEndedBeforeThePlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{name: "dashboard"}
+		k := newDesk(t, alerting.Options{}, f)
+		pass(time.Minute)
+		_, err := k.alarms.Raise(t.Context(), alarms.Alarm{
+			Key: "webhook:1", Source: "Pump", Severity: alarms.Warning, Message: "hot", Labels: map[string]string{alerting.LabelSilencedBy: "gone"},
+		})
+		require.NoError(t, err)
+		pass(15 * time.Second)
+		require.Len(t, f.titles(), 1)
+	})
+}
+
 func TestDeadLettersOfAChannelAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (

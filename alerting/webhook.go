@@ -82,22 +82,18 @@ const (
 // [ErrNothingStored] when the stores failed and not a single alert could be processed: the sender
 // should try again.
 func (w *Webhook) Receive(ctx context.Context, body []byte) (WebhookResult, error) {
-	p, err := decodePayload(body)
+	items, truncated, err := decodePayload(body)
 	if err != nil {
 		return WebhookResult{}, err
 	}
-	if n := p.truncated(); n > 0 {
-		w.o.Logger.Warn("the sender has left out alerts", "count", n)
+	if truncated > 0 {
+		w.o.Logger.Warn("the sender has left out alerts", "count", truncated)
 	}
 	select {
 	case w.turn <- struct{}{}:
 		defer func() { <-w.turn }()
 	case <-ctx.Done():
 		return WebhookResult{}, ErrNothingStored.Wrap(ctx.Err())
-	}
-	items := make([]item, len(p.Alerts))
-	for i, raw := range p.Alerts {
-		items[i].alert, items[i].err = decodeAlert(raw)
 	}
 	var broken error
 	for start := 0; start < len(items); start += webhookBatch {

@@ -112,6 +112,9 @@ func (c *conversion) resolve(a *alert) {
 	if a.endsAt.IsZero() {
 		heard, ended = a.key.At, c.now
 	}
+	if ended.After(c.now) { // nothing has ended that is not over
+		ended = c.now
+	}
 	ended = latest(ended, a.key.At)
 	completed, known := c.known[a.key]
 	lasting := maps.Clone(c.open[a.key.Alarm])
@@ -159,6 +162,9 @@ func (c *conversion) record(a *alert, silence string) Record {
 
 // withSilence sets or removes the label of a silence: what the sender says there does not count.
 func withSilence(labels map[string]string, silence string) map[string]string {
+	if _, said := labels[LabelSilencedBy]; !said && silence == "" {
+		return labels
+	}
 	labels = maps.Clone(labels)
 	delete(labels, LabelSilencedBy)
 	if silence != "" {
@@ -196,8 +202,12 @@ const (
 // alarm gives the alert in the form of an alarm. What is too long for one is cut off: an alarm with
 // half of a text is better than none.
 func (a *alert) alarm(silence string) *alarms.Alarm {
-	labels := make(map[string]string, len(a.labels)+2)
-	for _, name := range slices.Sorted(maps.Keys(a.labels)) {
+	names := maps.Keys(a.labels)
+	if len(a.labels) > alarmLabels-2 {
+		names = slices.Values(slices.Sorted(names)) // the same ones each time
+	}
+	labels := make(map[string]string, min(len(a.labels)+2, alarmLabels))
+	for name := range names {
 		if name != LabelSilencedBy && len(labels) < alarmLabels-2 {
 			labels[cut(name, alarmText)] = cut(a.labels[name], alarmText)
 		}

@@ -1,7 +1,6 @@
 package alerting
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -16,30 +15,53 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// payload is what is read of a body. Alerts are kept raw, so that a bad one is bad by itself.
-type payload struct {
-	Alerts          []json.RawMessage `json:"alerts"`
-	TruncatedAlerts json.RawMessage   `json:"truncatedAlerts"`
+// payload is what is read of a body.
+type payload[A any] struct {
+	Alerts          []A             `json:"alerts"`
+	TruncatedAlerts json.RawMessage `json:"truncatedAlerts"`
 }
 
-func decodePayload(body []byte) (payload, error) {
-	var p payload
+// decodePayload gives the alerts of a body and how many the sender has left out. An alert that cannot be
+// read has an error.
+func decodePayload(body []byte) ([]item, uint64, error) {
+	var p payload[alertBody]
+	if json.Unmarshal(body, &p) != nil {
+		return decodeEach(body)
+	}
+	items := make([]item, len(p.Alerts))
+	for i := range p.Alerts {
+		items[i].alert, items[i].err = p.Alerts[i].alert()
+	}
+	return checkPayload(items, p.TruncatedAlerts)
+}
+
+// decodeEach decodes each alert by itself, which takes longer, so that a bad one is bad by itself.
+func decodeEach(body []byte) ([]item, uint64, error) {
+	var p payload[json.RawMessage]
 	if err := json.Unmarshal(body, &p); err != nil {
-		return p, ErrInvalidPayload.Because("body is no JSON object with an array of alerts").Wrap(err)
+		return nil, 0, ErrInvalidPayload.Because("body is no JSON object with an array of alerts").Wrap(err)
 	}
-	if len(p.Alerts) == 0 {
-		return p, ErrInvalidPayload.Invalid(fault.Field{Field: "alerts", Message: "must not be empty"})
+	items := make([]item, len(p.Alerts))
+	for i, raw := range p.Alerts {
+		var in alertBody
+		if json.Unmarshal(raw, &in) != nil {
+			items[i].err = errAlertShape
+			continue
+		}
+		items[i].alert, items[i].err = in.alert()
 	}
-	return p, nil
+	return checkPayload(items, p.TruncatedAlerts)
 }
 
-// truncated gives how many alerts the sender has left out.
-func (p *payload) truncated() uint64 {
-	var n uint64
-	if json.Unmarshal(p.TruncatedAlerts, &n) != nil {
-		return 0
+func checkPayload(items []item, truncated json.RawMessage) ([]item, uint64, error) {
+	if len(items) == 0 {
+		return nil, 0, ErrInvalidPayload.Invalid(fault.Field{Field: "alerts", Message: "must not be empty"})
 	}
-	return n
+	var n uint64
+	if json.Unmarshal(truncated, &n) != nil {
+		n = 0
+	}
+	return items, n, nil
 }
 
 // alert is one alert as it was sent, checked.
@@ -65,17 +87,17 @@ var (
 	errAlertEnds   = errors.New("endsAt must be a time such as 2026-01-31T12:00:00Z")
 )
 
-func decodeAlert(raw json.RawMessage) (alert, error) {
-	var in struct {
-		Status      string            `json:"status"`
-		Labels      map[string]string `json:"labels"`
-		Annotations map[string]string `json:"annotations"`
-		StartsAt    string            `json:"startsAt"`
-		EndsAt      json.RawMessage   `json:"endsAt"`
-	}
-	if err := json.Unmarshal(raw, &in); err != nil {
-		return alert{}, errAlertShape
-	}
+// alertBody is an alert in a body.
+type alertBody struct {
+	Status      string            `json:"status"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	StartsAt    string            `json:"startsAt"`
+	EndsAt      json.RawMessage   `json:"endsAt"`
+}
+
+// alert checks an alert.
+func (in *alertBody) alert() (alert, error) {
 	if in.Status != "firing" && in.Status != "resolved" {
 		return alert{}, errAlertStatus
 	}
@@ -101,10 +123,20 @@ func decodeAlert(raw json.RawMessage) (alert, error) {
 
 func (a *alert) describe() {
 	l, n := a.labels, a.annotations
-	a.source = cmp.Or(l["source"], l["instance"], l["equipment"], l["device"], l["job"], l["alertname"], "unknown")
-	a.sourceType = cmp.Or(l["sourceType"], l["source_type"], "Equipment")
-	a.title = cmp.Or(n["summary"], n["title"], l["alertname"], a.source)
-	a.description = cmp.Or(n["description"], n["message"])
+	a.source = firstSaid(l["source"], l["instance"], l["equipment"], l["device"], l["job"], l["alertname"], "unknown")
+	a.sourceType = firstSaid(l["sourceType"], l["source_type"], "Equipment")
+	a.title = firstSaid(n["summary"], n["title"], l["alertname"], a.source)
+	a.description = firstSaid(n["description"], n["message"])
+}
+
+// firstSaid gives the first of some texts that is not blank, or nothing.
+func firstSaid(texts ...string) string {
+	for _, text := range texts {
+		if strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 func optionalTime(raw json.RawMessage) (time.Time, error) {

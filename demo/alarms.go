@@ -52,19 +52,21 @@ func AddRules(ctx context.Context, rules *alarms.Rules) error {
 const alarmStep = 5 * time.Minute
 
 // FillAlarms stores a month of past alarms, unless the journal has events already, and gives the
-// number of the last event: alarms up to it are history, and nobody is to be told of them.
+// number of the last of them: alarms up to it are history, and nobody is to be told of them. Call it
+// while nobody has been told of any event yet: then it gives the same number again when the one before
+// it has been killed, and 0 when the journal begins with events that are not the plant's.
 func FillAlarms(ctx context.Context, d *simdriver.Driver, service *alarms.Service, now time.Time) (last int64, err error) {
 	known, err := service.Events(ctx, 0, 1)
-	if err != nil || len(known) > 0 {
-		return 0, err
-	}
-	signals, err := pastSignals(d, now)
 	if err != nil {
 		return 0, err
 	}
-	for part := range slices.Chunk(signals, 1000) {
-		if _, err := service.Apply(ctx, part); err != nil {
-			return last, err
+	if len(known) == 0 {
+		signals, err := pastSignals(d, now)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := service.Apply(ctx, signals); err != nil {
+			return 0, err
 		}
 	}
 	for {
@@ -72,7 +74,12 @@ func FillAlarms(ctx context.Context, d *simdriver.Driver, service *alarms.Servic
 		if err != nil || len(events) == 0 {
 			return last, err
 		}
-		last = events[len(events)-1].Seq
+		for _, e := range events {
+			if key := e.Occurrence.Key; key != "rule:"+pressureRule && key != "rule:"+vibrationRule {
+				return last, nil
+			}
+			last = e.Seq
+		}
 	}
 }
 

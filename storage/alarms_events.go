@@ -46,12 +46,17 @@ func ofMicros(us *int64) time.Time {
 }
 
 func writeSnapshot(o *alarms.Occurrence) ([]byte, error) {
-	return json.Marshal(snapshot{
+	text, err := json.Marshal(snapshot{
 		Seq: o.Seq, ID: o.ID, Code: o.Code, Key: o.Key, Source: o.Source, SourceType: o.SourceType, Message: o.Message,
 		Severity: uint8(o.Severity), Raised: micros(o.RaisedAt), Returned: micros(o.ReturnedAt), Cleared: micros(o.ClearedAt),
 		Acknowledged: micros(o.AcknowledgedAt), AcknowledgedBy: o.AcknowledgedBy, Comment: o.Comment, Active: o.Active,
-		Latching: o.Latching, Withheld: uint8(o.Withheld), Labels: o.Labels,
+		Latching: o.Latching, Withheld: uint8(o.Withheld),
 	})
+	if err != nil || len(o.Labels) == 0 {
+		return text, err
+	}
+	text, err = appendPairs(append(text[:len(text)-1], `,"labels":`...), o.Labels)
+	return append(text, '}'), err
 }
 
 func readSnapshot(text []byte) (alarms.Occurrence, error) {
@@ -75,9 +80,9 @@ func addEvents(ctx context.Context, tx *Tx, list []alarms.Event) error {
 		if err != nil {
 			return err
 		}
-		rows[i] = []any{e.Seq, e.ID, Stamp(e.At), string(e.Kind), plain(e.By), plain(e.Comment), Stamp(e.Until), e.New, string(text)}
+		rows[i] = []any{e.Seq, e.ID, Stamp(e.At), string(e.Kind), plain(e.By), plain(e.Comment), Stamp(e.Until), e.New, string(text), e.Occurrence.Seq}
 	}
-	return tx.Insert(ctx, "INSERT INTO alarm_events (seq, id, at_us, kind, done_by, comment, until_us, is_new, occurrence) VALUES", rows, "")
+	return tx.Insert(ctx, "INSERT INTO alarm_events (seq, id, at_us, kind, done_by, comment, until_us, is_new, occurrence, occurrence_seq) VALUES", rows, "")
 }
 
 // Events implements alarms.Store. An event that cannot be read is passed over: those after it can.
@@ -95,19 +100,14 @@ func (s *AlarmStore) Events(ctx context.Context, after int64, limit int) ([]alar
 func (s *AlarmStore) events(ctx context.Context, after int64, limit int) (all []alarms.Event, last int64, err error) {
 	err = s.db.View(ctx, "alarms.events", func(ctx context.Context, tx *Tx) error {
 		all, last = nil, after
-		return tx.Each(ctx, `SELECT seq, id, at_us, kind, done_by, comment, until_us, is_new, occurrence FROM alarm_events
-			WHERE seq > ? ORDER BY seq LIMIT ?`, []any{after, max(limit, 0)}, func(row Scanner) error {
-			var (
-				e    alarms.Event
-				text []byte
-			)
-			err := row.Scan(&e.Seq, &e.ID, (*Stamp)(&e.At), &e.Kind, &e.By, &e.Comment, (*Stamp)(&e.Until), &e.New, &text)
+		return tx.Each(ctx, selectEvent+"WHERE seq > ? ORDER BY seq LIMIT ?", []any{after, max(limit, 0)}, func(row Scanner) error {
+			e, broken, err := scanEvent(row)
 			if err != nil {
 				return err
 			}
 			last = e.Seq
-			if e.Occurrence, err = readSnapshot(text); err != nil {
-				s.unreadable(e.Seq, err)
+			if broken != nil {
+				s.unreadable(e.Seq, broken)
 				return nil
 			}
 			all = append(all, e)
@@ -115,6 +115,42 @@ func (s *AlarmStore) events(ctx context.Context, after int64, limit int) (all []
 		})
 	})
 	return all, last, err
+}
+
+const selectEvent = "SELECT seq, id, at_us, kind, done_by, comment, until_us, is_new, occurrence FROM alarm_events "
+
+// scanEvent reads an event; broken says why its occurrence cannot be read.
+func scanEvent(row Scanner) (e alarms.Event, broken, err error) {
+	var text []byte
+	err = row.Scan(&e.Seq, &e.ID, (*Stamp)(&e.At), &e.Kind, &e.By, &e.Comment, (*Stamp)(&e.Until), &e.New, &text)
+	if err == nil {
+		e.Occurrence, broken = readSnapshot(text)
+	}
+	return e, broken, err
+}
+
+// EventsOf implements alarms.Store. An event that cannot be read is left out.
+func (s *AlarmStore) EventsOf(ctx context.Context, occurrence int64, offset, limit int) (all []alarms.Event, total int, err error) {
+	err = s.db.View(ctx, "alarms.eventsof", func(ctx context.Context, tx *Tx) error {
+		all = []alarms.Event{}
+		if err := tx.Row(ctx, "SELECT COUNT(*) FROM alarm_events WHERE occurrence_seq = ?", []any{occurrence}, &total); err != nil {
+			return err
+		}
+		return tx.Each(ctx, selectEvent+"WHERE occurrence_seq = ? ORDER BY seq LIMIT ? OFFSET ?",
+			[]any{occurrence, max(limit, 0), max(offset, 0)}, func(row Scanner) error {
+				e, broken, err := scanEvent(row)
+				if err != nil {
+					return err
+				}
+				if broken != nil {
+					s.unreadable(e.Seq, broken)
+					return nil
+				}
+				all = append(all, e)
+				return nil
+			})
+	})
+	return all, total, err
 }
 
 // unreadable logs an event that cannot be read. It is read again and again, and logged once.

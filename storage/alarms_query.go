@@ -44,13 +44,11 @@ func severities(set alarms.SeveritySet) []any {
 	return list
 }
 
-// occurrencesWhere gives the condition for what a query selects, Before, Offset and Limit apart. The
-// time is compared as raised, which may keep an index from being used: +raised_us.
-func occurrencesWhere(q *alarms.Query, raised string) (string, []any) {
+// occurrencesWhere gives the condition for what a query selects, Before, Offset and Limit apart.
+func occurrencesWhere(q *alarms.Query) (string, []any) {
 	where, args := "1 = 1", []any(nil)
 	if q.Active {
 		where += " AND active"
-		raised = "+raised_us" // of the two indexes, the one of active occurrences is by far the smaller
 	}
 	if q.Unacknowledged {
 		where += " AND acknowledged_us IS NULL"
@@ -71,7 +69,7 @@ func occurrencesWhere(q *alarms.Query, raised string) (string, []any) {
 	}
 	if !q.Start.IsZero() || !q.End.IsZero() {
 		from, to := bounds(q.Start, q.End)
-		where += " AND " + raised + " >= ? AND " + raised + " < ?"
+		where += " AND raised_us >= ? AND raised_us < ?"
 		args = append(args, from, to)
 	}
 	return where, args
@@ -82,30 +80,24 @@ func (s *AlarmStore) Occurrences(ctx context.Context, q alarms.Query) (alarms.Pa
 	var page alarms.Page
 	err := s.db.View(ctx, "alarms.list", func(ctx context.Context, tx *Tx) error {
 		page = alarms.Page{Occurrences: []alarms.Occurrence{}}
-		first, last := int64(0), int64(math.MaxInt64)
-		if ranged := !q.Start.IsZero() || !q.End.IsZero(); q.Count || ranged {
-			total, from, to, err := countOccurrences(ctx, tx, &q)
-			if err != nil {
+		if q.Count {
+			var err error
+			if page.Total, _, _, err = countOccurrences(ctx, tx, &q); err != nil {
 				return err
-			}
-			if q.Count {
-				page.Total = total
-			}
-			if ranged {
-				first, last = from, to
 			}
 		}
 		if q.Limit <= 0 {
 			return nil
 		}
-		if q.Before > 0 {
-			last = min(last, q.Before-1)
+		where, args := occurrencesWhere(&q)
+		if q.Before.Seq > 0 {
+			where += " AND (raised_us, seq) < (?, ?)"
+			args = append(args, Stamp(q.Before.RaisedAt), q.Before.Seq)
 		}
-		// By number and not by time, since that is the order wanted; the range of numbers is known.
-		where, args := occurrencesWhere(&q, "+raised_us")
-		args = append(args, first, last, q.Limit, max(q.Offset, 0))
+		args = append(args, q.Limit, max(q.Offset, 0))
+		// The rows to skip are looked up in an index alone.
 		return tx.Each(ctx, selectOccurrence+"WHERE o.seq IN (SELECT seq FROM alarm_occurrences WHERE "+where+
-			" AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ? OFFSET ?) ORDER BY o.seq DESC", args, func(row Scanner) error {
+			" ORDER BY raised_us DESC, seq DESC LIMIT ? OFFSET ?) ORDER BY o.raised_us DESC, o.seq DESC", args, func(row Scanner) error {
 			o, err := scanOccurrence(row)
 			if err != nil {
 				return err
@@ -119,7 +111,7 @@ func (s *AlarmStore) Occurrences(ctx context.Context, q alarms.Query) (alarms.Pa
 
 // countOccurrences counts what a query selects and gives the lowest and the highest Seq of it.
 func countOccurrences(ctx context.Context, tx *Tx, q *alarms.Query) (total int, first, last int64, err error) {
-	where, args := occurrencesWhere(q, "raised_us")
+	where, args := occurrencesWhere(q)
 	err = tx.Row(ctx, "SELECT COUNT(*), COALESCE(MIN(seq), 0), COALESCE(MAX(seq), 0) FROM alarm_occurrences WHERE "+where,
 		args, &total, &first, &last)
 	return total, first, last, err

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -18,7 +19,8 @@ func (s *AlarmStore) Trim(ctx context.Context, before time.Time) error {
 		},
 		func(ctx context.Context, tx *Tx) (int64, error) { return trimConditions(ctx, tx, at) },
 		func(ctx context.Context, tx *Tx) (int64, error) {
-			return tx.Exec(ctx, `DELETE FROM alarm_events WHERE seq IN (SELECT seq FROM alarm_events WHERE at_us < ? LIMIT ?)`, at, trimSlice)
+			return tx.Exec(ctx, `DELETE FROM alarm_events WHERE seq IN (SELECT seq FROM alarm_events WHERE at_us < ? AND id < ? LIMIT ?)`,
+				at, firstID(before), trimSlice)
 		},
 	} {
 		for n := int64(trimSlice); n == trimSlice; {
@@ -35,6 +37,12 @@ func (s *AlarmStore) Trim(ctx context.Context, before time.Time) error {
 		}
 	}
 	return nil
+}
+
+// firstID is not above any UUIDv7 of a time or later.
+func firstID(at time.Time) string {
+	ms := max(at.UnixMilli(), 0)
+	return fmt.Sprintf("%08x-%04x", ms>>16, ms&0xffff)
 }
 
 // trimConditions removes conditions that nothing needs, each with its newest occurrence. The others

@@ -35,10 +35,10 @@ func (s *AlarmStore) Write(ctx context.Context, refs []alarms.Ref, change func(n
 				return err
 			}
 		}
-		if err := putConditions(ctx, tx, append(look.created, changes.Conditions...)); err != nil {
+		if err := putConditions(ctx, tx, append(look.created, changes.Conditions...), code); err != nil {
 			return err
 		}
-		if err := putOccurrences(ctx, tx, changes.Occurrences); err != nil {
+		if err := putOccurrences(ctx, tx, changes.Occurrences, seq); err != nil {
 			return err
 		}
 		return addEvents(ctx, tx, changes.Events)
@@ -62,22 +62,44 @@ func once[T any, K comparable](list []T, key func(T) K) []T {
 	return out
 }
 
-func putConditions(ctx context.Context, tx *Tx, list []*alarms.Condition) error {
+// putNew puts in the rows whose number, in the first column, is above the last one that was given, and
+// the others in place of those that are there. It is less work where nothing can be there.
+func putNew(ctx context.Context, tx *Tx, into string, rows [][]any, last int64, replace string) error {
+	var added, changed [][]any
+	for _, row := range rows {
+		if row[0].(int64) > last {
+			added = append(added, row)
+		} else {
+			changed = append(changed, row)
+		}
+	}
+	if err := tx.Insert(ctx, into, added, ""); err != nil {
+		return err
+	}
+	return tx.Insert(ctx, into, changed, replace)
+}
+
+// putConditions stores conditions; last is the newest code that is stored.
+func putConditions(ctx context.Context, tx *Tx, list []*alarms.Condition, last int64) error {
 	list = once(list, func(c *alarms.Condition) int64 { return c.Code })
 	rows := make([][]any, len(list))
 	for i, c := range list {
-		var last sql.NullInt64
+		var newest sql.NullInt64
 		if c.Last != nil {
-			last = sql.NullInt64{Int64: c.Last.Seq, Valid: true}
+			newest = sql.NullInt64{Int64: c.Last.Seq, Valid: true}
 		}
-		rows[i] = []any{c.Code, plain(c.Key), int64(c.Withheld), Stamp(c.ShelvedUntil), plain(c.ShelvedBy), last}
+		rows[i] = []any{c.Code, plain(c.Key), int64(c.Withheld), Stamp(c.ShelvedUntil), plain(c.ShelvedBy), newest,
+			plain(c.WithheldBy), Stamp(c.WithheldAt), plain(c.WithheldComment)}
 	}
-	return tx.Insert(ctx, "INSERT INTO alarm_conditions (code, alarm_key, withheld, shelved_until_us, shelved_by, last_seq) VALUES",
-		rows, `ON CONFLICT (code) DO UPDATE SET withheld = excluded.withheld, shelved_until_us = excluded.shelved_until_us,
-		shelved_by = excluded.shelved_by, last_seq = excluded.last_seq`)
+	return putNew(ctx, tx, `INSERT INTO alarm_conditions (code, alarm_key, withheld, shelved_until_us, shelved_by, last_seq,
+		withheld_by, withheld_us, withheld_comment) VALUES`,
+		rows, last, `ON CONFLICT (code) DO UPDATE SET withheld = excluded.withheld, shelved_until_us = excluded.shelved_until_us,
+		shelved_by = excluded.shelved_by, last_seq = excluded.last_seq, withheld_by = excluded.withheld_by,
+		withheld_us = excluded.withheld_us, withheld_comment = excluded.withheld_comment`)
 }
 
-func putOccurrences(ctx context.Context, tx *Tx, list []*alarms.Occurrence) error {
+// putOccurrences stores occurrences; last is the number of the newest event that is stored.
+func putOccurrences(ctx context.Context, tx *Tx, list []*alarms.Occurrence, last int64) error {
 	list = once(list, func(o *alarms.Occurrence) int64 { return o.Seq })
 	rows := make([][]any, len(list))
 	for i, o := range list {
@@ -89,8 +111,8 @@ func putOccurrences(ctx context.Context, tx *Tx, list []*alarms.Occurrence) erro
 			Stamp(o.RaisedAt), Stamp(o.ReturnedAt), Stamp(o.ClearedAt), Stamp(o.AcknowledgedAt), plain(o.AcknowledgedBy),
 			plain(o.Comment), o.Active, o.Latching, int64(o.Withheld), labels}
 	}
-	return tx.Insert(ctx, `INSERT INTO alarm_occurrences (seq, id, code, source, source_type, message, severity, raised_us,
-		returned_us, cleared_us, acknowledged_us, acknowledged_by, comment, active, latching, withheld, labels) VALUES`, rows,
+	return putNew(ctx, tx, `INSERT INTO alarm_occurrences (seq, id, code, source, source_type, message, severity, raised_us,
+		returned_us, cleared_us, acknowledged_us, acknowledged_by, comment, active, latching, withheld, labels) VALUES`, rows, last,
 		`ON CONFLICT (seq) DO UPDATE SET source = excluded.source, source_type = excluded.source_type,
 		message = excluded.message, severity = excluded.severity, raised_us = excluded.raised_us,
 		returned_us = excluded.returned_us, cleared_us = excluded.cleared_us, acknowledged_us = excluded.acknowledged_us,
@@ -98,7 +120,7 @@ func putOccurrences(ctx context.Context, tx *Tx, list []*alarms.Occurrence) erro
 		latching = excluded.latching, withheld = excluded.withheld, labels = excluded.labels`)
 }
 
-const selectCondition = "SELECT code, alarm_key, withheld, shelved_until_us, shelved_by, last_seq FROM alarm_conditions "
+const selectCondition = "SELECT code, alarm_key, withheld, shelved_until_us, shelved_by, last_seq, withheld_by, withheld_us, withheld_comment FROM alarm_conditions "
 
 // alarmLookup finds what the refs of one call name and gives each thing out once.
 type alarmLookup struct {
@@ -193,7 +215,7 @@ func (l *alarmLookup) scan(row Scanner) (*alarms.Condition, error) {
 		c    alarms.Condition
 		last sql.NullInt64
 	)
-	if err := row.Scan(&c.Code, &c.Key, &c.Withheld, (*Stamp)(&c.ShelvedUntil), &c.ShelvedBy, &last); err != nil {
+	if err := row.Scan(&c.Code, &c.Key, &c.Withheld, (*Stamp)(&c.ShelvedUntil), &c.ShelvedBy, &last, &c.WithheldBy, (*Stamp)(&c.WithheldAt), &c.WithheldComment); err != nil {
 		return &c, err
 	}
 	if known := l.byCode[c.Code]; known != nil {

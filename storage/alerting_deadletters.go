@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/otkit/otkit/alerting"
@@ -34,6 +35,23 @@ func (s *Outbox) DeadLetters(ctx context.Context, channel string, offset, limit 
 	return page, total, err
 }
 
+// DeadLetter implements alerting.DeadLetters.
+func (s *Outbox) DeadLetter(ctx context.Context, id string) (d alerting.Delivery, err error) {
+	err = s.db.View(ctx, "outbox.letter", func(ctx context.Context, tx *Tx) error {
+		found := false
+		err := tx.Each(ctx, selectDelivery+"WHERE d.id = ? AND d.state = 'dead'", []any{plain(id)}, func(row Scanner) (err error) {
+			d, err = scanDelivery(row)
+			found = true
+			return err
+		})
+		if err == nil && !found {
+			err = alerting.ErrDeadLetterNotFound.On("id", id)
+		}
+		return err
+	})
+	return d, err
+}
+
 // revival makes deliveries pending as if they had never been tried.
 const revival = `UPDATE alert_deliveries SET state = 'pending', attempts = 0, last_error = '', next_us = ?, expires_us = ?,
 	settled_us = NULL WHERE `
@@ -59,11 +77,11 @@ func (s *Outbox) ReviveDeadLetters(ctx context.Context, id, channel string, now,
 	var n int64
 	err := s.update(ctx, "outbox.revive", func(ctx context.Context, tx *Tx) error {
 		// The ends of the alarms come first, while their beginnings, or the digests that have them, are dead.
-		_, err := tx.Exec(ctx, revival+`state = 'dropped' AND resolved AND EXISTS (SELECT 1 FROM alert_deliveries b
-			WHERE b.occurrence = alert_deliveries.occurrence AND b.channel = alert_deliveries.channel
-			AND b.recipient = alert_deliveries.recipient AND NOT b.resolved
-			AND EXISTS (SELECT 1 FROM alert_deliveries f WHERE f.id = CASE b.state WHEN 'folded' THEN b.digest_id ELSE b.id END AND `+
-			dead+"))", append(times[:2:2], which...)...)
+		const ofAlarm = `JOIN alert_deliveries e ON e.occurrence = b.occurrence AND e.channel = b.channel AND e.recipient = b.recipient
+			WHERE NOT b.resolved AND b.occurrence <> '' AND e.resolved AND e.state = 'dropped' AND `
+		_, err := tx.Exec(ctx, revival+`id IN (SELECT e.id FROM (SELECT f.* FROM alert_deliveries f WHERE `+dead+`) b `+ofAlarm+`b.state = 'dead'
+			UNION ALL SELECT e.id FROM alert_deliveries f JOIN alert_deliveries b ON b.digest_id = f.id `+ofAlarm+`b.state = 'folded'
+				AND b.digest_id <> '' AND `+dead+")", slices.Concat(times, which, which)...)
 		if err != nil {
 			return err
 		}

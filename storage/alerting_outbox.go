@@ -71,7 +71,7 @@ func addDeliveries(ctx context.Context, tx *Tx, add []alerting.Delivery) error {
 		if err != nil {
 			return err
 		}
-		rows[i] = []any{d.ID, d.Seq, d.EventID, d.Occurrence, plain(d.Channel), plain(d.Recipient), d.Resolved, string(d.State), d.Attempts, d.Uncertain,
+		rows[i] = []any{d.ID, d.Seq, d.EventID, d.Occurrence, plain(d.Channel), plain(d.Recipient), d.Resolved, string(d.State), int64(d.Attempts), d.Uncertain,
 			d.NextAttempt.UnixMicro(), plain(d.Owner), Stamp(d.LeaseUntil), plain(d.LastError), d.DigestID, Stamp(d.CreatedAt),
 			Stamp(d.ExpiresAt), Stamp(d.SettledAt), string(text), plain(d.Notification.Source), plain(d.Notification.SourceType), d.Own}
 	}

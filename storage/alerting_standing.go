@@ -2,7 +2,7 @@ package storage
 
 import (
 	"context"
-	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/otkit/otkit/alerting"
@@ -25,9 +25,7 @@ func (s *Outbox) SilencedDeliveries(ctx context.Context, after alerting.Delivery
 				if err := row.Scan(&d.ID, &d.Seq, &d.Occurrence, &d.Channel, &d.Recipient, &d.State, &n.Source, &n.SourceType, &text); err != nil {
 					return err
 				}
-				if len(text) > 0 && json.Unmarshal(text, n) != nil {
-					d.Notification, d.Unreadable = alerting.Notification{}, true
-				}
+				readNotification(&d, text)
 				found = append(found, d)
 				return nil
 			})
@@ -64,15 +62,22 @@ func (s *Outbox) Unsilence(ctx context.Context, ids []string, to alerting.Delive
 	return int(n), err
 }
 
+// finished are deliveries d in a final state that were settled before a time.
+const finished = `d.settled_us IS NOT NULL AND d.settled_us < ? AND d.state IN ('sent', 'folded', 'dropped', 'dead')`
+
 // trims choose what TrimDeliveries removes, in this order: the end of an alarm stays as long as its
 // beginning, which would pass for that of one that stands.
-var trims = [...]string{
-	`created_us < ?`,
-	`settled_us IS NOT NULL AND settled_us < ? AND state IN ('sent', 'folded', 'dropped', 'dead') AND NOT resolved
-		AND (occurrence = '' OR state = 'dropped' OR own OR EXISTS (SELECT 1 FROM alert_deliveries e
-			WHERE e.occurrence = d.occurrence AND e.resolved))`,
-	`settled_us IS NOT NULL AND settled_us < ? AND state IN ('sent', 'folded', 'dropped', 'dead') AND resolved
-		AND NOT EXISTS (SELECT 1 FROM alert_deliveries e WHERE e.occurrence = d.occurrence AND NOT e.resolved)`,
+var trims = [...]struct {
+	where string
+	times int // that it is given
+}{
+	{finished, 1},
+	{finished + ` AND NOT d.resolved AND (d.occurrence = '' OR (d.state = 'dropped' OR d.own
+			OR EXISTS (SELECT 1 FROM alert_deliveries e WHERE e.occurrence = d.occurrence AND e.resolved))
+		AND NOT EXISTS (SELECT 1 FROM alert_deliveries e WHERE e.occurrence = d.occurrence AND e.resolved
+			AND (e.settled_us IS NULL OR e.settled_us >= ?)))`, 2},
+	{finished + ` AND d.resolved
+		AND NOT EXISTS (SELECT 1 FROM alert_deliveries e WHERE e.occurrence = d.occurrence AND NOT e.resolved)`, 1},
 }
 
 // TrimDeliveries implements alerting.Outbox.
@@ -82,10 +87,11 @@ func (s *Outbox) TrimDeliveries(ctx context.Context, before, standing time.Time)
 		if i == 0 {
 			limit = standing
 		}
+		args := append(slices.Repeat([]any{Stamp(limit)}, which.times), trimSlice)
 		for n := int64(trimSlice); n == trimSlice; {
 			err := s.update(ctx, "outbox.trim", func(ctx context.Context, tx *Tx) (err error) {
-				n, err = tx.Exec(ctx, "DELETE FROM alert_deliveries WHERE id IN (SELECT d.id FROM alert_deliveries d WHERE "+which+" LIMIT ?)",
-					Stamp(limit), trimSlice)
+				n, err = tx.Exec(ctx, "DELETE FROM alert_deliveries WHERE id IN (SELECT d.id FROM alert_deliveries d WHERE "+which.where+" LIMIT ?)",
+					args...)
 				return err
 			})
 			if err != nil {

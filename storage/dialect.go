@@ -50,6 +50,7 @@ type Traits struct {
 	Group       bool // one writer: writes of several callers share a transaction
 	Prepare     bool // the driver does not keep prepared statements by itself
 	MultiRow    bool // inserts of many rows in one statement are faster than one by one
+	Arrays      bool // a parameter may be an array
 	Isolation   sql.IsolationLevel
 	ViewOptions sql.TxOptions
 }

@@ -3,6 +3,8 @@ package storage
 import (
 	"context"
 	"database/sql"
+
+	"github.com/otkit/otkit/aas"
 )
 
 // StatePool gives the connections that write state.
@@ -22,3 +24,14 @@ func (db *DB) Remake(ctx context.Context, version int) error {
 
 // Waiting gives the number of writes that wait for a group.
 func (db *DB) Waiting() int { return len(db.state.group.queue) }
+
+// TermsInOrder gives the terms of a query in the order in which they are looked for.
+func (s *AASStore) TermsInOrder(ctx context.Context, q aas.Query) (terms []aas.Term, err error) {
+	err = s.db.View(ctx, "aas.order", func(ctx context.Context, tx *Tx) error {
+		f := finder{tx: tx, store: s, q: q}
+		err := f.order(ctx)
+		terms = f.terms
+		return err
+	})
+	return terms, err
+}

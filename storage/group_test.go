@@ -52,7 +52,7 @@ func together(t *testing.T, db *storage.DB, updates ...func(context.Context, *st
 	for i, update := range updates {
 		wg.Go(func() { errs[i] = db.Update(t.Context(), "test", update) })
 	}
-	require.Eventually(t, func() bool { return db.Waiting() == len(updates) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return db.Waiting() == len(updates) }, time.Minute, time.Millisecond)
 	close(free)
 	wg.Wait()
 	return errs
@@ -119,7 +119,7 @@ func TestAWriteThatIsGivenUpBeforeItBeginsIsNotMade(t *testing.T) {
 	given := make(chan error, 1)
 	errs := together(t, db, put("a"), func(context.Context, *storage.Tx) error {
 		go func() { given <- db.Update(ctx, "test", put("late")) }() // it waits behind this group
-		require.Eventually(t, func() bool { return db.Waiting() == 1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return db.Waiting() == 1 }, time.Minute, time.Millisecond)
 		cancel()
 		require.ErrorIs(t, <-given, context.Canceled)
 		return nil
@@ -150,7 +150,7 @@ func TestCloseFinishesWhatItTookAndRefusesTheRest(t *testing.T) {
 				}
 			})
 		}
-		require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(kept) > 50 }, 20*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(kept) > 50 }, time.Minute, time.Millisecond)
 		require.NoError(t, db.Close())
 		wg.Wait()
 		require.ErrorIs(t, db.Update(t.Context(), "test", put("after")), storage.ErrClosed)

@@ -126,7 +126,7 @@ func TestHistoryIsCompactedByItself(t *testing.T) {
 		require.Eventually(t, func() bool {
 			stats, err := db.Stats(t.Context())
 			return err == nil && stats.ChunkSamples == 3000 && stats.WaitingBatches == 0
-		}, 20*time.Second, 5*time.Millisecond)
+		}, time.Minute, 5*time.Millisecond)
 	})
 }
 

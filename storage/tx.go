@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -90,22 +91,44 @@ const maxRows = 100
 // Insert puts in many rows of the same columns. into is "INSERT INTO table (columns) VALUES", tail
 // what follows the rows, such as an ON CONFLICT clause. No two rows may have the same key.
 func (t *Tx) Insert(ctx context.Context, into string, rows [][]any, tail string) error {
-	most := 1
-	if t.set.traits.MultiRow {
-		most = maxRows
-	}
-	for len(rows) > 0 {
-		n := min(most, len(rows))
-		marks := "(?" + strings.Repeat(",?", len(rows[0])-1) + ")"
-		query := into + " " + marks + strings.Repeat(","+marks, n-1) + " " + tail
-		args := make([]any, 0, n*len(rows[0]))
-		for _, row := range rows[:n] {
-			args = append(args, row...)
+	for part := range slices.Chunk(rows, maxArray) {
+		query, args, ok := "", []any(nil), false
+		if t.set.traits.Arrays && len(part) >= minArray {
+			query, args, ok = arrays(into, part, tail)
+		}
+		if !ok {
+			if err := t.insertValues(ctx, into, part, tail); err != nil {
+				return err
+			}
+			continue
 		}
 		if _, err := t.Exec(ctx, query, args...); err != nil {
 			return err
 		}
-		rows = rows[n:]
+	}
+	return nil
+}
+
+// insertValues is Insert with a parameter for each value.
+func (t *Tx) insertValues(ctx context.Context, into string, rows [][]any, tail string) error {
+	most := 1
+	if t.set.traits.MultiRow {
+		most = maxRows
+	}
+	query, size := "", 0
+	for part := range slices.Chunk(rows, most) {
+		if len(part) != size {
+			size = len(part)
+			marks := "(?" + strings.Repeat(",?", len(part[0])-1) + ")"
+			query = into + " " + marks + strings.Repeat(","+marks, size-1) + " " + tail
+		}
+		args := part[0]
+		if size > 1 {
+			args = slices.Concat(part...)
+		}
+		if _, err := t.Exec(ctx, query, args...); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -147,8 +170,16 @@ func lists(keys []any) iter.Seq2[string, []any] {
 	}
 }
 
-// eachIn is Each for a query with a list of keys, between head and tail.
+// eachIn is Each for a query with a list of keys, all texts or all numbers, between head, which ends with
+// "IN ", and tail.
 func (t *Tx) eachIn(ctx context.Context, head string, keys []any, tail string, read func(Scanner) error) error {
+	if len(keys) > shortList {
+		list, arg, err := longList(keys, t.set.traits.Arrays)
+		if err != nil {
+			return err
+		}
+		return t.Each(ctx, strings.TrimSuffix(head, "IN ")+list+tail, []any{arg}, read)
+	}
 	for marks, part := range lists(keys) {
 		if err := t.Each(ctx, head+marks+tail, part, read); err != nil {
 			return err
@@ -160,7 +191,7 @@ func (t *Tx) eachIn(ctx context.Context, head string, keys []any, tail string, r
 // change changes many rows, each by a row of texts and nulls, which set and where name v.column1,
 // v.column2 and so on. set is "UPDATE table SET ...", where "WHERE ...".
 func (t *Tx) change(ctx context.Context, set string, rows [][]any, where string) error {
-	return t.Insert(ctx, set+" FROM (VALUES", rows, ") AS v "+where)
+	return t.insertValues(ctx, set+" FROM (VALUES", rows, ") AS v "+where)
 }
 
 // prepared gives a prepared statement, or nil where the driver keeps them itself.

@@ -298,7 +298,7 @@ func TestManySubscribers(t *testing.T) {
 		list = append(list, intTag(fmt.Sprintf("plc.%d", i)))
 	}
 	require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{Refresh: time.Hour, Tags: list}))
-	require.Eventually(t, func() bool { return d.readsOf("0") > 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return d.readsOf("0") > 0 }, time.Minute, time.Millisecond)
 	var wg sync.WaitGroup
 	for n := range subscribers {
 		s, err := e.Subscribe(tags.SubscribeOptions{Patterns: []string{"plc.%"}, Throttle: time.Duration(n%3) * time.Millisecond})

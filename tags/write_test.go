@@ -324,7 +324,7 @@ func TestWritesWhileClosing(t *testing.T) {
 		require.NoError(t, err)
 		d := newDevice()
 		require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a")}}))
-		require.Eventually(t, func() bool { return status(t, e, "plc").State == tags.DriverOnline }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return status(t, e, "plc").State == tags.DriverOnline }, time.Minute, time.Millisecond)
 		var accepted atomic.Int64
 		var wg sync.WaitGroup
 		for range 8 {

@@ -1,6 +1,7 @@
 package alarmstest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -26,7 +27,7 @@ func TestSuiteFindsDefects(t *testing.T) {
 	for defect, part := range map[string]string{
 		"no isolation":        "ParallelRaises",
 		"keeps failed writes": "Atomic",
-		"orders by time":      "Order",
+		"orders by number":    "Order",
 		"end inclusive":       "TimeRanges",
 		"counts the page":     "Paging",
 		"shows withheld":      "Filters",
@@ -103,8 +104,8 @@ func (d *defective) Occurrences(ctx context.Context, q alarms.Query) (alarms.Pag
 		q.Withheld = alarms.ShowAll
 	}
 	p, err := d.Memory.Occurrences(ctx, q)
-	if d.defect == "orders by time" {
-		slices.SortStableFunc(p.Occurrences, func(a, b alarms.Occurrence) int { return b.RaisedAt.Compare(a.RaisedAt) })
+	if d.defect == "orders by number" {
+		slices.SortStableFunc(p.Occurrences, func(a, b alarms.Occurrence) int { return cmp.Compare(b.Seq, a.Seq) })
 	}
 	if d.defect == "counts the page" {
 		p.Total = len(p.Occurrences)

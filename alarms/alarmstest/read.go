@@ -12,14 +12,13 @@ import (
 
 func testOrder(t *testing.T, s *store) {
 	// The clock goes back by an hour between the first and the second occurrence of one condition.
-	var want []int64
+	want := []int64{7, 1, 5, 3}
 	for i, at := range []time.Time{noon, noon.Add(-time.Hour), noon.Add(-30 * time.Minute), noon.Add(time.Minute)} {
 		o := s.raise(t, at, nil, "a")[0]
 		s.clear(t, alarms.ByKey("a"), at)
-		want = append([]int64{o.Seq}, want...)
 		require.Equal(t, int64(2*i+1), o.Seq)
 	}
-	require.Equal(t, want, seqs(s.all(t)), "newest first is by Seq, not by time")
+	require.Equal(t, want, seqs(s.all(t)), "newest first is by the time of the raise")
 	require.Equal(t, want, seqs(s.query(t, alarms.Query{Start: noon.Add(-2 * time.Hour), End: noon.Add(2 * time.Hour), Limit: 10}).Occurrences))
 	var lives []int64
 	for l, err := range s.Lives(t.Context(), noon.Add(-2*time.Hour), noon.Add(2*time.Hour)) {
@@ -29,7 +28,24 @@ func testOrder(t *testing.T, s *store) {
 	require.Equal(t, []int64{1, 3, 5, 7}, lives)
 	c, err := s.Condition(t.Context(), alarms.ByKey("a"))
 	require.NoError(t, err)
-	require.Equal(t, want[0], c.Last.Seq)
+	require.EqualValues(t, 7, c.Last.Seq)
+	require.Equal(t, []int64{7}, seqs(s.query(t, alarms.Query{Code: c.Code, Limit: 1}).Occurrences))
+
+	// What began at one time is in the order of the journal, also from page to page.
+	same := s.raise(t, noon, nil, "b", "c", "d")
+	want = []int64{7, same[2].Seq, same[1].Seq, same[0].Seq, 1, 5, 3}
+	require.Equal(t, want, seqs(s.all(t)))
+	var paged []int64
+	for q := (alarms.Query{Limit: 2}); ; {
+		p := s.query(t, q)
+		if len(p.Occurrences) == 0 {
+			break
+		}
+		paged = append(paged, seqs(p.Occurrences)...)
+		q.Before = p.Occurrences[len(p.Occurrences)-1].Mark()
+	}
+	require.Equal(t, want, paged)
+	require.Equal(t, []int64{same[0].Seq, 1}, seqs(s.query(t, alarms.Query{Offset: 3, Limit: 2}).Occurrences))
 }
 
 func testFilters(t *testing.T, s *store) {
@@ -62,7 +78,7 @@ func testFilters(t *testing.T, s *store) {
 		{Code: all[7].Code},
 		{Code: all[7].Code, Active: true, Unacknowledged: true},
 		{Code: 1 << 40},
-		{Before: all[20].Seq},
+		{Before: all[20].Mark()},
 		{Active: true, Withheld: alarms.ShowOpen, Start: noon, End: noon.Add(time.Second)},
 	} {
 		var want []int64
@@ -75,7 +91,7 @@ func testFilters(t *testing.T, s *store) {
 				continue
 			}
 			total++
-			if q.Before == 0 || o.Seq < q.Before {
+			if q.Before.Seq == 0 || o.Seq < q.Before.Seq {
 				want = append(want, o.Seq)
 			}
 		}
@@ -108,7 +124,7 @@ func testPaging(t *testing.T, s *store) {
 			if len(p.Occurrences) < size {
 				break
 			}
-			q.Before = p.Occurrences[size-1].Seq
+			q.Before = p.Occurrences[size-1].Mark()
 		}
 		require.Equal(t, seqs(s.all(t)), byOffset, "pages of %d", size)
 		require.Equal(t, byOffset, byKey, "pages of %d", size)
@@ -171,11 +187,36 @@ func testEvents(t *testing.T, s *store) {
 	}
 }
 
+func testEventsOf(t *testing.T, s *store) {
+	first := s.raise(t, noon, nil, "a", "b")[0]
+	s.acknowledge(t, alarms.ByKey("a"), noon)
+	s.acknowledge(t, alarms.ByKey("b"), noon)
+	s.clear(t, alarms.ByKey("a"), noon)
+	again := s.raise(t, noon.Add(time.Minute), nil, "a")[0]
+	kinds := func(seq int64, offset, limit, total int) (list []alarms.EventKind) {
+		t.Helper()
+		events, n, err := s.EventsOf(t.Context(), seq, offset, limit)
+		require.NoError(t, err)
+		require.Equal(t, total, n)
+		for _, e := range events {
+			require.Equal(t, seq, e.Occurrence.Seq)
+			list = append(list, e.Kind)
+		}
+		return list
+	}
+	require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Acknowledged, alarms.Cleared}, kinds(first.Seq, 0, 10, 3))
+	require.Equal(t, []alarms.EventKind{alarms.Acknowledged}, kinds(first.Seq, 1, 1, 3))
+	require.Empty(t, kinds(first.Seq, 3, 10, 3))
+	require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(again.Seq, 0, 10, 1))
+	require.Empty(t, kinds(4711, 0, 10, 0))
+}
+
 func testWithheld(t *testing.T, s *store) {
 	until := noon.Add(time.Hour + time.Microsecond)
 	s.raise(t, noon, nil, "a", "b")
 	shelve := func(f alarms.Found) {
 		f.Condition.Withheld, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = alarms.WithheldShelved, until, "anna"
+		f.Condition.WithheldBy, f.Condition.WithheldAt, f.Condition.WithheldComment = "anna", noon, "in repair"
 		if f.Occurrence != nil {
 			f.Occurrence.Withheld = f.Condition.Withheld
 		}
@@ -190,6 +231,9 @@ func testWithheld(t *testing.T, s *store) {
 		require.Equal(t, alarms.WithheldShelved, list[i].Withheld)
 		require.True(t, until.Equal(list[i].ShelvedUntil))
 		require.Equal(t, "anna", list[i].ShelvedBy)
+		require.Equal(t, "anna", list[i].WithheldBy)
+		require.True(t, noon.Equal(list[i].WithheldAt))
+		require.Equal(t, "in repair", list[i].WithheldComment)
 	}
 	require.Equal(t, alarms.WithheldShelved, list[0].Last.Withheld)
 	require.Nil(t, list[1].Last)

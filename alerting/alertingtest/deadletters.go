@@ -12,85 +12,6 @@ import (
 	"github.com/otkit/otkit/alerting"
 )
 
-func testTrimDeliveries(t *testing.T, o Outbox) {
-	plan(t, o, delivery(1, "sms"), delivery(2, "email"), delivery(3, "fax"))
-	settle(t, o, "sms", alerting.Sent)
-	settle(t, o, "email", alerting.Dead)
-	ends := []alerting.Delivery{end(11, delivery(1, "sms")), end(12, delivery(2, "email"))}
-	plan(t, o, ends...)
-	settle(t, o, "sms", alerting.Sent)
-	settle(t, o, "email", alerting.Dropped)
-	require.NoError(t, o.TrimDeliveries(t.Context(), base, time.Time{}))
-	_, dead, err := o.DeadLetters(t.Context(), "", 0, 1)
-	require.NoError(t, err)
-	require.EqualValues(t, 1, dead, "settled at that time, not before")
-	require.NoError(t, o.TrimDeliveries(t.Context(), base.Add(time.Microsecond), base))
-	_, dead, err = o.DeadLetters(t.Context(), "", 0, 1)
-	require.NoError(t, err)
-	require.Zero(t, dead)
-	first, err := o.FirstDeliveries(t.Context(), []string{delivery(1, "").Occurrence})
-	require.NoError(t, err)
-	require.Empty(t, first)
-	plan(t, o, ends...) // their identities are free again
-	require.Len(t, claim(t, o, "sms", "a", base), 1)
-	require.Len(t, claim(t, o, "fax", "a", base), 1, "what is to be sent stays")
-}
-
-// end is the message that the occurrence of another one has cleared.
-func end(n int, first alerting.Delivery) alerting.Delivery {
-	d := delivery(n, first.Channel)
-	d.Occurrence, d.Recipient, d.Resolved = first.Occurrence, first.Recipient, true
-	return d
-}
-
-func firsts(t *testing.T, o Outbox, of ...alerting.Delivery) []string {
-	t.Helper()
-	var occurrences []string
-	for _, d := range of {
-		occurrences = append(occurrences, d.Occurrence)
-	}
-	list, err := o.FirstDeliveries(t.Context(), occurrences)
-	require.NoError(t, err)
-	return ids(list)
-}
-
-func testTrimStanding(t *testing.T, o Outbox) {
-	sent, dead, folded, dropped, digest := delivery(1, "sms"), delivery(2, "email"), delivery(3, "fax"), delivery(4, "tts"), delivery(5, "line")
-	digest.Occurrence = ""
-	all := []alerting.Delivery{sent, dead, folded, dropped, digest}
-	plan(t, o, all...)
-	for i, state := range []alerting.DeliveryState{alerting.Sent, alerting.Dead, alerting.Folded, alerting.Dropped, alerting.Sent} {
-		settle(t, o, all[i].Channel, state)
-	}
-	late := base.Add(40 * 24 * time.Hour)
-	require.NoError(t, o.TrimDeliveries(t.Context(), late, base))
-	require.ElementsMatch(t, []string{id(1), id(2), id(3)}, firsts(t, o, all[:4]...), "their alarms may stand")
-	plan(t, o, digest)
-	require.Len(t, claim(t, o, "line", "a", base), 1, "a digest is of no alarm")
-
-	plan(t, o, end(11, sent), end(12, dead), end(13, folded))
-	require.NoError(t, o.TrimDeliveries(t.Context(), late, base))
-	require.Empty(t, firsts(t, o, all[:4]...), "they have ended")
-	require.Len(t, claim(t, o, "sms", "a", base), 1, "their ends are to be told")
-
-	own := delivery(8, "sms")
-	own.Own = true
-	plan(t, o, own)
-	got := claim(t, o, "sms", "b", base)
-	require.True(t, got[0].Own)
-	require.NoError(t, o.Settle(t.Context(), "b", []alerting.Settlement{settlement(own, alerting.Sent)}, nil))
-	require.NoError(t, o.TrimDeliveries(t.Context(), late, base))
-	require.Empty(t, firsts(t, o, own), "what is about dead letters is not kept for their sake")
-
-	silenced := delivery(6, "apns")
-	silenced.State = alerting.Silenced
-	plan(t, o, delivery(7, "fcm"), silenced)
-	settle(t, o, "fcm", alerting.Sent)
-	require.NoError(t, o.TrimDeliveries(t.Context(), late, base.Add(time.Microsecond)))
-	require.Empty(t, firsts(t, o, delivery(7, ""), silenced), "nothing stays for ever")
-	require.Empty(t, claim(t, o, "email", "a", base))
-}
-
 func testReviveResolved(t *testing.T, o Outbox) {
 	first, other, told := delivery(1, "sms"), delivery(2, "sms"), delivery(3, "sms")
 	first.Recipient, other.Recipient, told.Recipient = "anna", "bob", "anna"
@@ -241,6 +162,13 @@ func testRevive(t *testing.T, o Outbox) {
 	plan(t, o, delivery(1, "sms"), delivery(2, "sms"), delivery(3, "email"), delivery(4, "fax"))
 	settle(t, o, "sms", alerting.Dead)
 	settle(t, o, "email", alerting.Dead)
+	letter, err := o.DeadLetter(t.Context(), id(2))
+	require.NoError(t, err)
+	require.Equal(t, id(2)+" sms dead", letter.ID+" "+letter.Channel+" "+string(letter.State))
+	for _, unknown := range []string{id(4), id(99), ""} {
+		_, err = o.DeadLetter(t.Context(), unknown)
+		require.ErrorIs(t, err, alerting.ErrDeadLetterNotFound)
+	}
 	now, expires := base.Add(time.Hour), base.Add(48*time.Hour)
 	revive := func(id, channel string) int {
 		n, err := o.ReviveDeadLetters(t.Context(), id, channel, now, expires)

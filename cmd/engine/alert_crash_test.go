@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,29 +19,29 @@ func TestKill9BetweenRaiseAndSend(t *testing.T) {
 	t.Parallel()
 	const rounds, critical, warnings = 3, 4, 150
 	data := t.TempDir()
-	receiver := newHook(t, true)
-	receiver.pause = 2 * time.Millisecond
-	addr := fmt.Sprintf("127.0.0.1:%d", realtest.FreePort(t))
+	receiver := newHookWithRoom(t, true, make(chan struct{}, critical+warnings))
+	box, addr, open := closedMailbox(t)
 	env := with(known, mailTo(addr), receiver.settings(), tellBoth)
 	for round := range rounds {
 		e := start(t, env, "-data", data)
 		taken, _ := receiver.counts()
 		e.told(alerts("critical", fmt.Sprintf("reactor-%d", round), critical)...)
 		e.told(alerts("warning", fmt.Sprintf("pump-%d", round), warnings)...)
-		eventually(t, 20*time.Second, "nothing is sent", func() bool {
+		if round > 0 {
+			receiver.makeRoom(20)
+		}
+		eventually(t, "nothing is sent", func() bool {
 			now, refused := receiver.counts()
-			return now > taken+20 || round == 0 && refused > 0
+			return now >= taken+20 || round == 0 && refused > 0
 		})
 		e.kill()
 		receiver.up() // in the next rounds the engine is killed in the midst of sending
 	}
-	taken, _ := receiver.counts()
-	require.Less(t, taken, rounds*(critical+warnings), "all was sent before the last kill")
-
-	box, _ := openMailbox(t, addr)
+	open()
+	close(receiver.room)
 	start(t, env, "-data", data)
 	const all = rounds * (critical + warnings)
-	eventually(t, 30*time.Second, "what was pending is not sent", func() bool {
+	eventually(t, "what was pending is not sent", func() bool {
 		return len(receiver.keys()) == all && len(box.got()) >= rounds*critical
 	})
 	for source, keys := range receiver.keys() {
@@ -107,24 +106,23 @@ func TestMailServerThatHangsDelaysNoOtherChannel(t *testing.T) {
 	e := start(t, env, "-data", data)
 	s := e.admin()
 	e.told(alerts("critical", "first", 1)...)
-	eventually(t, 10*time.Second, "mail is not tried", func() bool { return opened() > 0 })
+	eventually(t, "mail is not tried", func() bool { return opened() > 0 })
 	e.told(alerts("critical", "more", 20)...)
-	eventually(t, 5*time.Second, "the webhook waits for the mail", func() bool { return len(receiver.keys()) == 21 })
+	// One by one behind mails that hang for 20 seconds each it would take minutes.
+	eventually(t, "the webhook waits for the mail", func() bool { return len(receiver.keys()) == 21 })
 	channels, err := s.ListChannelsWithResponse(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, channels.JSON200)
 	for _, c := range *channels.JSON200 {
 		if c.Name == "email" {
-			require.Equal(t, [2]int64{}, [2]int64{c.Sent, c.Failed}, "the first mail still hangs")
+			require.Zero(t, c.Sent)
 		}
 	}
-	began := time.Now()
 	e.stop()
-	require.Less(t, time.Since(began), 15*time.Second)
 
 	stop()
 	box, _ := openMailbox(t, addr)
 	start(t, env, "-data", data)
-	eventually(t, 20*time.Second, "mail is not sent when the server is well", func() bool { return len(box.got()) == 21 })
+	eventually(t, "mail is not sent when the server is well", func() bool { return len(box.got()) == 21 })
 	require.Len(t, receiver.got(), 21)
 }

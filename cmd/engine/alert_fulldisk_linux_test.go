@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,7 +26,7 @@ func TestWebhookOnAFullDisk(t *testing.T) {
 		list   []client.WebhookAlert
 		taken  int
 	)
-	eventually(t, 20*time.Second, "a full disk refuses no alert", func() bool {
+	eventually(t, "a full disk refuses no alert", func() bool {
 		list = alerts("warning", fmt.Sprintf("full%d-", taken), 20)
 		for _, a := range list {
 			a.Annotations["description"] = strings.Repeat("d", 2000)
@@ -48,12 +47,12 @@ func TestWebhookOnAFullDisk(t *testing.T) {
 	require.Zero(t, s.records(last).TotalCount)
 
 	free()
-	eventually(t, 20*time.Second, "the retry does not succeed", func() bool { return e.tell(list...).StatusCode() == http.StatusOK })
+	eventually(t, "the retry does not succeed", func() bool { return e.tell(list...).StatusCode() == http.StatusOK })
 	require.EqualValues(t, 20, s.records(last).TotalCount)
 	all := 10 + 20*(taken+1)
 	require.EqualValues(t, all, s.records("").TotalCount)
 	require.Len(t, s.activeAlarms(), all)
-	eventually(t, 30*time.Second, "not all are told", func() bool { return len(receiver.keys()) == all })
+	eventually(t, "not all are told", func() bool { return len(receiver.keys()) == all })
 	for source, keys := range receiver.keys() {
 		require.Len(t, keys, 1, source)
 	}

@@ -12,6 +12,7 @@ import (
 	"net/mail"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,11 +35,40 @@ type letter struct{ from, to, subject, text string }
 // openMailbox serves mail at an address, such as 127.0.0.1:0, and gives that which it got.
 func openMailbox(t testing.TB, addr string) (*mailbox, string) {
 	t.Helper()
+	listener, err := net.Listen("tcp", addr)
+	require.NoError(t, err)
+	return serveMail(t, listener), listener.Addr().String()
+}
+
+// deafListener hangs up on whoever connects, until it is opened.
+type deafListener struct {
+	net.Listener
+	open atomic.Bool
+}
+
+func (l *deafListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil || l.open.Load() {
+			return conn, err
+		}
+		_ = conn.Close()
+	}
+}
+
+// closedMailbox is one that takes no mail yet.
+func closedMailbox(t testing.TB) (m *mailbox, addr string, open func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	deaf := &deafListener{Listener: listener}
+	return serveMail(t, deaf), listener.Addr().String(), func() { deaf.open.Store(true) }
+}
+
+func serveMail(t testing.TB, listener net.Listener) *mailbox {
 	m := &mailbox{}
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &delivery{box: m}, nil }))
 	server.Domain, server.ErrorLog = "localhost", quiet{}
-	listener, err := net.Listen("tcp", addr)
-	require.NoError(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -48,7 +78,7 @@ func openMailbox(t testing.TB, addr string) (*mailbox, string) {
 		_ = server.Close()
 		<-done
 	})
-	return m, listener.Addr().String()
+	return m
 }
 
 type quiet struct{}
@@ -116,8 +146,8 @@ const hookSecret = "what the receiver knows"
 // hook is a receiver of the channel webhook.
 type hook struct {
 	*httptest.Server
-	t     testing.TB
-	pause time.Duration // that it takes for each message
+	t    testing.TB
+	room chan struct{} // has one for each message that is taken, the others wait; nil or closed: room for all
 
 	mu      sync.Mutex
 	down    bool // answers 503
@@ -127,7 +157,14 @@ type hook struct {
 
 func newHook(t testing.TB, down bool) *hook {
 	t.Helper()
-	h := &hook{t: t, down: down}
+	return newHookWithRoom(t, down, nil)
+}
+
+// newHookWithRoom gives a receiver that takes as many messages as the channel has had, and then makes their
+// sender wait: so that it stops in the midst of sending, however fast it is.
+func newHookWithRoom(t testing.TB, down bool, room chan struct{}) *hook {
+	t.Helper()
+	h := &hook{t: t, down: down, room: room}
 	h.Server = httptest.NewServer(http.HandlerFunc(h.take))
 	t.Cleanup(h.Close)
 	return h
@@ -143,15 +180,36 @@ func (h *hook) take(w http.ResponseWriter, r *http.Request) {
 	case err != nil, !webhook.Verify(hookSecret, r.Header, text, time.Now(), time.Minute), r.Header.Get(webhook.HeaderKey) != n.ID:
 		h.t.Errorf("not what the channel sends: %v %s %v", err, text, r.Header)
 	}
-	time.Sleep(h.pause)
+	if h.refuse(w) {
+		return
+	}
+	if h.room != nil {
+		select {
+		case <-h.room:
+		case <-r.Context().Done(): // the engine was killed
+			return
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.taken = append(h.taken, n)
+}
+
+func (h *hook) refuse(w http.ResponseWriter) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.down {
 		h.refused++
 		http.Error(w, "not now", http.StatusServiceUnavailable)
-		return
 	}
-	h.taken = append(h.taken, n)
+	return h.down
+}
+
+// makeRoom lets it take so many messages more.
+func (h *hook) makeRoom(n int) {
+	for range n {
+		h.room <- struct{}{}
+	}
 }
 
 func (h *hook) up() {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,7 +48,7 @@ func TestConfigPrintMasksSecretsOfChannels(t *testing.T) {
 	r := run(t, []string{"Alerting__WebhookToken=a-secret-1", "Alerting__Email__Password=a-secret-2", "Alerting__Email__Host=mail.example.com",
 		"Alerting__TeamChat__Url=https://chat.example.com/a-secret-3", "Alerting__Sms__AuthToken=a-secret-4", "Alerting__Telegram__Token=a-secret-5",
 		"Alerting__Line__Token=a-secret-6", "Alerting__Webhook__Url=https://hook.example.com/a-secret-7?k=a-secret-8", "Alerting__Webhook__Secret=a-secret-9",
-		"Alerting__Fcm__Devices=a-device"}, "", "config", "print").ok(t)
+		"Alerting__Fcm__Devices=a-secret-10,a-secret-11", "Alerting__Apns__Devices=a-secret-12"}, "", "config", "print").ok(t)
 	require.NotContains(t, r.out, "a-secret-")
 	require.Contains(t, r.out, "mail.example.com")
 	require.Contains(t, r.out, "Alerting__Webhook__Secret")
@@ -71,7 +70,7 @@ func TestRoutesAndWebhookTokenAreSettings(t *testing.T) {
 		require.Equal(t, http.StatusOK, answer.StatusCode(), "%s", answer.Body)
 	}
 	require.Equal(t, http.StatusUnauthorized, sender.status(), "the token is for the webhook alone")
-	eventually(t, 10*time.Second, "channels are not told", func() bool { return len(box.got()) > 0 && len(receiver.got()) > 0 })
+	eventually(t, "channels are not told", func() bool { return len(box.got()) > 0 && len(receiver.got()) > 0 })
 	require.Equal(t, []string{"[Warning] warning-source: Told"}, box.subjects())
 	require.Len(t, receiver.got(), 1)
 	require.Equal(t, "critical-source", receiver.got()[0].Source)

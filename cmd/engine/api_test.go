@@ -98,7 +98,7 @@ func (s *session) number(name string) float64 {
 // good waits until a tag is Good.
 func (s *session) good(name string) {
 	s.t.Helper()
-	eventually(s.t, 15*time.Second, name+" is not Good", func() bool { return s.read(name).Quality == client.Good })
+	eventually(s.t, name+" is not Good", func() bool { return s.read(name).Quality == client.Good })
 }
 
 // write queues a write that must be taken, and gives its id.
@@ -122,7 +122,7 @@ func (s *session) outcome(id string) client.Write {
 func (s *session) settled(id string) client.Write {
 	s.t.Helper()
 	var w client.Write
-	eventually(s.t, 10*time.Second, "write "+id+" is still queued", func() bool {
+	eventually(s.t, "write "+id+" is still queued", func() bool {
 		w = s.outcome(id)
 		return w.State != client.Queued
 	})

@@ -27,17 +27,12 @@ func addDemo(ctx context.Context, db *storage.DB, log *slog.Logger, o *server.Op
 	if err != nil {
 		return err
 	}
-	events, err := pastAlarms(ctx, db, d, began)
+	events, err := fillAlarms(ctx, db, d, began)
 	if err != nil {
 		return err
 	}
 	if samples > 0 || events > 0 {
 		log.Info("demo plant has a past", "samples", samples, "alarmEvents", events, "took", time.Since(began).Round(time.Millisecond))
-	}
-	if events > 0 { // nobody is to be told of them, however soon the engine is stopped
-		if err := db.Outbox().Plan(ctx, 0, events, nil); err != nil {
-			return err
-		}
 	}
 	if err := addShellsOfDemo(ctx, db, known, o); err != nil {
 		return err
@@ -45,6 +40,19 @@ func addDemo(ctx context.Context, db *storage.DB, log *slog.Logger, o *server.Op
 	o.Drivers = append(o.Drivers, server.Driver{ID: demo.DriverID, Driver: d,
 		Options: tags.DriverOptions{Type: simdriver.TypeName, Interval: 500 * time.Millisecond, Tags: known}})
 	return nil
+}
+
+// fillAlarms stores the plant's past alarms, of which nobody is to be told, however soon the engine is
+// stopped: what an engine did that was killed is done again until the outbox has passed over them. An
+// outbox that has passed over events is of an engine that has a past.
+func fillAlarms(ctx context.Context, db *storage.DB, d *simdriver.Driver, now time.Time) (last int64, err error) {
+	if cursor, err := db.Outbox().Cursor(ctx); err != nil || cursor > 0 {
+		return 0, err
+	}
+	if last, err = pastAlarms(ctx, db, d, now); err != nil || last == 0 {
+		return 0, err
+	}
+	return last, db.Outbox().Plan(ctx, 0, last, nil)
 }
 
 // pastAlarms stores the plant's past alarms, before anybody is there to be told of them.

@@ -13,10 +13,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/demo"
 	"github.com/otkit/otkit/internal/realtest"
 	"github.com/otkit/otkit/openapi"
 	"github.com/otkit/otkit/openapi/client"
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
+	"github.com/otkit/otkit/storage/sqlite"
 )
 
 func TestDemoIsALivingPlant(t *testing.T) {
@@ -49,14 +52,14 @@ func TestDemoIsALivingPlant(t *testing.T) {
 
 	before := map[string]client.Tag{"sim.temperature": s.read("sim.temperature"), "sim.pressure": s.read("sim.pressure"), "sim.counter": s.read("sim.counter")}
 	for name, old := range before {
-		eventually(t, 10*time.Second, name+" does not move", func() bool { return s.read(name).CurrentValue != old.CurrentValue })
+		eventually(t, name+" does not move", func() bool { return s.read(name).CurrentValue != old.CurrentValue })
 	}
 
 	warm := s.number("sim.temperature")
 	w := s.settled(s.write("sim", "setpoint", "90", true))
 	require.Equal(t, client.Confirmed, w.State, w.Error)
 	require.Equal(t, "admin", w.RequestedBy)
-	eventually(t, 15*time.Second, "temperature does not follow the setpoint", func() bool { return s.number("sim.temperature") > warm+1 })
+	eventually(t, "temperature does not follow the setpoint", func() bool { return s.number("sim.temperature") > warm+1 })
 
 	now := time.Now()
 	plot := s.history("sim.temperature", now.AddDate(0, 0, -31), now, 1000)
@@ -120,7 +123,7 @@ func TestSecondStartKeepsAccountsAndHistory(t *testing.T) {
 	s.good("sim.pressure")
 	to := time.Now()
 	from := to.AddDate(0, 0, -31)
-	eventually(t, 10*time.Second, "live values are not recorded", func() bool {
+	eventually(t, "live values are not recorded", func() bool {
 		return len(s.history("sim.counter", to, time.Now(), 10)) > 0 // nor the past that the demo made up
 	})
 	before := s.history("sim.pressure", from, to, 100_000)
@@ -170,4 +173,30 @@ func TestDocsComeFromTheBinary(t *testing.T) {
 		}
 	}
 	require.Equal(t, string(openapi.Document), body(t, get("/openapi.yaml", "identity").Body))
+}
+
+// An engine that is killed on its first start may leave the past alarms behind of which nobody is to be told.
+func TestNobodyIsToldOfThePastOfAKilledDemo(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	began := time.Now()
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Dir: data})
+	require.NoError(t, err)
+	plant, _, err := demo.NewDriver(nil)
+	require.NoError(t, err)
+	journal, err := alarms.New(t.Context(), db.Alarms(), alarms.Options{})
+	require.NoError(t, err)
+	last, err := demo.FillAlarms(t.Context(), plant, journal, began)
+	require.NoError(t, err)
+	require.Positive(t, last)
+	require.NoError(t, journal.Close())
+	require.NoError(t, db.Close())
+
+	receiver := newHook(t, false)
+	e := start(t, with(known, receiver.settings(), []string{"Alerting__Routes__Error=webhook", "Alerting__Routes__Warning=webhook"}), "-demo", "-data", data)
+	e.told(alert("warning", "now", "Told after what came before"))
+	eventually(t, "nobody is told", func() bool { return len(receiver.keys()["now"]) > 0 })
+	for _, n := range receiver.got() {
+		require.WithinRange(t, n.At, began, time.Now(), "%s: %s", n.Source, n.Message)
+	}
 }

@@ -66,7 +66,7 @@ func TestFullDisk(t *testing.T) {
 	taken := "100"
 	var accepted []string
 	var refused *client.WriteTagResponse
-	eventually(t, 20*time.Second, "a full disk refuses no write", func() bool {
+	eventually(t, "a full disk refuses no write", func() bool {
 		value := fmt.Sprint(101 + time.Now().UnixMicro()%2000)
 		refused, err = s.WriteTagWithResponse(t.Context(), "sim", "speed", client.WriteRequest{Value: &value})
 		require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestFullDisk(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err), err)
 
 	counter := s.read("sim.counter")
-	eventually(t, 10*time.Second, "tags stand still on a full disk", func() bool {
+	eventually(t, "tags stand still on a full disk", func() bool {
 		now := s.read("sim.counter")
 		return now.Quality == client.Good && now.CurrentValue != counter.CurrentValue
 	})
@@ -99,11 +99,11 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
 
-	eventually(t, 20*time.Second, "health does not tell of the full disk", func() bool { return e.health().Status != client.Healthy })
+	eventually(t, "health does not tell of the full disk", func() bool { return e.health().Status != client.Healthy })
 	require.Contains(t, fmt.Sprint(e.health().Results), "cannot be stored")
 
 	free()
-	eventually(t, 20*time.Second, "the engine does not recover", func() bool { return e.health().Status == client.Healthy })
+	eventually(t, "the engine does not recover", func() bool { return e.health().Status == client.Healthy })
 	require.Equal(t, client.Confirmed, s.settled(s.write("sim", "speed", "2500", true)).State)
 	for _, id := range accepted {
 		require.Equal(t, client.Written, s.settled(id).State, "the outcome is told also when it could not be stored at once")
@@ -111,7 +111,7 @@ func TestFullDisk(t *testing.T) {
 	require.NotNil(t, s.bulk(item("later.tag")).JSON200)
 	require.Equal(t, http.StatusOK, e.admin().status(), "a new session can be stored")
 	now := time.Now()
-	eventually(t, 10*time.Second, "history does not go on", func() bool {
+	eventually(t, "history does not go on", func() bool {
 		points := s.history("sim.counter", now, time.Now(), 100)
 		return len(points) > 0
 	})

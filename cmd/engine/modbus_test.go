@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/simonvetter/modbus"
 	"github.com/stretchr/testify/require"
@@ -124,7 +123,7 @@ func (d *foreignPLC) on(t testing.TB) {
 	t.Helper()
 	d.process = exec.Command(d.python, "../../tags/modbus/testdata/server.py", strconv.Itoa(d.p), "tcp")
 	require.NoError(t, d.process.Start())
-	eventually(t, 20*time.Second, "the pymodbus server does not listen", func() bool {
+	eventually(t, "the pymodbus server does not listen", func() bool {
 		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(d.p)))
 		return err == nil && conn.Close() == nil
 	})
@@ -203,7 +202,7 @@ func readAndWrite(t *testing.T, e *engine, device plc) {
 func offAndOn(t *testing.T, e *engine, device plc) {
 	s := e.admin()
 	device.off(t)
-	eventually(t, 5*time.Second, "the tags of a dead device do not go Bad", func() bool { return s.read("plc1.level").Quality == client.Bad })
+	eventually(t, "the tags of a dead device do not go Bad", func() bool { return s.read("plc1.level").Quality == client.Bad })
 	dead := s.read("plc1.level")
 	require.Equal(t, "70", dead.CurrentValue.String(), "the last value is kept")
 	require.NotEmpty(t, dead.QualityReason)
@@ -214,7 +213,7 @@ func offAndOn(t *testing.T, e *engine, device plc) {
 	require.Contains(t, string(refused.Body), "DRIVER_OFFLINE")
 
 	alive := s.read("sim.counter")
-	eventually(t, 8*time.Second, "another device's tags stand still", func() bool {
+	eventually(t, "another device's tags stand still", func() bool {
 		now := s.read("sim.counter")
 		return now.Quality == client.Good && now.CurrentValue != alive.CurrentValue
 	})
@@ -234,5 +233,5 @@ func offAndOn(t *testing.T, e *engine, device plc) {
 	s.good("plc1.level")
 	done := s.settled(s.write("plc1", "speed", "900", true))
 	require.Equal(t, client.Confirmed, done.State, done.Error)
-	eventually(t, 5*time.Second, "health does not recover", func() bool { return e.health().Status == client.Healthy })
+	eventually(t, "health does not recover", func() bool { return e.health().Status == client.Healthy })
 }

@@ -27,7 +27,7 @@ func TestPostgreSQLAsStorage(t *testing.T) {
 	from := to.AddDate(0, 0, -31)
 	past := s.history("sim.temperature", from, to.Add(-10*time.Second), 100_000)
 	require.Greater(t, len(past), 8000)
-	eventually(t, 10*time.Second, "live values are not recorded", func() bool {
+	eventually(t, "live values are not recorded", func() bool {
 		return len(s.history("sim.counter", to.Add(-time.Second), time.Now(), 10)) > 0
 	})
 	archive := filepath.Join(t.TempDir(), "plant.backup")

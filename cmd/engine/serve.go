@@ -181,6 +181,11 @@ func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (se
 	o.Alerting = server.AlertingOptions{Channels: channels, Routes: table, WebhookToken: s.Alerting.WebhookToken,
 		HistoryMaxAge: s.Alerting.HistoryMaxAge, Templates: templates(s.Alerting.Templates), Flood: floods(s.Alerting.Floods)}
 	o.AlarmLimits = alarms.Limits(s.Alarms.Analytics)
+	severity, err := alarms.ParseSeverity(s.Alarms.DriverOffline.Severity)
+	if err != nil {
+		return o, fmt.Errorf("alarms.driverOffline.severity: %w", err)
+	}
+	o.DriverAlarms = alarms.DriverAlarmsOptions{Disabled: !s.Alarms.DriverOffline.Enabled, Delay: s.Alarms.DriverOffline.Delay, Severity: &severity}
 	if err := addShells(s.AAS, &o); err != nil {
 		return o, err
 	}

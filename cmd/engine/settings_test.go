@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -158,7 +157,7 @@ func TestMetricsHealthAndProtectedSurfaces(t *testing.T) {
 	e := start(t, append([]string{"Auth__ProtectOpenSurfaces=true"}, known...), "-demo", "-data", t.TempDir())
 	s := e.admin()
 	s.good("sim.pressure")
-	eventually(t, 5*time.Second, "health is not Healthy", func() bool { return e.health().Status == client.Healthy })
+	eventually(t, "health is not Healthy", func() bool { return e.health().Status == client.Healthy })
 	for path, status := range map[string]int{
 		"/health": 200, "/health/ready": 200, "/health/live": 200, "/openapi.yaml": 200,
 		"/metrics": 401, "/api/v1.0/config/tags": 401, "/nothing": 404,

@@ -102,7 +102,7 @@ func TestSIGTERMDrains(t *testing.T) {
 	_, err = batch.Recv()
 	require.NoError(t, err)
 
-	eventually(t, 20*time.Second, "writes are not acknowledged", func() bool { return len(acknowledged.list()) > 300 })
+	eventually(t, "writes are not acknowledged", func() bool { return len(acknowledged.list()) > 300 })
 	e.signal(syscall.SIGTERM)
 	_, err = io.Copy(io.Discard, lines)
 	require.NoError(t, err, "the events end with the end of the answer, not with a broken connection")
@@ -115,7 +115,7 @@ func TestSIGTERMDrains(t *testing.T) {
 		_, err = batch.Recv()
 	}
 	require.Equal(t, codes.Unavailable, status.Code(err), err)
-	require.Equal(t, 0, e.exit(20*time.Second), "%s", e.log)
+	require.Equal(t, 0, e.exit(), "%s", e.log)
 	load.Wait()
 	for range cap(errs) / 2 {
 		require.NoError(t, <-errs)
@@ -146,9 +146,9 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 	e := start(t, known, "-data", t.TempDir())
 	e.stuck()
 	e.signal(syscall.SIGINT)
-	eventually(t, 10*time.Second, "the engine does not begin to stop", func() bool { return strings.Contains(e.log.String(), "stopping") })
+	eventually(t, "the engine does not begin to stop", func() bool { return strings.Contains(e.log.String(), "stopping") })
 	e.signal(syscall.SIGTERM)
-	require.Equal(t, 1, e.exit(5*time.Second))
+	require.Equal(t, 1, e.exit())
 }
 
 // A client that does not let go uses up its share of the time to stop, not that of the history.
@@ -162,10 +162,10 @@ func TestStopBesideAStuckClientKeepsTheHistory(t *testing.T) {
 	s.good("sim.counter")
 	w := s.settled(s.write("sim", "speed", "777", true))
 	require.Equal(t, client.Confirmed, w.State)
-	eventually(t, 10*time.Second, "the new value is not read", func() bool { return s.number("sim.speed") == 777 })
+	eventually(t, "the new value is not read", func() bool { return s.number("sim.speed") == 777 })
 	e.stuck()
 	e.signal(syscall.SIGTERM)
-	require.Equal(t, 0, e.exit(10*time.Second), "%s", e.log)
+	require.Equal(t, 0, e.exit(), "%s", e.log)
 	require.Contains(t, e.log.String(), "cut off")
 
 	s = start(t, nil, "-demo", "-data", data).with(s.token)
@@ -193,11 +193,11 @@ func TestSignalWhileStarting(t *testing.T) {
 	e := launch(t, binary(t), env, "-data", t.TempDir())
 	select {
 	case <-taken:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the engine does not connect to the database")
 	}
 	e.signal(syscall.SIGTERM)
-	require.Equal(t, 0, e.exit(10*time.Second), "%s", e.log)
+	require.Equal(t, 0, e.exit(), "%s", e.log)
 }
 
 func TestJSONLogLinesHoldAcrossAStop(t *testing.T) {

@@ -129,7 +129,7 @@ func TestTLSWithReload(t *testing.T) {
 	}
 	require.Equal(t, int64(2), serial())
 	replace()
-	eventually(t, 10*time.Second, "the new certificate is not served", func() bool { return serial() == 3 })
+	eventually(t, "the new certificate is not served", func() bool { return serial() == 3 })
 	require.NoError(t, os.WriteFile(certFile, []byte("broken"), 0o600))
 	require.Equal(t, int64(3), serial(), "the last good one stays")
 	_, err = stream.Recv()

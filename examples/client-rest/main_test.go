@@ -20,7 +20,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	engine.Start()
 	t.Cleanup(func() { require.NoError(t, engine.Stop(context.Background())) })
-	require.Eventually(t, func() bool { return engine.Tags().Drivers()[0].State == tags.DriverOnline }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return engine.Tags().Drivers()[0].State == tags.DriverOnline }, time.Minute, 10*time.Millisecond)
 
 	require.NoError(t, run(t.Context(), "http://"+engine.Addr().String(), "admin", engine.FirstPassword()))
 	require.ErrorContains(t, run(t.Context(), "http://"+engine.Addr().String(), "admin", "wrong"), "401")

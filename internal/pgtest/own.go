@@ -22,10 +22,14 @@ type Server struct {
 
 const (
 	initScript = `"$0"/initdb -D "$1"/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N >"$1"/log 2>&1`
-	ownScript  = `"$0"/postgres -D "$1"/data -c listen_addresses= -c unix_socket_directories="$1" >>"$1"/log 2>&1 </dev/null &
+	// A server that was killed leaves processes behind for a moment, beside which none starts (exit code 1).
+	ownScript = `rm -f "$1"/ending
+(while "$0"/postgres -D "$1"/data -c listen_addresses= -c unix_socket_directories="$1" >>"$1"/log 2>&1 </dev/null
+[ $? = 1 ] && [ ! -e "$1"/ending ]; do sleep 0.1; done) &
 read -r _
-kill -QUIT $! 2>/dev/null
-wait $!
+: >"$1"/ending
+kill -QUIT "$(head -n 1 "$1"/data/postmaster.pid)" 2>/dev/null
+wait
 exit 0`
 )
 

@@ -9,7 +9,7 @@ import (
 // AAS is about asset administration shells.
 type AAS struct {
 	Verification string        `koanf:"verification" doc:"What becomes of a document that breaks a rule of the metamodel: strict (refused), permissive (kept, and logged) or off."`
-	MaxFileBytes int64         `koanf:"maxFileBytes" doc:"Largest file of a submodel or thumbnail in bytes, 1 to 1073741824."`
+	MaxFileBytes int64         `koanf:"maxFileBytes" doc:"Largest file of a submodel, thumbnail or AASX package in bytes, 1 to 1073741824."`
 	Mappings     []AASMapping  `koanf:"mappings" doc:"Tags that become submodels of shells, a list."`
 	Rules        []AASRule     `koanf:"rules" doc:"Rules of the mappings that go before the neutral ones, a list; the first that fits decides."`
 	Delegation   AASDelegation `koanf:"delegation"`

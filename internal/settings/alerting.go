@@ -8,8 +8,16 @@ import (
 
 // Alarms is about alarms.
 type Alarms struct {
-	MaxAge    time.Duration `koanf:"maxAge" doc:"How long cleared alarms and their events are kept, from 720h."`
-	Analytics Analytics     `koanf:"analytics"`
+	MaxAge        time.Duration `koanf:"maxAge" doc:"How long cleared alarms and their events are kept, from 720h."`
+	DriverOffline DriverOffline `koanf:"driverOffline"`
+	Analytics     Analytics     `koanf:"analytics"`
+}
+
+// DriverOffline is about the alarms of drivers.
+type DriverOffline struct {
+	Enabled  bool          `koanf:"enabled" doc:"Raise an alarm for each driver that is offline."`
+	Delay    time.Duration `koanf:"delay" doc:"How long a driver is offline before that, from 1s."`
+	Severity string        `koanf:"severity" doc:"Severity of the alarm: Info, Warning, Error or Critical."`
 }
 
 // Analytics says what counts as too much in /api/v1/alarms/analytics.
@@ -104,7 +112,7 @@ type TTS struct {
 // FCM is the mobile push by Firebase Cloud Messaging.
 type FCM struct {
 	CredentialsFile string   `koanf:"credentialsFile" doc:"Key file of a service account, JSON; empty for none."`
-	Devices         []string `koanf:"devices" doc:"Registration tokens."`
+	Devices         []string `koanf:"devices" secret:"true" doc:"Registration tokens."`
 	Topics          []string `koanf:"topics" doc:"Names of topics."`
 	BaseURL         string   `koanf:"baseUrl" doc:"Another address of the service."`
 	TokenURL        string   `koanf:"tokenUrl" doc:"Another address for tokens than that of the credentials."`
@@ -116,7 +124,7 @@ type APNs struct {
 	KeyID   string   `koanf:"keyId" doc:"Id of the key."`
 	TeamID  string   `koanf:"teamId" doc:"Id of the team."`
 	Topic   string   `koanf:"topic" doc:"Bundle id of the app."`
-	Devices []string `koanf:"devices" doc:"Device tokens."`
+	Devices []string `koanf:"devices" secret:"true" doc:"Device tokens."`
 	BaseURL string   `koanf:"baseUrl" doc:"Another address of the service."`
 }
 
@@ -142,6 +150,8 @@ type Webhook struct {
 
 func (a Alarms) check(p *problems) {
 	p.must(a.MaxAge >= 720*time.Hour, "alarms.maxAge", "must be at least 720h")
+	p.must(a.DriverOffline.Delay >= time.Second, "alarms.driverOffline.delay", "must be at least 1s")
+	p.oneOf(a.DriverOffline.Severity, "alarms.driverOffline.severity", "Info", "Warning", "Error", "Critical")
 	n := a.Analytics
 	p.must(n.Operators >= 1, "alarms.analytics.operators", "must be at least 1")
 	p.must(n.RateAcceptable > 0, "alarms.analytics.rateAcceptable", "must be above 0")

@@ -129,7 +129,7 @@ func EngineDefaults() Engine {
 			History:        History{Enabled: true, MaxAge: 31 * 24 * time.Hour, MaxBytes: 1 << 30, FlushEvery: time.Second},
 			WriteLogMaxAge: 31 * 24 * time.Hour,
 		},
-		Alarms: Alarms{MaxAge: 400 * 24 * time.Hour, Analytics: Analytics{
+		Alarms: Alarms{MaxAge: 400 * 24 * time.Hour, DriverOffline: DriverOffline{Enabled: true, Delay: 30 * time.Second, Severity: "Error"}, Analytics: Analytics{
 			Operators: 1, RateAcceptable: 6, RateMax: 12, FloodWindow: 10 * time.Minute, FloodStart: 10, FloodEnd: 5,
 			ChatterCount: 3, ChatterWindow: time.Minute, StaleAfter: 24 * time.Hour, Top: 10,
 		}},

@@ -102,6 +102,8 @@ func TestEngineValidates(t *testing.T) {
 		"tags: {history: {maxAge: 0s}}":                                         "tags.history.maxAge must be above 0, or negative for no limit",
 		"tags: {history: {maxBytes: 0}}":                                        "tags.history.maxBytes must be above 0, or negative for no limit",
 		"tags: {history: {flushEvery: 2m}}":                                     "tags.history.flushEvery must be above 0, up to 1m",
+		"alarms: {driverOffline: {delay: 999ms}}":                               "alarms.driverOffline.delay must be at least 1s",
+		"alarms: {driverOffline: {severity: error}}":                            "alarms.driverOffline.severity must be Info, Warning, Error or Critical",
 		"alerting: {historyMaxAge: 719h}":                                       "alerting.historyMaxAge must be at least 720h",
 		"alerting: {webhookToken: ' secret'}":                                   "alerting.webhookToken must be printable ASCII without blanks, or no request can carry it",
 		"alerting: {webhookToken: 'sec ret'}":                                   "alerting.webhookToken must be printable ASCII without blanks, or no request can carry it",

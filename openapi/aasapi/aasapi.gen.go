@@ -202,7 +202,7 @@ type SearchShellsParamsAssetKind string
 
 // DeleteShellParams defines parameters for DeleteShell.
 type DeleteShellParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
@@ -214,7 +214,7 @@ type GetShellParams struct {
 
 // UpdateShellParams defines parameters for UpdateShell.
 type UpdateShellParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
@@ -229,7 +229,7 @@ type ListConceptDescriptionsParams struct {
 
 // DeleteConceptDescriptionParams defines parameters for DeleteConceptDescription.
 type DeleteConceptDescriptionParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
@@ -241,7 +241,7 @@ type GetConceptDescriptionParams struct {
 
 // UpdateConceptDescriptionParams defines parameters for UpdateConceptDescription.
 type UpdateConceptDescriptionParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
@@ -253,7 +253,7 @@ type ListSubmodelsParams struct {
 
 // DeleteSubmodelParams defines parameters for DeleteSubmodel.
 type DeleteSubmodelParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
@@ -265,13 +265,13 @@ type GetSubmodelParams struct {
 
 // UpdateSubmodelParams defines parameters for UpdateSubmodel.
 type UpdateSubmodelParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
 // SetElementValueParams defines parameters for SetElementValue.
 type SetElementValueParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 

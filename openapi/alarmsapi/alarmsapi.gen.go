@@ -18,6 +18,96 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
+// Defines values for AlarmEventEvent.
+const (
+	AlarmEventEventAcknowledged AlarmEventEvent = "Acknowledged"
+	AlarmEventEventCleared      AlarmEventEvent = "Cleared"
+	AlarmEventEventEscalated    AlarmEventEvent = "Escalated"
+	AlarmEventEventInService    AlarmEventEvent = "InService"
+	AlarmEventEventOutOfService AlarmEventEvent = "OutOfService"
+	AlarmEventEventRaised       AlarmEventEvent = "Raised"
+	AlarmEventEventRecurred     AlarmEventEvent = "Recurred"
+	AlarmEventEventReset        AlarmEventEvent = "Reset"
+	AlarmEventEventReturned     AlarmEventEvent = "Returned"
+	AlarmEventEventShelved      AlarmEventEvent = "Shelved"
+	AlarmEventEventSuppressed   AlarmEventEvent = "Suppressed"
+	AlarmEventEventUnshelved    AlarmEventEvent = "Unshelved"
+	AlarmEventEventUnsuppressed AlarmEventEvent = "Unsuppressed"
+)
+
+// Valid indicates whether the value is a known member of the AlarmEventEvent enum.
+func (e AlarmEventEvent) Valid() bool {
+	switch e {
+	case AlarmEventEventAcknowledged:
+		return true
+	case AlarmEventEventCleared:
+		return true
+	case AlarmEventEventEscalated:
+		return true
+	case AlarmEventEventInService:
+		return true
+	case AlarmEventEventOutOfService:
+		return true
+	case AlarmEventEventRaised:
+		return true
+	case AlarmEventEventRecurred:
+		return true
+	case AlarmEventEventReset:
+		return true
+	case AlarmEventEventReturned:
+		return true
+	case AlarmEventEventShelved:
+		return true
+	case AlarmEventEventSuppressed:
+		return true
+	case AlarmEventEventUnshelved:
+		return true
+	case AlarmEventEventUnsuppressed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AlarmRuleKind.
+const (
+	BadQuality   AlarmRuleKind = "BadQuality"
+	Deviation    AlarmRuleKind = "Deviation"
+	High         AlarmRuleKind = "High"
+	HighHigh     AlarmRuleKind = "HighHigh"
+	Low          AlarmRuleKind = "Low"
+	LowLow       AlarmRuleKind = "LowLow"
+	RateOfChange AlarmRuleKind = "RateOfChange"
+	Stale        AlarmRuleKind = "Stale"
+	State        AlarmRuleKind = "State"
+)
+
+// Valid indicates whether the value is a known member of the AlarmRuleKind enum.
+func (e AlarmRuleKind) Valid() bool {
+	switch e {
+	case BadQuality:
+		return true
+	case Deviation:
+		return true
+	case High:
+		return true
+	case HighHigh:
+		return true
+	case Low:
+		return true
+	case LowLow:
+		return true
+	case RateOfChange:
+		return true
+	case Stale:
+		return true
+	case State:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AlarmSeverity.
 const (
 	Critical AlarmSeverity = "Critical"
@@ -41,31 +131,31 @@ func (e AlarmSeverity) Valid() bool {
 
 // Defines values for WithheldAlarmState.
 const (
-	Acknowledged           WithheldAlarmState = "Acknowledged"
-	Normal                 WithheldAlarmState = "Normal"
-	OutOfService           WithheldAlarmState = "OutOfService"
-	ReturnedUnacknowledged WithheldAlarmState = "ReturnedUnacknowledged"
-	Shelved                WithheldAlarmState = "Shelved"
-	SuppressedByDesign     WithheldAlarmState = "SuppressedByDesign"
-	Unacknowledged         WithheldAlarmState = "Unacknowledged"
+	WithheldAlarmStateAcknowledged           WithheldAlarmState = "Acknowledged"
+	WithheldAlarmStateNormal                 WithheldAlarmState = "Normal"
+	WithheldAlarmStateOutOfService           WithheldAlarmState = "OutOfService"
+	WithheldAlarmStateReturnedUnacknowledged WithheldAlarmState = "ReturnedUnacknowledged"
+	WithheldAlarmStateShelved                WithheldAlarmState = "Shelved"
+	WithheldAlarmStateSuppressedByDesign     WithheldAlarmState = "SuppressedByDesign"
+	WithheldAlarmStateUnacknowledged         WithheldAlarmState = "Unacknowledged"
 )
 
 // Valid indicates whether the value is a known member of the WithheldAlarmState enum.
 func (e WithheldAlarmState) Valid() bool {
 	switch e {
-	case Acknowledged:
+	case WithheldAlarmStateAcknowledged:
 		return true
-	case Normal:
+	case WithheldAlarmStateNormal:
 		return true
-	case OutOfService:
+	case WithheldAlarmStateOutOfService:
 		return true
-	case ReturnedUnacknowledged:
+	case WithheldAlarmStateReturnedUnacknowledged:
 		return true
-	case Shelved:
+	case WithheldAlarmStateShelved:
 		return true
-	case SuppressedByDesign:
+	case WithheldAlarmStateSuppressedByDesign:
 		return true
-	case Unacknowledged:
+	case WithheldAlarmStateUnacknowledged:
 		return true
 	default:
 		return false
@@ -98,14 +188,46 @@ type AlarmAnalytics struct {
 	Manageable   bool            `json:"manageable"`
 
 	// Peak Most alarms in one flood window.
-	Peak            int             `json:"peak"`
-	PerOperatorHour float64         `json:"perOperatorHour"`
-	Stale           []AlarmInfo     `json:"stale"`
-	StaleCount      int             `json:"staleCount"`
-	Standing        int             `json:"standing"`
-	Start           time.Time       `json:"start"`
-	Top             []FrequentAlarm `json:"top"`
-	TopPercent      float64         `json:"topPercent"`
+	Peak            int     `json:"peak"`
+	PerOperatorHour float64 `json:"perOperatorHour"`
+
+	// Stale Those that have been active for too long now, newest first, at most 500.
+	Stale []AlarmInfo `json:"stale"`
+
+	// StaleCount The number of all that have been active for too long now.
+	StaleCount int `json:"staleCount"`
+
+	// Standing Alarms that are active now, withheld ones left out.
+	Standing   int             `json:"standing"`
+	Start      time.Time       `json:"start"`
+	Top        []FrequentAlarm `json:"top"`
+	TopPercent float64         `json:"topPercent"`
+}
+
+// AlarmEvent defines model for AlarmEvent.
+type AlarmEvent struct {
+	At time.Time `json:"at"`
+
+	// By Who did it; empty for the system.
+	By      string `json:"by"`
+	Comment string `json:"comment"`
+
+	// Event Escalated: an unacknowledged alarm became graver. Returned: the condition of a latched alarm is normal again.
+	// Recurred: it came back before it was acknowledged or reset.
+	Event AlarmEventEvent `json:"event"`
+
+	// Until Until when it is shelved.
+	Until time.Time `json:"until,omitempty,omitzero"`
+}
+
+// AlarmEventEvent Escalated: an unacknowledged alarm became graver. Returned: the condition of a latched alarm is normal again.
+// Recurred: it came back before it was acknowledged or reset.
+type AlarmEventEvent string
+
+// AlarmEventList defines model for AlarmEventList.
+type AlarmEventList struct {
+	Events     []AlarmEvent `json:"events"`
+	TotalCount int          `json:"totalCount"`
 }
 
 // AlarmFlood defines model for AlarmFlood.
@@ -151,7 +273,19 @@ type AlarmResolution struct {
 }
 
 // AlarmRule defines model for AlarmRule.
-type AlarmRule = alarms.Rule
+type AlarmRule = alarms.CodedRule
+
+// AlarmRuleKind defines model for AlarmRuleKind.
+type AlarmRuleKind string
+
+// AlarmRuleList defines model for AlarmRuleList.
+type AlarmRuleList struct {
+	Rules      []AlarmRule `json:"rules"`
+	TotalCount int         `json:"totalCount"`
+}
+
+// AlarmRuleRequest defines model for AlarmRuleRequest.
+type AlarmRuleRequest = alarms.RuleRequest
 
 // AlarmSeverity defines model for AlarmSeverity.
 type AlarmSeverity string
@@ -232,6 +366,15 @@ type WithheldAlarm struct {
 	ShelvedBy    string             `json:"shelvedBy,omitempty,omitzero"`
 	ShelvedUntil time.Time          `json:"shelvedUntil,omitempty,omitzero"`
 	State        WithheldAlarmState `json:"state"`
+
+	// WithheldAt Since when.
+	WithheldAt time.Time `json:"withheldAt,omitempty,omitzero"`
+
+	// WithheldBy Who has withheld it, the last time that somebody did.
+	WithheldBy string `json:"withheldBy,omitempty,omitzero"`
+
+	// WithheldComment Why.
+	WithheldComment string `json:"withheldComment,omitempty,omitzero"`
 }
 
 // WithheldAlarmState defines model for WithheldAlarm.State.
@@ -258,6 +401,14 @@ type GetAlarmTrendParams struct {
 
 	// End Default: now.
 	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+}
+
+// ListAlarmRulesParams defines parameters for ListAlarmRules.
+type ListAlarmRulesParams struct {
+	// TagName Rules of this tag only.
+	TagName  string       `form:"tagName,omitempty" json:"tagName,omitempty,omitzero"`
+	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAlarmsParams defines parameters for ListAlarms.
@@ -298,14 +449,20 @@ type GetAlarmTrendV1Params struct {
 	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
 }
 
+// ListAlarmEventsParams defines parameters for ListAlarmEvents.
+type ListAlarmEventsParams struct {
+	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
 // AddAlarmResolutionJSONRequestBody defines body for AddAlarmResolution for application/json ContentType.
 type AddAlarmResolutionJSONRequestBody = ResolutionRequest
 
 // AddAlarmRuleJSONRequestBody defines body for AddAlarmRule for application/json ContentType.
-type AddAlarmRuleJSONRequestBody = AlarmRule
+type AddAlarmRuleJSONRequestBody = AlarmRuleRequest
 
 // ReplaceAlarmRuleJSONRequestBody defines body for ReplaceAlarmRule for application/json ContentType.
-type ReplaceAlarmRuleJSONRequestBody = AlarmRule
+type ReplaceAlarmRuleJSONRequestBody = AlarmRuleRequest
 
 // AcknowledgeAlarmJSONRequestBody defines body for AcknowledgeAlarm for application/json ContentType.
 type AcknowledgeAlarmJSONRequestBody = AcknowledgeRequest
@@ -356,11 +513,11 @@ type ServerInterface interface {
 	ListAlarmResolutions(w http.ResponseWriter, r *http.Request, code int64)
 	// ListAlarmRules List alarm rules by id
 	// (GET /api/v1/alarm-rules)
-	ListAlarmRules(w http.ResponseWriter, r *http.Request)
+	ListAlarmRules(w http.ResponseWriter, r *http.Request, params ListAlarmRulesParams)
 	// AddAlarmRule Add an alarm rule
 	// (POST /api/v1/alarm-rules)
 	AddAlarmRule(w http.ResponseWriter, r *http.Request)
-	// RemoveAlarmRule Remove an alarm rule and clear its alarm
+	// RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 	// (DELETE /api/v1/alarm-rules/{id})
 	RemoveAlarmRule(w http.ResponseWriter, r *http.Request, id string)
 	// GetAlarmRule Read an alarm rule
@@ -387,6 +544,9 @@ type ServerInterface interface {
 	// AcknowledgeAlarm Acknowledge one occurrence of an alarm
 	// (POST /api/v1/alarms/{alarm_id}/acknowledge)
 	AcknowledgeAlarm(w http.ResponseWriter, r *http.Request, alarmID string)
+	// ListAlarmEvents What happened to one occurrence of an alarm, oldest first
+	// (GET /api/v1/alarms/{alarm_id}/events)
+	ListAlarmEvents(w http.ResponseWriter, r *http.Request, alarmID string, params ListAlarmEventsParams)
 	// PutAlarmInService Put an alarm back into service
 	// (POST /api/v1/alarms/{code}/in-service)
 	PutAlarmInService(w http.ResponseWriter, r *http.Request, code int64)
@@ -458,7 +618,7 @@ func (_ Unimplemented) ListAlarmResolutions(w http.ResponseWriter, r *http.Reque
 
 // ListAlarmRules List alarm rules by id
 // (GET /api/v1/alarm-rules)
-func (_ Unimplemented) ListAlarmRules(w http.ResponseWriter, r *http.Request) {
+func (_ Unimplemented) ListAlarmRules(w http.ResponseWriter, r *http.Request, params ListAlarmRulesParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -468,7 +628,7 @@ func (_ Unimplemented) AddAlarmRule(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// RemoveAlarmRule Remove an alarm rule and clear its alarm
+// RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 // (DELETE /api/v1/alarm-rules/{id})
 func (_ Unimplemented) RemoveAlarmRule(w http.ResponseWriter, r *http.Request, id string) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -519,6 +679,12 @@ func (_ Unimplemented) ListWithheldAlarms(w http.ResponseWriter, r *http.Request
 // AcknowledgeAlarm Acknowledge one occurrence of an alarm
 // (POST /api/v1/alarms/{alarm_id}/acknowledge)
 func (_ Unimplemented) AcknowledgeAlarm(w http.ResponseWriter, r *http.Request, alarmID string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListAlarmEvents What happened to one occurrence of an alarm, oldest first
+// (GET /api/v1/alarms/{alarm_id}/events)
+func (_ Unimplemented) ListAlarmEvents(w http.ResponseWriter, r *http.Request, alarmID string, params ListAlarmEventsParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -759,8 +925,53 @@ func (siw *ServerInterfaceWrapper) ListAlarmResolutions(w http.ResponseWriter, r
 // ListAlarmRules operation middleware
 func (siw *ServerInterfaceWrapper) ListAlarmRules(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAlarmRulesParams
+
+	// ------------- Optional query parameter "tagName" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tagName", r.URL.Query(), &params.TagName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tagName"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tagName", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListAlarmRules(w, r)
+		siw.Handler.ListAlarmRules(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1151,6 +1362,61 @@ func (siw *ServerInterfaceWrapper) AcknowledgeAlarm(w http.ResponseWriter, r *ht
 	handler.ServeHTTP(w, r)
 }
 
+// ListAlarmEvents operation middleware
+func (siw *ServerInterfaceWrapper) ListAlarmEvents(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "alarm_id" -------------
+	var alarmID string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alarm_id", chi.URLParam(r, "alarm_id"), &alarmID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "alarm_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAlarmEventsParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAlarmEvents(w, r, alarmID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // PutAlarmInService operation middleware
 func (siw *ServerInterfaceWrapper) PutAlarmInService(w http.ResponseWriter, r *http.Request) {
 
@@ -1506,6 +1772,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/api/v1/alarms/{alarm_id}/acknowledge", wrapper.AcknowledgeAlarm)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/api/v1/alarms/{alarm_id}/events", wrapper.ListAlarmEvents)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/api/v1/alarms/trend", wrapper.GetAlarmTrendV1)
@@ -1887,6 +2156,34 @@ func (response AcknowledgeAlarmCode404ApplicationProblemPlusJSONResponse) VisitA
 	return err
 }
 
+type AcknowledgeAlarmCode413ApplicationProblemPlusJSONResponse Problem
+
+func (response AcknowledgeAlarmCode413ApplicationProblemPlusJSONResponse) VisitAcknowledgeAlarmCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AcknowledgeAlarmCode415ApplicationProblemPlusJSONResponse Problem
+
+func (response AcknowledgeAlarmCode415ApplicationProblemPlusJSONResponse) VisitAcknowledgeAlarmCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type AcknowledgeAlarmCode500ApplicationProblemPlusJSONResponse Problem
 
 func (response AcknowledgeAlarmCode500ApplicationProblemPlusJSONResponse) VisitAcknowledgeAlarmCodeResponse(w http.ResponseWriter) error {
@@ -2091,13 +2388,14 @@ func (response ListAlarmResolutions500ApplicationProblemPlusJSONResponse) VisitL
 }
 
 type ListAlarmRulesRequestObject struct {
+	Params ListAlarmRulesParams
 }
 
 type ListAlarmRulesResponseObject interface {
 	VisitListAlarmRulesResponse(w http.ResponseWriter) error
 }
 
-type ListAlarmRules200JSONResponse []AlarmRule
+type ListAlarmRules200JSONResponse AlarmRuleList
 
 func (response ListAlarmRules200JSONResponse) VisitListAlarmRulesResponse(w http.ResponseWriter) error {
 
@@ -2111,9 +2409,23 @@ func (response ListAlarmRules200JSONResponse) VisitListAlarmRulesResponse(w http
 	return err
 }
 
-type ListAlarmRules401ApplicationProblemPlusJSONResponse struct {
+type ListAlarmRules400ApplicationProblemPlusJSONResponse struct {
 	ProblemApplicationProblemPlusJSONResponse
 }
+
+func (response ListAlarmRules400ApplicationProblemPlusJSONResponse) VisitListAlarmRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlarmRules401ApplicationProblemPlusJSONResponse Problem
 
 func (response ListAlarmRules401ApplicationProblemPlusJSONResponse) VisitListAlarmRulesResponse(w http.ResponseWriter) error {
 
@@ -2163,15 +2475,23 @@ type AddAlarmRuleResponseObject interface {
 	VisitAddAlarmRuleResponse(w http.ResponseWriter) error
 }
 
-type AddAlarmRule201JSONResponse AlarmRule
+type AddAlarmRule201ResponseHeaders struct {
+	Location string
+}
+
+type AddAlarmRule201JSONResponse struct {
+	Body    AlarmRule
+	Headers AddAlarmRule201ResponseHeaders
+}
 
 func (response AddAlarmRule201JSONResponse) VisitAddAlarmRuleResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
 	w.WriteHeader(201)
 	_, err := buf.WriteTo(w)
 	return err
@@ -3076,6 +3396,101 @@ func (response AcknowledgeAlarm500ApplicationProblemPlusJSONResponse) VisitAckno
 	return err
 }
 
+type ListAlarmEventsRequestObject struct {
+	AlarmID string `json:"alarm_id"`
+	Params  ListAlarmEventsParams
+}
+
+type ListAlarmEventsResponseObject interface {
+	VisitListAlarmEventsResponse(w http.ResponseWriter) error
+}
+
+type ListAlarmEvents200JSONResponse AlarmEventList
+
+func (response ListAlarmEvents200JSONResponse) VisitListAlarmEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlarmEvents400ApplicationProblemPlusJSONResponse struct {
+	ProblemApplicationProblemPlusJSONResponse
+}
+
+func (response ListAlarmEvents400ApplicationProblemPlusJSONResponse) VisitListAlarmEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlarmEvents401ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlarmEvents401ApplicationProblemPlusJSONResponse) VisitListAlarmEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlarmEvents403ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlarmEvents403ApplicationProblemPlusJSONResponse) VisitListAlarmEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlarmEvents404ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlarmEvents404ApplicationProblemPlusJSONResponse) VisitListAlarmEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlarmEvents500ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlarmEvents500ApplicationProblemPlusJSONResponse) VisitListAlarmEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type PutAlarmInServiceRequestObject struct {
 	Code int64 `json:"code"`
 	Body *PutAlarmInServiceJSONRequestBody
@@ -3153,20 +3568,6 @@ func (response PutAlarmInService404ApplicationProblemPlusJSONResponse) VisitPutA
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type PutAlarmInService409ApplicationProblemPlusJSONResponse Problem
-
-func (response PutAlarmInService409ApplicationProblemPlusJSONResponse) VisitPutAlarmInServiceResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3290,20 +3691,6 @@ func (response TakeAlarmOutOfService404ApplicationProblemPlusJSONResponse) Visit
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type TakeAlarmOutOfService409ApplicationProblemPlusJSONResponse Problem
-
-func (response TakeAlarmOutOfService409ApplicationProblemPlusJSONResponse) VisitTakeAlarmOutOfServiceResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3880,20 +4267,6 @@ func (response SuppressAlarm404ApplicationProblemPlusJSONResponse) VisitSuppress
 	return err
 }
 
-type SuppressAlarm409ApplicationProblemPlusJSONResponse Problem
-
-func (response SuppressAlarm409ApplicationProblemPlusJSONResponse) VisitSuppressAlarmResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(409)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
 type SuppressAlarm413ApplicationProblemPlusJSONResponse Problem
 
 func (response SuppressAlarm413ApplicationProblemPlusJSONResponse) VisitSuppressAlarmResponse(w http.ResponseWriter) error {
@@ -4013,20 +4386,6 @@ func (response UnshelveAlarm404ApplicationProblemPlusJSONResponse) VisitUnshelve
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type UnshelveAlarm409ApplicationProblemPlusJSONResponse Problem
-
-func (response UnshelveAlarm409ApplicationProblemPlusJSONResponse) VisitUnshelveAlarmResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -4154,20 +4513,6 @@ func (response UnsuppressAlarm404ApplicationProblemPlusJSONResponse) VisitUnsupp
 	return err
 }
 
-type UnsuppressAlarm409ApplicationProblemPlusJSONResponse Problem
-
-func (response UnsuppressAlarm409ApplicationProblemPlusJSONResponse) VisitUnsuppressAlarmResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(409)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
 type UnsuppressAlarm413ApplicationProblemPlusJSONResponse Problem
 
 func (response UnsuppressAlarm413ApplicationProblemPlusJSONResponse) VisitUnsuppressAlarmResponse(w http.ResponseWriter) error {
@@ -4236,7 +4581,7 @@ type StrictServerInterface interface {
 	// AddAlarmRule Add an alarm rule
 	// (POST /api/v1/alarm-rules)
 	AddAlarmRule(ctx context.Context, request AddAlarmRuleRequestObject) (AddAlarmRuleResponseObject, error)
-	// RemoveAlarmRule Remove an alarm rule and clear its alarm
+	// RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 	// (DELETE /api/v1/alarm-rules/{id})
 	RemoveAlarmRule(ctx context.Context, request RemoveAlarmRuleRequestObject) (RemoveAlarmRuleResponseObject, error)
 	// GetAlarmRule Read an alarm rule
@@ -4263,6 +4608,9 @@ type StrictServerInterface interface {
 	// AcknowledgeAlarm Acknowledge one occurrence of an alarm
 	// (POST /api/v1/alarms/{alarm_id}/acknowledge)
 	AcknowledgeAlarm(ctx context.Context, request AcknowledgeAlarmRequestObject) (AcknowledgeAlarmResponseObject, error)
+	// ListAlarmEvents What happened to one occurrence of an alarm, oldest first
+	// (GET /api/v1/alarms/{alarm_id}/events)
+	ListAlarmEvents(ctx context.Context, request ListAlarmEventsRequestObject) (ListAlarmEventsResponseObject, error)
 	// PutAlarmInService Put an alarm back into service
 	// (POST /api/v1/alarms/{code}/in-service)
 	PutAlarmInService(ctx context.Context, request PutAlarmInServiceRequestObject) (PutAlarmInServiceResponseObject, error)
@@ -4493,8 +4841,10 @@ func (sh *strictHandler) ListAlarmResolutions(w http.ResponseWriter, r *http.Req
 }
 
 // ListAlarmRules operation middleware
-func (sh *strictHandler) ListAlarmRules(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) ListAlarmRules(w http.ResponseWriter, r *http.Request, params ListAlarmRulesParams) {
 	var request ListAlarmRulesRequestObject
+
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.ListAlarmRules(ctx, request.(ListAlarmRulesRequestObject))
@@ -4789,6 +5139,33 @@ func (sh *strictHandler) AcknowledgeAlarm(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(AcknowledgeAlarmResponseObject); ok {
 		if err := validResponse.VisitAcknowledgeAlarmResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListAlarmEvents operation middleware
+func (sh *strictHandler) ListAlarmEvents(w http.ResponseWriter, r *http.Request, alarmID string, params ListAlarmEventsParams) {
+	var request ListAlarmEventsRequestObject
+
+	request.AlarmID = alarmID
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAlarmEvents(ctx, request.(ListAlarmEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAlarmEvents")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListAlarmEventsResponseObject); ok {
+		if err := validResponse.VisitListAlarmEventsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

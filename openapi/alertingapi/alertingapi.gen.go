@@ -188,16 +188,16 @@ type SeverityCount struct {
 
 // SilenceRequest defines model for SilenceRequest.
 type SilenceRequest struct {
-	CreatedBy string    `json:"createdBy,omitempty,omitzero"`
-	EndsAt    time.Time `json:"endsAt"`
-	Reason    string    `json:"reason"`
+	CreatedBy string `json:"createdBy,omitempty,omitzero"`
+	EndsAt    string `json:"endsAt"`
+	Reason    string `json:"reason"`
 
 	// SourceIDPattern * stands for any text.
 	SourceIDPattern string `json:"sourceIdPattern"`
 
 	// SourceType Such as Equipment or Sensor, in any case; * for every type.
-	SourceType string    `json:"sourceType"`
-	StartsAt   time.Time `json:"startsAt"`
+	SourceType string `json:"sourceType"`
+	StartsAt   string `json:"startsAt"`
 }
 
 // SourceCount defines model for SourceCount.
@@ -297,7 +297,7 @@ type ServerInterface interface {
 	// GetWebhookHealth Whether the webhook endpoint is there
 	// (GET /api/v1.0/alertsource/health)
 	GetWebhookHealth(w http.ResponseWriter, r *http.Request)
-	// ListChannels The channels that are set up, and how they are doing
+	// ListChannels The channels that are set up, and how they are doing (for an Operator, since errors show addresses)
 	// (GET /api/v1/alerting/channels)
 	ListChannels(w http.ResponseWriter, r *http.Request)
 	// TestChannel Send a test notification through one channel and tell the outcome
@@ -378,7 +378,7 @@ func (_ Unimplemented) GetWebhookHealth(w http.ResponseWriter, r *http.Request) 
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ListChannels The channels that are set up, and how they are doing
+// ListChannels The channels that are set up, and how they are doing (for an Operator, since errors show addresses)
 // (GET /api/v1/alerting/channels)
 func (_ Unimplemented) ListChannels(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -2496,7 +2496,7 @@ type StrictServerInterface interface {
 	// GetWebhookHealth Whether the webhook endpoint is there
 	// (GET /api/v1.0/alertsource/health)
 	GetWebhookHealth(ctx context.Context, request GetWebhookHealthRequestObject) (GetWebhookHealthResponseObject, error)
-	// ListChannels The channels that are set up, and how they are doing
+	// ListChannels The channels that are set up, and how they are doing (for an Operator, since errors show addresses)
 	// (GET /api/v1/alerting/channels)
 	ListChannels(ctx context.Context, request ListChannelsRequestObject) (ListChannelsResponseObject, error)
 	// TestChannel Send a test notification through one channel and tell the outcome

@@ -41,6 +41,96 @@ func (e AccessMode) Valid() bool {
 	}
 }
 
+// Defines values for AlarmEventEvent.
+const (
+	AlarmEventEventAcknowledged AlarmEventEvent = "Acknowledged"
+	AlarmEventEventCleared      AlarmEventEvent = "Cleared"
+	AlarmEventEventEscalated    AlarmEventEvent = "Escalated"
+	AlarmEventEventInService    AlarmEventEvent = "InService"
+	AlarmEventEventOutOfService AlarmEventEvent = "OutOfService"
+	AlarmEventEventRaised       AlarmEventEvent = "Raised"
+	AlarmEventEventRecurred     AlarmEventEvent = "Recurred"
+	AlarmEventEventReset        AlarmEventEvent = "Reset"
+	AlarmEventEventReturned     AlarmEventEvent = "Returned"
+	AlarmEventEventShelved      AlarmEventEvent = "Shelved"
+	AlarmEventEventSuppressed   AlarmEventEvent = "Suppressed"
+	AlarmEventEventUnshelved    AlarmEventEvent = "Unshelved"
+	AlarmEventEventUnsuppressed AlarmEventEvent = "Unsuppressed"
+)
+
+// Valid indicates whether the value is a known member of the AlarmEventEvent enum.
+func (e AlarmEventEvent) Valid() bool {
+	switch e {
+	case AlarmEventEventAcknowledged:
+		return true
+	case AlarmEventEventCleared:
+		return true
+	case AlarmEventEventEscalated:
+		return true
+	case AlarmEventEventInService:
+		return true
+	case AlarmEventEventOutOfService:
+		return true
+	case AlarmEventEventRaised:
+		return true
+	case AlarmEventEventRecurred:
+		return true
+	case AlarmEventEventReset:
+		return true
+	case AlarmEventEventReturned:
+		return true
+	case AlarmEventEventShelved:
+		return true
+	case AlarmEventEventSuppressed:
+		return true
+	case AlarmEventEventUnshelved:
+		return true
+	case AlarmEventEventUnsuppressed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AlarmRuleKind.
+const (
+	BadQuality   AlarmRuleKind = "BadQuality"
+	Deviation    AlarmRuleKind = "Deviation"
+	High         AlarmRuleKind = "High"
+	HighHigh     AlarmRuleKind = "HighHigh"
+	Low          AlarmRuleKind = "Low"
+	LowLow       AlarmRuleKind = "LowLow"
+	RateOfChange AlarmRuleKind = "RateOfChange"
+	Stale        AlarmRuleKind = "Stale"
+	State        AlarmRuleKind = "State"
+)
+
+// Valid indicates whether the value is a known member of the AlarmRuleKind enum.
+func (e AlarmRuleKind) Valid() bool {
+	switch e {
+	case BadQuality:
+		return true
+	case Deviation:
+		return true
+	case High:
+		return true
+	case HighHigh:
+		return true
+	case Low:
+		return true
+	case LowLow:
+		return true
+	case RateOfChange:
+		return true
+	case Stale:
+		return true
+	case State:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AlarmSeverity.
 const (
 	AlarmSeverityCritical AlarmSeverity = "Critical"
@@ -220,31 +310,31 @@ func (e TokensTokenType) Valid() bool {
 
 // Defines values for WithheldAlarmState.
 const (
-	Acknowledged           WithheldAlarmState = "Acknowledged"
-	Normal                 WithheldAlarmState = "Normal"
-	OutOfService           WithheldAlarmState = "OutOfService"
-	ReturnedUnacknowledged WithheldAlarmState = "ReturnedUnacknowledged"
-	Shelved                WithheldAlarmState = "Shelved"
-	SuppressedByDesign     WithheldAlarmState = "SuppressedByDesign"
-	Unacknowledged         WithheldAlarmState = "Unacknowledged"
+	WithheldAlarmStateAcknowledged           WithheldAlarmState = "Acknowledged"
+	WithheldAlarmStateNormal                 WithheldAlarmState = "Normal"
+	WithheldAlarmStateOutOfService           WithheldAlarmState = "OutOfService"
+	WithheldAlarmStateReturnedUnacknowledged WithheldAlarmState = "ReturnedUnacknowledged"
+	WithheldAlarmStateShelved                WithheldAlarmState = "Shelved"
+	WithheldAlarmStateSuppressedByDesign     WithheldAlarmState = "SuppressedByDesign"
+	WithheldAlarmStateUnacknowledged         WithheldAlarmState = "Unacknowledged"
 )
 
 // Valid indicates whether the value is a known member of the WithheldAlarmState enum.
 func (e WithheldAlarmState) Valid() bool {
 	switch e {
-	case Acknowledged:
+	case WithheldAlarmStateAcknowledged:
 		return true
-	case Normal:
+	case WithheldAlarmStateNormal:
 		return true
-	case OutOfService:
+	case WithheldAlarmStateOutOfService:
 		return true
-	case ReturnedUnacknowledged:
+	case WithheldAlarmStateReturnedUnacknowledged:
 		return true
-	case Shelved:
+	case WithheldAlarmStateShelved:
 		return true
-	case SuppressedByDesign:
+	case WithheldAlarmStateSuppressedByDesign:
 		return true
-	case Unacknowledged:
+	case WithheldAlarmStateUnacknowledged:
 		return true
 	default:
 		return false
@@ -376,14 +466,46 @@ type AlarmAnalytics struct {
 	Manageable   bool            `json:"manageable"`
 
 	// Peak Most alarms in one flood window.
-	Peak            int             `json:"peak"`
-	PerOperatorHour float64         `json:"perOperatorHour"`
-	Stale           []AlarmInfo     `json:"stale"`
-	StaleCount      int             `json:"staleCount"`
-	Standing        int             `json:"standing"`
-	Start           time.Time       `json:"start"`
-	Top             []FrequentAlarm `json:"top"`
-	TopPercent      float64         `json:"topPercent"`
+	Peak            int     `json:"peak"`
+	PerOperatorHour float64 `json:"perOperatorHour"`
+
+	// Stale Those that have been active for too long now, newest first, at most 500.
+	Stale []AlarmInfo `json:"stale"`
+
+	// StaleCount The number of all that have been active for too long now.
+	StaleCount int `json:"staleCount"`
+
+	// Standing Alarms that are active now, withheld ones left out.
+	Standing   int             `json:"standing"`
+	Start      time.Time       `json:"start"`
+	Top        []FrequentAlarm `json:"top"`
+	TopPercent float64         `json:"topPercent"`
+}
+
+// AlarmEvent defines model for AlarmEvent.
+type AlarmEvent struct {
+	At time.Time `json:"at"`
+
+	// By Who did it; empty for the system.
+	By      string `json:"by"`
+	Comment string `json:"comment"`
+
+	// Event Escalated: an unacknowledged alarm became graver. Returned: the condition of a latched alarm is normal again.
+	// Recurred: it came back before it was acknowledged or reset.
+	Event AlarmEventEvent `json:"event"`
+
+	// Until Until when it is shelved.
+	Until time.Time `json:"until,omitempty,omitzero"`
+}
+
+// AlarmEventEvent Escalated: an unacknowledged alarm became graver. Returned: the condition of a latched alarm is normal again.
+// Recurred: it came back before it was acknowledged or reset.
+type AlarmEventEvent string
+
+// AlarmEventList defines model for AlarmEventList.
+type AlarmEventList struct {
+	Events     []AlarmEvent `json:"events"`
+	TotalCount int          `json:"totalCount"`
 }
 
 // AlarmFlood defines model for AlarmFlood.
@@ -429,7 +551,19 @@ type AlarmResolution struct {
 }
 
 // AlarmRule defines model for AlarmRule.
-type AlarmRule = alarms.Rule
+type AlarmRule = alarms.CodedRule
+
+// AlarmRuleKind defines model for AlarmRuleKind.
+type AlarmRuleKind string
+
+// AlarmRuleList defines model for AlarmRuleList.
+type AlarmRuleList struct {
+	Rules      []AlarmRule `json:"rules"`
+	TotalCount int         `json:"totalCount"`
+}
+
+// AlarmRuleRequest defines model for AlarmRuleRequest.
+type AlarmRuleRequest = alarms.RuleRequest
 
 // AlarmSeverity defines model for AlarmSeverity.
 type AlarmSeverity string
@@ -821,16 +955,16 @@ type ShelveRequest struct {
 
 // SilenceRequest defines model for SilenceRequest.
 type SilenceRequest struct {
-	CreatedBy string    `json:"createdBy,omitempty,omitzero"`
-	EndsAt    time.Time `json:"endsAt"`
-	Reason    string    `json:"reason"`
+	CreatedBy string `json:"createdBy,omitempty,omitzero"`
+	EndsAt    string `json:"endsAt"`
+	Reason    string `json:"reason"`
 
 	// SourceIDPattern * stands for any text.
 	SourceIDPattern string `json:"sourceIdPattern"`
 
 	// SourceType Such as Equipment or Sensor, in any case; * for every type.
-	SourceType string    `json:"sourceType"`
-	StartsAt   time.Time `json:"startsAt"`
+	SourceType string `json:"sourceType"`
+	StartsAt   string `json:"startsAt"`
 }
 
 // SourceCount defines model for SourceCount.
@@ -1009,6 +1143,15 @@ type WithheldAlarm struct {
 	ShelvedBy    string             `json:"shelvedBy,omitempty,omitzero"`
 	ShelvedUntil time.Time          `json:"shelvedUntil,omitempty,omitzero"`
 	State        WithheldAlarmState `json:"state"`
+
+	// WithheldAt Since when.
+	WithheldAt time.Time `json:"withheldAt,omitempty,omitzero"`
+
+	// WithheldBy Who has withheld it, the last time that somebody did.
+	WithheldBy string `json:"withheldBy,omitempty,omitzero"`
+
+	// WithheldComment Why.
+	WithheldComment string `json:"withheldComment,omitempty,omitzero"`
 }
 
 // WithheldAlarmState defines model for WithheldAlarm.State.
@@ -1159,7 +1302,7 @@ type SearchShellsParamsAssetKind string
 
 // DeleteShellParams defines parameters for DeleteShell.
 type DeleteShellParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
@@ -1171,8 +1314,16 @@ type GetShellParams struct {
 
 // UpdateShellParams defines parameters for UpdateShell.
 type UpdateShellParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ListAlarmRulesParams defines parameters for ListAlarmRules.
+type ListAlarmRulesParams struct {
+	// TagName Rules of this tag only.
+	TagName  string       `form:"tagName,omitempty" json:"tagName,omitempty,omitzero"`
+	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAlarmsParams defines parameters for ListAlarms.
@@ -1213,6 +1364,12 @@ type GetAlarmTrendV1Params struct {
 	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
 }
 
+// ListAlarmEventsParams defines parameters for ListAlarmEvents.
+type ListAlarmEventsParams struct {
+	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
 // DiscardDeadLettersParams defines parameters for DiscardDeadLetters.
 type DiscardDeadLettersParams struct {
 	// Channel Of this channel only.
@@ -1243,7 +1400,7 @@ type ListConceptDescriptionsParams struct {
 
 // DeleteConceptDescriptionParams defines parameters for DeleteConceptDescription.
 type DeleteConceptDescriptionParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
@@ -1255,7 +1412,7 @@ type GetConceptDescriptionParams struct {
 
 // UpdateConceptDescriptionParams defines parameters for UpdateConceptDescription.
 type UpdateConceptDescriptionParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
@@ -1267,7 +1424,7 @@ type ListSubmodelsParams struct {
 
 // DeleteSubmodelParams defines parameters for DeleteSubmodel.
 type DeleteSubmodelParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
@@ -1279,13 +1436,13 @@ type GetSubmodelParams struct {
 
 // UpdateSubmodelParams defines parameters for UpdateSubmodel.
 type UpdateSubmodelParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
 // SetElementValueParams defines parameters for SetElementValue.
 type SetElementValueParams struct {
-	// IfMatch The ETag that the document must still have, or * for any.
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
@@ -1346,10 +1503,10 @@ type CreateShellJSONRequestBody = Shell
 type UpdateShellJSONRequestBody = ShellUpdate
 
 // AddAlarmRuleJSONRequestBody defines body for AddAlarmRule for application/json ContentType.
-type AddAlarmRuleJSONRequestBody = AlarmRule
+type AddAlarmRuleJSONRequestBody = AlarmRuleRequest
 
 // ReplaceAlarmRuleJSONRequestBody defines body for ReplaceAlarmRule for application/json ContentType.
-type ReplaceAlarmRuleJSONRequestBody = AlarmRule
+type ReplaceAlarmRuleJSONRequestBody = AlarmRuleRequest
 
 // AcknowledgeAlarmJSONRequestBody defines body for AcknowledgeAlarm for application/json ContentType.
 type AcknowledgeAlarmJSONRequestBody = AcknowledgeRequest
@@ -1503,6 +1660,8 @@ type ClientInterface interface {
 	GetAlarmTrend(ctx context.Context, params *GetAlarmTrendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AcknowledgeAlarmCode Acknowledge the active occurrence of an alarm
+	//
+	// No body is needed and none is looked at; one that is sent has to be JSON.
 	//
 	// Corresponds with POST /api/v1.0/alarms/{code}/acknowledge (the `AcknowledgeAlarmCode` operationId).
 	AcknowledgeAlarmCode(ctx context.Context, code int64, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1699,7 +1858,7 @@ type ClientInterface interface {
 	// ListAlarmRules List alarm rules by id
 	//
 	// Corresponds with GET /api/v1/alarm-rules (the `ListAlarmRules` operationId).
-	ListAlarmRules(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ListAlarmRules(ctx context.Context, params *ListAlarmRulesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AddAlarmRuleWithBody Add an alarm rule
 	//
@@ -1715,7 +1874,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/alarm-rules (the `AddAlarmRule` operationId).
 	AddAlarmRule(ctx context.Context, body AddAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RemoveAlarmRule Remove an alarm rule and clear its alarm
+	// RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 	//
 	// Corresponds with DELETE /api/v1/alarm-rules/{id} (the `RemoveAlarmRule` operationId).
 	RemoveAlarmRule(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1727,12 +1886,18 @@ type ClientInterface interface {
 
 	// ReplaceAlarmRuleWithBody Replace an alarm rule
 	//
+	// Where the evaluation stands is kept, unless what the rule looks at changes: then its alarm is cleared. When the
+	// rule latches no more, a latched alarm whose condition is normal ends.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
 	ReplaceAlarmRuleWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReplaceAlarmRule Replace an alarm rule
+	//
+	// Where the evaluation stands is kept, unless what the rule looks at changes: then its alarm is cleared. When the
+	// rule latches no more, a latched alarm whose condition is normal ends.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1747,6 +1912,8 @@ type ClientInterface interface {
 	ListAlarms(ctx context.Context, params *ListAlarmsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetAlarmAnalytics The figures by which an alarm system is judged (EEMUA 191, ISA-18.2)
+	//
+	// They are of the alarms raised in the range; standing, stale and staleCount are of now, whatever the range.
 	//
 	// Corresponds with GET /api/v1/alarms/analytics (the `GetAlarmAnalytics` operationId).
 	GetAlarmAnalytics(ctx context.Context, params *GetAlarmAnalyticsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1779,6 +1946,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/alarms/{alarm_id}/acknowledge (the `AcknowledgeAlarm` operationId).
 	AcknowledgeAlarm(ctx context.Context, alarmID string, body AcknowledgeAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAlarmEvents What happened to one occurrence of an alarm, oldest first
+	//
+	// Corresponds with GET /api/v1/alarms/{alarm_id}/events (the `ListAlarmEvents` operationId).
+	ListAlarmEvents(ctx context.Context, alarmID string, params *ListAlarmEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutAlarmInServiceWithBody Put an alarm back into service
 	//
@@ -1897,7 +2069,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/alarms/{code}/unsuppress (the `UnsuppressAlarm` operationId).
 	UnsuppressAlarm(ctx context.Context, code int64, body UnsuppressAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListChannels The channels that are set up, and how they are doing
+	// ListChannels The channels that are set up, and how they are doing (for an Operator, since errors show addresses)
 	//
 	// Corresponds with GET /api/v1/alerting/channels (the `ListChannels` operationId).
 	ListChannels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2241,6 +2413,8 @@ func (c *Client) GetAlarmTrend(ctx context.Context, params *GetAlarmTrendParams,
 }
 
 // AcknowledgeAlarmCode Acknowledge the active occurrence of an alarm
+//
+// No body is needed and none is looked at; one that is sent has to be JSON.
 //
 // Corresponds with POST /api/v1.0/alarms/{code}/acknowledge (the `AcknowledgeAlarmCode` operationId).
 func (c *Client) AcknowledgeAlarmCode(ctx context.Context, code int64, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2757,8 +2931,8 @@ func (c *Client) ListShellSubmodels(ctx context.Context, id AASID, reqEditors ..
 // ListAlarmRules List alarm rules by id
 //
 // Corresponds with GET /api/v1/alarm-rules (the `ListAlarmRules` operationId).
-func (c *Client) ListAlarmRules(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewListAlarmRulesRequest(c.Server)
+func (c *Client) ListAlarmRules(ctx context.Context, params *ListAlarmRulesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAlarmRulesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2803,7 +2977,7 @@ func (c *Client) AddAlarmRule(ctx context.Context, body AddAlarmRuleJSONRequestB
 	return c.Client.Do(req)
 }
 
-// RemoveAlarmRule Remove an alarm rule and clear its alarm
+// RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 //
 // Corresponds with DELETE /api/v1/alarm-rules/{id} (the `RemoveAlarmRule` operationId).
 func (c *Client) RemoveAlarmRule(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2835,6 +3009,9 @@ func (c *Client) GetAlarmRule(ctx context.Context, id string, reqEditors ...Requ
 
 // ReplaceAlarmRuleWithBody Replace an alarm rule
 //
+// Where the evaluation stands is kept, unless what the rule looks at changes: then its alarm is cleared. When the
+// rule latches no more, a latched alarm whose condition is normal ends.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
@@ -2851,6 +3028,9 @@ func (c *Client) ReplaceAlarmRuleWithBody(ctx context.Context, id string, conten
 }
 
 // ReplaceAlarmRule Replace an alarm rule
+//
+// Where the evaluation stands is kept, unless what the rule looks at changes: then its alarm is cleared. When the
+// rule latches no more, a latched alarm whose condition is normal ends.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2885,6 +3065,8 @@ func (c *Client) ListAlarms(ctx context.Context, params *ListAlarmsParams, reqEd
 }
 
 // GetAlarmAnalytics The figures by which an alarm system is judged (EEMUA 191, ISA-18.2)
+//
+// They are of the alarms raised in the range; standing, stale and staleCount are of now, whatever the range.
 //
 // Corresponds with GET /api/v1/alarms/analytics (the `GetAlarmAnalytics` operationId).
 func (c *Client) GetAlarmAnalytics(ctx context.Context, params *GetAlarmAnalyticsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2968,6 +3150,21 @@ func (c *Client) AcknowledgeAlarmWithBody(ctx context.Context, alarmID string, c
 // Corresponds with POST /api/v1/alarms/{alarm_id}/acknowledge (the `AcknowledgeAlarm` operationId).
 func (c *Client) AcknowledgeAlarm(ctx context.Context, alarmID string, body AcknowledgeAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAcknowledgeAlarmRequest(c.Server, alarmID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAlarmEvents What happened to one occurrence of an alarm, oldest first
+//
+// Corresponds with GET /api/v1/alarms/{alarm_id}/events (the `ListAlarmEvents` operationId).
+func (c *Client) ListAlarmEvents(ctx context.Context, alarmID string, params *ListAlarmEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAlarmEventsRequest(c.Server, alarmID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3265,7 +3462,7 @@ func (c *Client) UnsuppressAlarm(ctx context.Context, code int64, body Unsuppres
 	return c.Client.Do(req)
 }
 
-// ListChannels The channels that are set up, and how they are doing
+// ListChannels The channels that are set up, and how they are doing (for an Operator, since errors show addresses)
 //
 // Corresponds with GET /api/v1/alerting/channels (the `ListChannels` operationId).
 func (c *Client) ListChannels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5334,7 +5531,7 @@ func NewListShellSubmodelsRequest(server string, id AASID) (*http.Request, error
 }
 
 // NewListAlarmRulesRequest constructs an http.Request for the ListAlarmRules method
-func NewListAlarmRulesRequest(server string) (*http.Request, error) {
+func NewListAlarmRulesRequest(server string, params *ListAlarmRulesParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -5350,6 +5547,53 @@ func NewListAlarmRulesRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tagName", params.TagName, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -5873,6 +6117,79 @@ func NewAcknowledgeAlarmRequestWithBody(server string, alarmID string, contentTy
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListAlarmEventsRequest constructs an http.Request for the ListAlarmEvents method
+func NewListAlarmEventsRequest(server string, alarmID string, params *ListAlarmEventsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "alarm_id", alarmID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/alarms/%s/events", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -8024,6 +8341,8 @@ type ClientWithResponsesInterface interface {
 
 	// AcknowledgeAlarmCodeWithResponse Acknowledge the active occurrence of an alarm
 	//
+	// No body is needed and none is looked at; one that is sent has to be JSON.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1.0/alarms/{code}/acknowledge (the `AcknowledgeAlarmCode` operationId).
@@ -8257,7 +8576,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/alarm-rules (the `ListAlarmRules` operationId).
-	ListAlarmRulesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAlarmRulesResponse, error)
+	ListAlarmRulesWithResponse(ctx context.Context, params *ListAlarmRulesParams, reqEditors ...RequestEditorFn) (*ListAlarmRulesResponse, error)
 
 	// AddAlarmRuleWithBodyWithResponse Add an alarm rule
 	//
@@ -8273,7 +8592,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/alarm-rules (the `AddAlarmRule` operationId).
 	AddAlarmRuleWithResponse(ctx context.Context, body AddAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*AddAlarmRuleResponse, error)
 
-	// RemoveAlarmRuleWithResponse Remove an alarm rule and clear its alarm
+	// RemoveAlarmRuleWithResponse Remove an alarm rule and end its alarm, a latched one too
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8289,12 +8608,18 @@ type ClientWithResponsesInterface interface {
 
 	// ReplaceAlarmRuleWithBodyWithResponse Replace an alarm rule
 	//
+	// Where the evaluation stands is kept, unless what the rule looks at changes: then its alarm is cleared. When the
+	// rule latches no more, a latched alarm whose condition is normal ends.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
 	ReplaceAlarmRuleWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error)
 
 	// ReplaceAlarmRuleWithResponse Replace an alarm rule
+	//
+	// Where the evaluation stands is kept, unless what the rule looks at changes: then its alarm is cleared. When the
+	// rule latches no more, a latched alarm whose condition is normal ends.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8311,6 +8636,8 @@ type ClientWithResponsesInterface interface {
 	ListAlarmsWithResponse(ctx context.Context, params *ListAlarmsParams, reqEditors ...RequestEditorFn) (*ListAlarmsResponse, error)
 
 	// GetAlarmAnalyticsWithResponse The figures by which an alarm system is judged (EEMUA 191, ISA-18.2)
+	//
+	// They are of the alarms raised in the range; standing, stale and staleCount are of now, whatever the range.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8351,6 +8678,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/alarms/{alarm_id}/acknowledge (the `AcknowledgeAlarm` operationId).
 	AcknowledgeAlarmWithResponse(ctx context.Context, alarmID string, body AcknowledgeAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*AcknowledgeAlarmResponse, error)
+
+	// ListAlarmEventsWithResponse What happened to one occurrence of an alarm, oldest first
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/alarms/{alarm_id}/events (the `ListAlarmEvents` operationId).
+	ListAlarmEventsWithResponse(ctx context.Context, alarmID string, params *ListAlarmEventsParams, reqEditors ...RequestEditorFn) (*ListAlarmEventsResponse, error)
 
 	// PutAlarmInServiceWithBodyWithResponse Put an alarm back into service
 	//
@@ -8471,7 +8805,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/alarms/{code}/unsuppress (the `UnsuppressAlarm` operationId).
 	UnsuppressAlarmWithResponse(ctx context.Context, code int64, body UnsuppressAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*UnsuppressAlarmResponse, error)
 
-	// ListChannelsWithResponse The channels that are set up, and how they are doing
+	// ListChannelsWithResponse The channels that are set up, and how they are doing (for an Operator, since errors show addresses)
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -9060,6 +9394,10 @@ type AcknowledgeAlarmCodeResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
 }
@@ -9087,6 +9425,16 @@ func (r AcknowledgeAlarmCodeResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r AcknowledgeAlarmCodeResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r AcknowledgeAlarmCodeResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r AcknowledgeAlarmCodeResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -10938,7 +11286,9 @@ type ListAlarmRulesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *[]AlarmRule
+	JSON200 *AlarmRuleList
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -10948,8 +11298,13 @@ type ListAlarmRulesResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListAlarmRulesResponse) GetJSON200() *[]AlarmRule {
+func (r ListAlarmRulesResponse) GetJSON200() *AlarmRuleList {
 	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListAlarmRulesResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
 }
 
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -10996,6 +11351,11 @@ func (r ListAlarmRulesResponse) ContentType() string {
 	return ""
 }
 
+// AddAlarmRuleResponse201Headers the declared response headers of an HTTP 201 response for AddAlarmRule
+type AddAlarmRuleResponse201Headers struct {
+	Location string
+}
+
 type AddAlarmRuleResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11015,6 +11375,8 @@ type AddAlarmRuleResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *AddAlarmRuleResponse201Headers
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
@@ -11742,6 +12104,82 @@ func (r AcknowledgeAlarmResponse) ContentType() string {
 	return ""
 }
 
+type ListAlarmEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AlarmEventList
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAlarmEventsResponse) GetJSON200() *AlarmEventList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListAlarmEventsResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListAlarmEventsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListAlarmEventsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ListAlarmEventsResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListAlarmEventsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAlarmEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAlarmEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAlarmEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAlarmEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type PutAlarmInServiceResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11755,8 +12193,6 @@ type PutAlarmInServiceResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
-	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -11788,11 +12224,6 @@ func (r PutAlarmInServiceResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r PutAlarmInServiceResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
-}
-
-// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
-func (r PutAlarmInServiceResponse) GetApplicationProblemJSON409() *Problem {
-	return r.ApplicationProblemJSON409
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -11852,8 +12283,6 @@ type TakeAlarmOutOfServiceResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
-	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -11885,11 +12314,6 @@ func (r TakeAlarmOutOfServiceResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r TakeAlarmOutOfServiceResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
-}
-
-// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
-func (r TakeAlarmOutOfServiceResponse) GetApplicationProblemJSON409() *Problem {
-	return r.ApplicationProblemJSON409
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -12288,8 +12712,6 @@ type SuppressAlarmResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
-	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -12321,11 +12743,6 @@ func (r SuppressAlarmResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r SuppressAlarmResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
-}
-
-// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
-func (r SuppressAlarmResponse) GetApplicationProblemJSON409() *Problem {
-	return r.ApplicationProblemJSON409
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -12385,8 +12802,6 @@ type UnshelveAlarmResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
-	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -12418,11 +12833,6 @@ func (r UnshelveAlarmResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r UnshelveAlarmResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
-}
-
-// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
-func (r UnshelveAlarmResponse) GetApplicationProblemJSON409() *Problem {
-	return r.ApplicationProblemJSON409
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -12482,8 +12892,6 @@ type UnsuppressAlarmResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
-	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -12515,11 +12923,6 @@ func (r UnsuppressAlarmResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r UnsuppressAlarmResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
-}
-
-// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
-func (r UnsuppressAlarmResponse) GetApplicationProblemJSON409() *Problem {
-	return r.ApplicationProblemJSON409
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -15295,6 +15698,8 @@ func (c *ClientWithResponses) GetAlarmTrendWithResponse(ctx context.Context, par
 
 // AcknowledgeAlarmCodeWithResponse Acknowledge the active occurrence of an alarm
 //
+// No body is needed and none is looked at; one that is sent has to be JSON.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1.0/alarms/{code}/acknowledge (the `AcknowledgeAlarmCode` operationId).
@@ -15720,8 +16125,8 @@ func (c *ClientWithResponses) ListShellSubmodelsWithResponse(ctx context.Context
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/alarm-rules (the `ListAlarmRules` operationId).
-func (c *ClientWithResponses) ListAlarmRulesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAlarmRulesResponse, error) {
-	rsp, err := c.ListAlarmRules(ctx, reqEditors...)
+func (c *ClientWithResponses) ListAlarmRulesWithResponse(ctx context.Context, params *ListAlarmRulesParams, reqEditors ...RequestEditorFn) (*ListAlarmRulesResponse, error) {
+	rsp, err := c.ListAlarmRules(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -15754,7 +16159,7 @@ func (c *ClientWithResponses) AddAlarmRuleWithResponse(ctx context.Context, body
 	return ParseAddAlarmRuleResponse(rsp)
 }
 
-// RemoveAlarmRuleWithResponse Remove an alarm rule and clear its alarm
+// RemoveAlarmRuleWithResponse Remove an alarm rule and end its alarm, a latched one too
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -15782,6 +16187,9 @@ func (c *ClientWithResponses) GetAlarmRuleWithResponse(ctx context.Context, id s
 
 // ReplaceAlarmRuleWithBodyWithResponse Replace an alarm rule
 //
+// Where the evaluation stands is kept, unless what the rule looks at changes: then its alarm is cleared. When the
+// rule latches no more, a latched alarm whose condition is normal ends.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
@@ -15794,6 +16202,9 @@ func (c *ClientWithResponses) ReplaceAlarmRuleWithBodyWithResponse(ctx context.C
 }
 
 // ReplaceAlarmRuleWithResponse Replace an alarm rule
+//
+// Where the evaluation stands is kept, unless what the rule looks at changes: then its alarm is cleared. When the
+// rule latches no more, a latched alarm whose condition is normal ends.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -15822,6 +16233,8 @@ func (c *ClientWithResponses) ListAlarmsWithResponse(ctx context.Context, params
 }
 
 // GetAlarmAnalyticsWithResponse The figures by which an alarm system is judged (EEMUA 191, ISA-18.2)
+//
+// They are of the alarms raised in the range; standing, stale and staleCount are of now, whatever the range.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -15897,6 +16310,19 @@ func (c *ClientWithResponses) AcknowledgeAlarmWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseAcknowledgeAlarmResponse(rsp)
+}
+
+// ListAlarmEventsWithResponse What happened to one occurrence of an alarm, oldest first
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/alarms/{alarm_id}/events (the `ListAlarmEvents` operationId).
+func (c *ClientWithResponses) ListAlarmEventsWithResponse(ctx context.Context, alarmID string, params *ListAlarmEventsParams, reqEditors ...RequestEditorFn) (*ListAlarmEventsResponse, error) {
+	rsp, err := c.ListAlarmEvents(ctx, alarmID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAlarmEventsResponse(rsp)
 }
 
 // PutAlarmInServiceWithBodyWithResponse Put an alarm back into service
@@ -16120,7 +16546,7 @@ func (c *ClientWithResponses) UnsuppressAlarmWithResponse(ctx context.Context, c
 	return ParseUnsuppressAlarmResponse(rsp)
 }
 
-// ListChannelsWithResponse The channels that are set up, and how they are doing
+// ListChannelsWithResponse The channels that are set up, and how they are doing (for an Operator, since errors show addresses)
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16959,6 +17385,20 @@ func ParseAcknowledgeAlarmCodeResponse(rsp *http.Response) (*AcknowledgeAlarmCod
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Problem
@@ -18483,11 +18923,18 @@ func ParseListAlarmRulesResponse(rsp *http.Response) (*ListAlarmRulesResponse, e
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest []AlarmRule
+		var dest AlarmRuleList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Problem
@@ -18585,6 +19032,19 @@ func ParseAddAlarmRuleResponse(rsp *http.Response) (*AddAlarmRuleResponse, error
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers AddAlarmRuleResponse201Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
 	}
 
 	return response, nil
@@ -19114,6 +19574,67 @@ func ParseAcknowledgeAlarmResponse(rsp *http.Response) (*AcknowledgeAlarmRespons
 	return response, nil
 }
 
+// ParseListAlarmEventsResponse parses an HTTP response from a ListAlarmEventsWithResponse call
+func ParseListAlarmEventsResponse(rsp *http.Response) (*ListAlarmEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAlarmEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AlarmEventList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParsePutAlarmInServiceResponse parses an HTTP response from a PutAlarmInServiceWithResponse call
 func ParsePutAlarmInServiceResponse(rsp *http.Response) (*PutAlarmInServiceResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -19162,13 +19683,6 @@ func ParsePutAlarmInServiceResponse(rsp *http.Response) (*PutAlarmInServiceRespo
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem
@@ -19244,13 +19758,6 @@ func ParseTakeAlarmOutOfServiceResponse(rsp *http.Response) (*TakeAlarmOutOfServ
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem
@@ -19606,13 +20113,6 @@ func ParseSuppressAlarmResponse(rsp *http.Response) (*SuppressAlarmResponse, err
 		}
 		response.ApplicationProblemJSON404 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON409 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -19688,13 +20188,6 @@ func ParseUnshelveAlarmResponse(rsp *http.Response) (*UnshelveAlarmResponse, err
 		}
 		response.ApplicationProblemJSON404 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON409 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -19769,13 +20262,6 @@ func ParseUnsuppressAlarmResponse(rsp *http.Response) (*UnsuppressAlarmResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem

@@ -91,7 +91,7 @@ func (dialect) Reclaim(context.Context, *sql.DB) error { return nil }
 // those that commit at the same time.
 func (dialect) Traits() storage.Traits {
 	return storage.Traits{
-		Numbered: true, MultiRow: true, Isolation: sql.LevelSerializable,
+		Numbered: true, MultiRow: true, Arrays: true, Isolation: sql.LevelSerializable,
 		ViewOptions: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 	}
 }

@@ -14,7 +14,7 @@ import (
 type Options struct {
 	storage.Options
 
-	DSN      string // URL or key=value form, as libpq takes it
+	DSN      string // URL or key=value form, as libpq takes it; connect_timeout is 10 s unless it says more or less
 	MaxConns int    // connections, 4..1000, default 16
 }
 
@@ -36,6 +36,10 @@ func Open(ctx context.Context, opts Options) (*storage.DB, error) {
 	if config.RuntimeParams["jit"] == "" {
 		config.RuntimeParams["jit"] = "off" // compiling takes longer than the longest of our queries
 	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 10 * time.Second
+	}
+	config.DialFunc = dialer().DialContext
 	pool := stdlib.OpenDB(*config)
 	pool.SetMaxOpenConns(opts.MaxConns)
 	pool.SetMaxIdleConns(opts.MaxConns)

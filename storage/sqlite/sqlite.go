@@ -65,8 +65,11 @@ func pools(file, synchronous string, readers int) (storage.Pools, error) {
 		return storage.Pools{}, fmt.Errorf("database file: %w", err)
 	}
 	common := url.Values{"_busy_timeout": {"5000"}, "_dqs": {"0"}, "_synchronous": {synchronous}}
+	// A transaction with many rows touches more pages than the cache of 2 MB holds: they are written once, at
+	// its end, as long as they are below 16 MB.
 	write, err := pool(file, common, url.Values{
 		"_auto_vacuum": {"INCREMENTAL"}, "_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_foreign_keys": {"1"},
+		"_pragma": {"cache_spill(4000)", "wal_autocheckpoint(2000)"},
 	}, 1)
 	if err != nil {
 		return storage.Pools{}, err

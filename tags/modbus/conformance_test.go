@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 		New: func(t testing.TB) tags.Driver {
 			dev := startDevice(t)
 			dev.missing["1/HR:500"] = true
-			d, err := driver.New(driver.Options{Address: dev.addr, Timeout: 500 * time.Millisecond})
+			d, err := driver.New(driver.Options{Address: dev.addr, Timeout: 3 * time.Second})
 			require.NoError(t, err)
 			devices.Store(d, dev)
 			return d

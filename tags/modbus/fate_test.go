@@ -41,7 +41,7 @@ func TestWritesOfUncertainFate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := startScripted(t, c.answer)
-			d := connected(t, driver.Options{Address: s.addr, Timeout: 100 * time.Millisecond})
+			d := connected(t, driver.Options{Address: s.addr, Timeout: time.Second})
 			item := tags.WriteItem{Point: point("HR:0", "", tags.Int), Value: tags.IntValue(7)}
 			errs := make([]error, 2)
 			if err := d.Write(t.Context(), []tags.WriteItem{item, item}, errs); err != nil {
@@ -58,7 +58,7 @@ func TestWritesOfUncertainFate(t *testing.T) {
 // Setting a bit begins with reading its register; what fails then was not written.
 func TestABitWhoseRegisterCannotBeReadIsNotWritten(t *testing.T) {
 	s := startScripted(t, func([]byte) []byte { return []byte{} })
-	d := connected(t, driver.Options{Address: s.addr, Timeout: 100 * time.Millisecond})
+	d := connected(t, driver.Options{Address: s.addr, Timeout: time.Second})
 	err := write(t, d, tags.WriteItem{Point: point("HR:0.3", "", tags.Bool), Value: tags.BoolValue(true)})[0]
 	require.ErrorContains(t, err, "not sent")
 	require.NotErrorIs(t, err, tags.ErrUncertain)
@@ -138,10 +138,11 @@ func (g *serialGateway) serve(conn net.Conn, keepFor time.Duration) {
 }
 
 func TestALateSerialAnswerIsNotTakenForTheNext(t *testing.T) {
+	t.Parallel()
 	g := startSerialGateway(t, 20*time.Millisecond)
-	d := connected(t, driver.Options{Address: g.addr, Protocol: driver.RTUOverTCP, Timeout: 200 * time.Millisecond})
+	d := connected(t, driver.Options{Address: g.addr, Protocol: driver.RTUOverTCP, Timeout: time.Second})
 	requireReading(t, tags.IntValue(100), read(t, d, ints("HR:100")...)[0])
-	for _, slow := range []time.Duration{250, 300, 350} {
+	for _, slow := range []time.Duration{1250, 1500, 1750} {
 		g.mu.Lock()
 		g.slow = slow * time.Millisecond
 		g.mu.Unlock()
@@ -153,8 +154,9 @@ func TestALateSerialAnswerIsNotTakenForTheNext(t *testing.T) {
 }
 
 func TestClosingDoesNotWaitForALateSerialAnswer(t *testing.T) {
+	t.Parallel()
 	g := startSerialGateway(t, 0)
-	d := connected(t, driver.Options{Address: g.addr, Protocol: driver.RTUOverTCP, Timeout: 300 * time.Millisecond})
+	d := connected(t, driver.Options{Address: g.addr, Protocol: driver.RTUOverTCP, Timeout: 3 * time.Second})
 	g.mu.Lock()
 	g.slow = time.Hour
 	g.mu.Unlock()
@@ -166,7 +168,7 @@ func TestClosingDoesNotWaitForALateSerialAnswer(t *testing.T) {
 	select {
 	case err := <-done:
 		require.ErrorIs(t, err, tags.ErrNotConnected)
-	case <-time.After(150 * time.Millisecond):
+	case <-time.After(2 * time.Second):
 		require.Fail(t, "the Read goes on waiting after Close")
 	}
 }

@@ -82,20 +82,21 @@ func TestForeignTransactionsArePassedOver(t *testing.T) {
 }
 
 func TestALateAnswerIsNotTakenForTheNext(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []driver.Protocol{driver.TCP, driver.RTUOverTCP} {
 		var requests atomic.Int32
 		s := startScripted(t, func(request []byte) []byte {
 			if requests.Add(1) == 1 {
-				time.Sleep(300 * time.Millisecond)
+				time.Sleep(1500 * time.Millisecond)
 			}
 			if protocol == driver.RTUOverTCP {
 				return withCRC(request[0], 3, 2, 0, byte(requests.Load()))
 			}
 			return registerAnswer(request, uint16(requests.Load()))
 		})
-		d := connected(t, driver.Options{Address: s.addr, Protocol: protocol, Timeout: 150 * time.Millisecond})
+		d := connected(t, driver.Options{Address: s.addr, Protocol: protocol, Timeout: time.Second})
 		require.ErrorIs(t, read(t, d, ints("HR:0")...)[0].Err, tags.ErrTimeout)
-		time.Sleep(200 * time.Millisecond) // so that the late answer is there
+		time.Sleep(time.Second) // so that the late answer is there
 		requireReading(t, tags.IntValue(2), read(t, d, ints("HR:1")...)[0])
 		if protocol == driver.TCP {
 			require.EqualValues(t, 2, s.connections.Load())
@@ -181,10 +182,11 @@ func TestAConnectionThatEndsWithinAnAnswer(t *testing.T) {
 }
 
 func TestADeadUnitIsLeftOutAndTriedAgain(t *testing.T) {
+	t.Parallel()
 	dev := startDevice(t)
 	now := time.Unix(0, 0)
 	d := connected(t, driver.Options{
-		Address: dev.addr, Timeout: 200 * time.Millisecond, Now: func() time.Time { return now },
+		Address: dev.addr, Timeout: time.Second, Now: func() time.Time { return now },
 		Breaker: driver.Breaker{Failures: 2, ProbeAfter: time.Minute},
 	})
 	points := ints("9/HR:0", "9/HR:100", "9/HR:200", "10/HR:0", "1/HR:0")
@@ -225,13 +227,14 @@ func TestADeadUnitIsLeftOutAndTriedAgain(t *testing.T) {
 }
 
 func TestDeadUnitsCostOneTimeoutARead(t *testing.T) {
+	t.Parallel()
 	dev := startDevice(t)
 	for unit := range uint8(4) {
 		dev.silent[2+unit] = true
 	}
 	now := time.Unix(0, 0)
 	d := connected(t, driver.Options{
-		Address: dev.addr, Timeout: 100 * time.Millisecond, Now: func() time.Time { return now },
+		Address: dev.addr, Timeout: time.Second, Now: func() time.Time { return now },
 		Breaker: driver.Breaker{Failures: 1, ProbeAfter: 10 * time.Second},
 	})
 	points := ints("2/HR:0", "3/HR:0", "4/HR:0", "5/HR:0", "6/HR:0")
@@ -286,10 +289,11 @@ func TestAGatewayThatReportsADeadUnit(t *testing.T) {
 }
 
 func TestWhatWasReadBeforeTheDeadlineStays(t *testing.T) {
+	t.Parallel()
 	dev := startDevice(t)
 	dev.silent[9] = true
-	d := connected(t, driver.Options{Address: dev.addr, Timeout: time.Second})
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	d := connected(t, driver.Options{Address: dev.addr, Timeout: 3 * time.Second})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	out := make([]tags.Reading, 3)
 	require.NoError(t, d.Read(ctx, ints("9/HR:0", "1/HR:0", "10/HR:0"), out))
@@ -304,8 +308,11 @@ func TestAFrozenDeviceEndsNoCallTooLate(t *testing.T) {
 	d := connected(t, driver.Options{Address: dev.addr, Timeout: time.Minute})
 	dev.freeze()
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	require.ErrorIs(t, d.Read(ctx, ints("HR:0"), make([]tags.Reading, 1)), context.Canceled)
+	done := make(chan error, 1)
+	go func() { done <- d.Read(ctx, ints("HR:0"), make([]tags.Reading, 1)) }()
+	require.Eventually(t, func() bool { return len(dev.asked()) == 1 }, time.Minute, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
 
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -315,7 +322,7 @@ func TestAFrozenDeviceEndsNoCallTooLate(t *testing.T) {
 	requireReading(t, tags.IntValue(0), read(t, d, ints("HR:0")...)[0])
 
 	dev.freeze()
-	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	errs := make([]error, 2)
 	item := tags.WriteItem{Point: point("HR:0", "", tags.Int), Value: tags.IntValue(1)}
@@ -333,7 +340,7 @@ func TestCloseEndsAReadUnderWay(t *testing.T) {
 	dev.freeze()
 	done := make(chan error, 1)
 	go func() { done <- d.Read(context.Background(), ints("HR:0"), make([]tags.Reading, 1)) }()
-	require.Eventually(t, func() bool { return len(dev.asked()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(dev.asked()) == 1 }, time.Minute, time.Millisecond)
 	closed := make(chan error, 2)
 	for range 2 {
 		go func() { closed <- d.Close() }()

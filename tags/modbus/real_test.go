@@ -52,7 +52,7 @@ func (f *foreign) start(t *testing.T) {
 			return false
 		}
 		return conn.Close() == nil
-	}, 20*time.Second, 20*time.Millisecond, "the pymodbus server does not listen")
+	}, time.Minute, 20*time.Millisecond, "the pymodbus server does not listen")
 }
 
 func (f *foreign) kill(t *testing.T) {
@@ -77,7 +77,7 @@ func TestForeignServer(t *testing.T) {
 	}{{"tcp", driver.TCP}, {"rtu", driver.RTUOverTCP}} {
 		t.Run(c.framer, func(t *testing.T) {
 			f := startForeign(t, c.framer)
-			d := connected(t, driver.Options{Address: f.addr(), Protocol: c.protocol, Timeout: 5 * time.Second})
+			d := connected(t, driver.Options{Address: f.addr(), Protocol: c.protocol, Timeout: 30 * time.Second})
 			out := read(t, d,
 				point("HR:10", "", tags.Int), point("30011", "", tags.Int), point("CO:3", "", tags.Bool),
 				point("DI:3", "", tags.Bool), point("HR:11", "UInt32", tags.Int), point("40011.1", "", tags.Bool),
@@ -112,7 +112,7 @@ func TestForeignServer(t *testing.T) {
 func TestForeignClientReadsWhatWasWritten(t *testing.T) {
 	mbpoll := realtest.Need(t, "mbpoll")
 	f := startForeign(t, "tcp")
-	d := connected(t, driver.Options{Address: f.addr(), Timeout: 5 * time.Second})
+	d := connected(t, driver.Options{Address: f.addr(), Timeout: 30 * time.Second})
 	for _, err := range write(t, d,
 		tags.WriteItem{Point: point("HR:100", "", tags.Int), Value: tags.IntValue(12345)},
 		tags.WriteItem{Point: point("HR:101", "Int32", tags.Int), Value: tags.IntValue(-123456)},
@@ -141,7 +141,7 @@ func TestForeignClientReadsWhatWasWritten(t *testing.T) {
 
 func TestForeignServerKilledWithinReadsAndRestarted(t *testing.T) {
 	f := startForeign(t, "tcp")
-	d := connected(t, driver.Options{Address: f.addr(), Timeout: 5 * time.Second})
+	d := connected(t, driver.Options{Address: f.addr(), Timeout: 30 * time.Second})
 	points := ints("HR:1", "HR:100", "HR:200", "IR:1", "2/HR:1")
 	read(t, d, points...)
 	process := f.process.Process
@@ -170,10 +170,11 @@ func TestForeignServerKilledWithinReadsAndRestarted(t *testing.T) {
 }
 
 func TestForeignServerFrozen(t *testing.T) {
+	t.Parallel()
 	f := startForeign(t, "tcp")
 	now := time.Now()
 	d := connected(t, driver.Options{
-		Address: f.addr(), Timeout: 500 * time.Millisecond, Now: func() time.Time { return now },
+		Address: f.addr(), Timeout: 2 * time.Second, Now: func() time.Time { return now },
 	})
 	points := ints("HR:1", "HR:100", "HR:200", "IR:1", "IR:100")
 	requireReading(t, tags.IntValue(7), read(t, d, points...)[0])
@@ -188,13 +189,14 @@ func TestForeignServerFrozen(t *testing.T) {
 	require.Eventually(t, func() bool {
 		now = now.Add(time.Minute)
 		return read(t, d, points...)[0].Err == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	requireReading(t, tags.IntValue(31), read(t, d, points...)[3])
 }
 
 func TestForeignGatewayWithADeadUnit(t *testing.T) {
+	t.Parallel()
 	f := startForeign(t, "rtu")
-	d := connected(t, driver.Options{Address: f.addr(), Protocol: driver.RTUOverTCP, Timeout: 500 * time.Millisecond})
+	d := connected(t, driver.Options{Address: f.addr(), Protocol: driver.RTUOverTCP, Timeout: time.Second})
 	for range 5 {
 		out := read(t, d, ints("7/HR:0", "HR:1", "2/HR:1")...)
 		require.ErrorIs(t, out[0].Err, tags.ErrTimeout)

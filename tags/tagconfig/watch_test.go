@@ -31,7 +31,7 @@ func watched(t *testing.T, path string, opts Options) (s *Store, changes <-chan 
 	return s, seen
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func next(t *testing.T, changes <-chan string) string {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/auth"
@@ -112,9 +111,7 @@ func TestStreamEndsWithItsSession(t *testing.T) {
 	require.NoError(t, err)
 	_, err = stream.Recv()
 	require.NoError(t, err)
-	began := time.Now()
 	require.NoError(t, p.Logout(p.Context(t.Context(), p.requireGood(t, token))))
 	_, err = stream.Recv()
 	require.Equal(t, codes.Unauthenticated, status.Code(err), "%v", err)
-	require.Less(t, time.Since(began), 10*time.Second)
 }

@@ -82,6 +82,7 @@ func alarmOperations() []Operation {
 		{ID: "listAlarms", Method: http.MethodGet, Path: a, GRPC: []string{api + "GetAlarms", api + "SubscribeAlarms"}, Access: Viewer},
 		{ID: "getAlarmHistory", Method: http.MethodGet, Path: a + "/history", GRPC: []string{api + "GetAlarmHistory"}, Access: Viewer},
 		{ID: "acknowledgeAlarm", Method: http.MethodPost, Path: a + "/{alarm_id}/acknowledge", GRPC: []string{api + "AcknowledgeAlarm"}, Access: Operator},
+		{ID: "listAlarmEvents", Method: http.MethodGet, Path: a + "/{alarm_id}/events", Access: Viewer},
 		{ID: "getAlarmTrendV1", Method: http.MethodGet, Path: a + "/trend", Access: Viewer},
 		{ID: "addAlarmResolutionV1", Method: http.MethodPost, Path: a + "/{code}/resolution", Access: Operator},
 		{ID: "listAlarmResolutionsV1", Method: http.MethodGet, Path: a + "/{code}/resolutions", Access: Viewer},
@@ -134,13 +135,13 @@ func alertingOperations() []Operation {
 		{ID: "getSourceStats", Method: http.MethodGet, Path: history + "/stats/source", Access: Viewer, OpenSurface: true},
 		{ID: "postAlertWebhook", Method: http.MethodPost, Path: source + "/webhook", Access: Operator, OpenSurface: true},
 		{ID: "getWebhookHealth", Method: http.MethodGet, Path: source + "/health", Access: Viewer, OpenSurface: true},
-		// They show addresses and phone numbers.
+		// These and the channels' last errors show addresses and phone numbers.
 		{ID: "listDeadLetters", Method: http.MethodGet, Path: channel + "/deadletters", Access: Operator},
 		{ID: "discardDeadLetters", Method: http.MethodDelete, Path: channel + "/deadletters", Access: Admin},
 		{ID: "discardDeadLetter", Method: http.MethodDelete, Path: channel + "/deadletters/{id}", Access: Admin},
 		{ID: "retryDeadLetters", Method: http.MethodPost, Path: channel + "/deadletters/retry", Access: Admin},
 		{ID: "retryDeadLetter", Method: http.MethodPost, Path: channel + "/deadletters/{id}/retry", Access: Admin},
-		{ID: "listChannels", Method: http.MethodGet, Path: channel + "/channels", Access: Viewer},
+		{ID: "listChannels", Method: http.MethodGet, Path: channel + "/channels", Access: Operator},
 		{ID: "testChannel", Method: http.MethodPost, Path: channel + "/channels/{name}/test", Access: Admin},
 	}
 }

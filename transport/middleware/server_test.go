@@ -51,7 +51,7 @@ func TestSlowClientsAreCut(t *testing.T) {
 			defer func() { _ = c.Close() }()
 			_, err = io.WriteString(c, sent)
 			require.NoError(t, err)
-			require.NoError(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+			require.NoError(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
 			_, err = io.Copy(io.Discard, c)
 			require.NoError(t, err, "the server ends the connection")
 		})
@@ -72,7 +72,7 @@ func TestLargeHeadIsRefused(t *testing.T) {
 
 // TestStreamOutlivesTheTimeouts has one handler that streams and one that only tries to.
 func TestStreamOutlivesTheTimeouts(t *testing.T) {
-	const limit = 100 * time.Millisecond
+	const limit = time.Second
 	ended := make(chan error, 1)
 	addr := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/stream" {
@@ -82,7 +82,7 @@ func TestStreamOutlivesTheTimeouts(t *testing.T) {
 			}
 		}
 		rc := http.NewResponseController(w)
-		for range 10 {
+		for range 4 {
 			select {
 			case <-r.Context().Done():
 				ended <- r.Context().Err()
@@ -106,7 +106,7 @@ func TestStreamOutlivesTheTimeouts(t *testing.T) {
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		require.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
-		require.Equal(t, whole, err == nil && strings.Count(string(body), "tick") == 10, "%s: %v %q", path, err, body)
+		require.Equal(t, whole, err == nil && strings.Count(string(body), "tick") == 4, "%s: %v %q", path, err, body)
 		require.Equal(t, whole, <-ended == nil, path)
 		require.NoError(t, c.Close())
 	}

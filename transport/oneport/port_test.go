@@ -88,12 +88,12 @@ func TestCurl(t *testing.T) {
 		{"--tls-max", "1.2", "https://" + secure.Addr().String()},
 	} {
 		t.Run(fmt.Sprint(args[:len(args)-1]), func(t *testing.T) {
-			out, err := exec.Command(curl, append([]string{"-sS", "--max-time", "10", "--cacert", f.ca}, args...)...).CombinedOutput()
+			out, err := exec.Command(curl, append([]string{"-sS", "--max-time", "60", "--cacert", f.ca}, args...)...).CombinedOutput()
 			require.NoError(t, err, string(out))
 			require.Regexp(t, "^HTTP/1.[01] [A-Z]+ tls=", string(out))
 		})
 	}
-	out, err := exec.Command(curl, "-sS", "--max-time", "10", "http://"+secure.Addr().String()).CombinedOutput()
+	out, err := exec.Command(curl, "-sS", "--max-time", "60", "http://"+secure.Addr().String()).CombinedOutput()
 	require.NoError(t, err)
 	require.Contains(t, string(out), "HTTPS")
 }
@@ -107,7 +107,7 @@ func TestBadClientsDelayNobody(t *testing.T) {
 	require.NoError(t, err)
 	for name, server := range map[string]*tls.Config{"plain": nil, "TLS": cfg} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, Options{TLS: server, SniffTimeout: 300 * time.Millisecond})
+			p := start(t, Options{TLS: server, SniffTimeout: 3 * time.Second})
 			var bad []net.Conn
 			for _, first := range []string{"", "P", "PR", "\x16", "\x16\x03\x01\x02"} {
 				c, err := net.Dial("tcp", p.Addr().String())
@@ -129,7 +129,7 @@ func TestBadClientsDelayNobody(t *testing.T) {
 			_, err = check(t, p.Addr().String(), creds)
 			require.NoError(t, err)
 			for _, c := range bad {
-				require.NoError(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+				require.NoError(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
 				_, err := io.Copy(io.Discard, c)
 				require.False(t, isTimeout(err), "the port has not dropped the client")
 			}
@@ -182,7 +182,7 @@ func TestLimitOfConnections(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		idle = append(idle, c)
 	}
-	require.Eventually(t, func() bool { return len(p.slots) == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(p.slots) == 2 }, time.Minute, time.Millisecond)
 
 	done := make(chan error, 1)
 	go func() {
@@ -197,7 +197,7 @@ func TestLimitOfConnections(t *testing.T) {
 	require.NoError(t, idle[0].Close())
 	require.NoError(t, <-done, "it is served once there is room")
 	require.NoError(t, idle[1].Close())
-	require.Eventually(t, func() bool { return len(p.slots) <= 1 }, 10*time.Second, time.Millisecond,
+	require.Eventually(t, func() bool { return len(p.slots) <= 1 }, time.Minute, time.Millisecond,
 		"closed connections give their places back")
 }
 
@@ -215,7 +215,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	defer func() { _ = waiting.Close() }()
 	_, err = io.WriteString(waiting, "GET / HTTP/1.1\r\n\r\n")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(p.slots) >= 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(p.slots) >= 2 }, time.Minute, time.Millisecond)
 
 	var accepts sync.WaitGroup
 	errs := make([]error, 1)
@@ -227,7 +227,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 	require.NoError(t, <-served)
 	for _, c := range []net.Conn{silent, waiting} {
-		require.NoError(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
 		_, err = c.Read(make([]byte, 1))
 		require.Error(t, err)
 		require.False(t, isTimeout(err))

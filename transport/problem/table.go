@@ -48,6 +48,7 @@ var byCode = map[string]Row{
 	"MODEL_NOT_AVAILABLE":  {http.StatusInternalServerError, codes.Unavailable, ""},
 	"TRAINING_FAILED":      {http.StatusInternalServerError, codes.FailedPrecondition, ""},
 	"NOT_ACCEPTABLE":       {http.StatusNotAcceptable, codes.InvalidArgument, ""},
+	"RANGE_NOT_SATISFIED":  {http.StatusRequestedRangeNotSatisfiable, codes.OutOfRange, ""},
 	"NOT_IMPLEMENTED":      {http.StatusNotImplemented, codes.Unimplemented, ""},
 }
 

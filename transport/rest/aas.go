@@ -63,7 +63,7 @@ func (a *AAS) UpdateShell(ctx context.Context, r aasapi.UpdateShellRequestObject
 	if r.Body == nil {
 		return nil, required("body")
 	}
-	m, err := ifMatch(r.Params.IfMatch)
+	m, err := a.ifMatch(ctx, r.Params.IfMatch, aas.KindShell, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (a *AAS) UpdateShell(ctx context.Context, r aasapi.UpdateShellRequestObject
 
 // DeleteShell implements DELETE /api/v1/aas/{id}.
 func (a *AAS) DeleteShell(ctx context.Context, r aasapi.DeleteShellRequestObject) (aasapi.DeleteShellResponseObject, error) {
-	m, err := ifMatch(r.Params.IfMatch)
+	m, err := a.ifMatch(ctx, r.Params.IfMatch, aas.KindShell, r.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -1,14 +1,15 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/otkit/otkit/aas"
-	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/internal/aasv1"
+	"github.com/otkit/otkit/transport/internal/ifmatch"
 )
 
 // The answers below write what is kept as it is kept: documents are stored in the form that goes out.
@@ -25,7 +26,7 @@ func (a aasDocument) write(w http.ResponseWriter) error {
 	if a.location != "" {
 		w.Header().Set("Location", a.location)
 	}
-	w.Header().Set("ETag", etag(a.doc.Version))
+	w.Header().Set("ETag", ifmatch.Tag(a.doc.Version))
 	if has(a.known, &a.doc) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
@@ -152,7 +153,7 @@ type elementValue struct {
 
 // VisitGetElementValueResponse implements aasapi.GetElementValueResponseObject.
 func (v elementValue) VisitGetElementValueResponse(w http.ResponseWriter) error {
-	w.Header().Set("ETag", etag(v.version))
+	w.Header().Set("ETag", ifmatch.Tag(v.version))
 	return writeJSON(w, http.StatusOK, v.body)
 }
 
@@ -161,12 +162,10 @@ type elementValueSet uint64
 
 // VisitSetElementValueResponse implements aasapi.SetElementValueResponseObject.
 func (v elementValueSet) VisitSetElementValueResponse(w http.ResponseWriter) error {
-	w.Header().Set("ETag", etag(uint64(v)))
+	w.Header().Set("ETag", ifmatch.Tag(uint64(v)))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
-
-func etag(version uint64) string { return `"` + strconv.FormatUint(version, 10) + `"` }
 
 // has says whether a caller has a document already by its header If-None-Match. Live values change
 // without the version.
@@ -176,29 +175,16 @@ func has(known string, d *aas.Document) bool {
 	}
 	for one := range strings.SplitSeq(known, ",") {
 		one = strings.TrimSpace(one)
-		if one == "*" || strings.TrimPrefix(one, "W/") == etag(d.Version) {
+		if one == "*" || strings.TrimPrefix(one, "W/") == ifmatch.Tag(d.Version) {
 			return true
 		}
 	}
 	return false
 }
 
-// ifMatch reads the header If-Match; empty is no condition. A tag that is none of ours matches no
-// version, as a weak one does (RFC 9110, section 13.1.1).
-func ifMatch(header string) (aas.Match, error) {
-	switch header = strings.TrimSpace(header); {
-	case header == "":
-		return aas.Match{}, nil
-	case header == "*":
-		return aas.Match{Exists: true}, nil
-	case strings.Contains(header, ","):
-		return aas.Match{}, aas.ErrInvalidRequest.Invalid(fault.Field{Field: "If-Match", Message: "must be one entity tag or *"})
-	}
-	version, err := strconv.ParseUint(strings.Trim(header, `"`), 10, 64)
-	if err != nil || etag(version) != header || version == 0 {
-		return aas.Match{}, aas.ErrChanged
-	}
-	return aas.Match{Version: version}, nil
+// ifMatch reads the header If-Match of a write to a document.
+func (a *AAS) ifMatch(ctx context.Context, header string, kind aas.Kind, id string) (aas.Match, error) {
+	return ifmatch.Parse([]string{header}, func() (uint64, error) { return a.Service.VersionOf(ctx, kind, id) })
 }
 
 // segment encodes an id as one segment of a path. A plus sign is encoded too, since some clients read

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/openapi/aasapi"
 	"github.com/otkit/otkit/transport/internal/aasv1"
 )
@@ -39,7 +40,7 @@ func (a *AAS) UpdateConceptDescription(ctx context.Context, r aasapi.UpdateConce
 	if r.Body == nil {
 		return nil, required("body")
 	}
-	m, err := replacing(r.ID, &r.Body.ID, r.Params.IfMatch)
+	m, err := a.replacing(ctx, aas.KindConceptDescription, r.ID, &r.Body.ID, r.Params.IfMatch)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (a *AAS) UpdateConceptDescription(ctx context.Context, r aasapi.UpdateConce
 
 // DeleteConceptDescription implements DELETE /api/v1/concept-descriptions/{id}.
 func (a *AAS) DeleteConceptDescription(ctx context.Context, r aasapi.DeleteConceptDescriptionRequestObject) (aasapi.DeleteConceptDescriptionResponseObject, error) {
-	m, err := ifMatch(r.Params.IfMatch)
+	m, err := a.ifMatch(ctx, r.Params.IfMatch, aas.KindConceptDescription, r.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (a *AAS) UpdateSubmodel(ctx context.Context, r aasapi.UpdateSubmodelRequest
 	if r.Body == nil {
 		return nil, required("body")
 	}
-	m, err := replacing(r.ID, &r.Body.ID, r.Params.IfMatch)
+	m, err := a.replacing(ctx, aas.KindSubmodel, r.ID, &r.Body.ID, r.Params.IfMatch)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +70,8 @@ func (a *AAS) withValues(ctx context.Context, kept aas.Document) (aas.Document, 
 
 // replacing gives the condition for a body that takes the place of the document of the path, and
 // completes its id.
-func replacing(id string, bodyID *string, condition string) (aas.Match, error) {
-	m, err := ifMatch(condition)
+func (a *AAS) replacing(ctx context.Context, kind aas.Kind, id string, bodyID *string, condition string) (aas.Match, error) {
+	m, err := a.ifMatch(ctx, condition, kind, id)
 	m.Exists = true
 	if err != nil {
 		return m, err
@@ -81,7 +81,7 @@ func replacing(id string, bodyID *string, condition string) (aas.Match, error) {
 
 // DeleteSubmodel implements DELETE /api/v1/submodels/{id}.
 func (a *AAS) DeleteSubmodel(ctx context.Context, r aasapi.DeleteSubmodelRequestObject) (aasapi.DeleteSubmodelResponseObject, error) {
-	m, err := ifMatch(r.Params.IfMatch)
+	m, err := a.ifMatch(ctx, r.Params.IfMatch, aas.KindSubmodel, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (a *AAS) SetElementValue(ctx context.Context, r aasapi.SetElementValueReque
 	if r.Body == nil {
 		return nil, required("body")
 	}
-	m, err := ifMatch(r.Params.IfMatch)
+	m, err := a.ifMatch(ctx, r.Params.IfMatch, aas.KindSubmodel, r.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -61,6 +61,23 @@ func alarmQuery(severity string, page, size *int) (alarms.ListQuery, error) {
 	return q, nil
 }
 
+// ListAlarmEvents implements GET /api/v1/alarms/{alarm_id}/events.
+func (a *Alarms) ListAlarmEvents(ctx context.Context, r alarmsapi.ListAlarmEventsRequestObject) (alarmsapi.ListAlarmEventsResponseObject, error) {
+	q, err := alarmQuery("", r.Params.Page, r.Params.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	events, total, err := a.Service.EventsOf(ctx, r.AlarmID, q.Page, q.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	answer := alarmsapi.ListAlarmEvents200JSONResponse{Events: make([]alarmsapi.AlarmEvent, len(events)), TotalCount: total}
+	for i, e := range events {
+		answer.Events[i] = alarmsapi.AlarmEvent{At: e.At.UTC(), Event: alarmsapi.AlarmEventEvent(e.Kind), By: e.By, Comment: e.Comment, Until: e.Until}
+	}
+	return answer, nil
+}
+
 // AcknowledgeAlarm implements POST /api/v1/alarms/{alarm_id}/acknowledge.
 func (a *Alarms) AcknowledgeAlarm(ctx context.Context, r alarmsapi.AcknowledgeAlarmRequestObject) (alarmsapi.AcknowledgeAlarmResponseObject, error) {
 	if _, err := a.Service.Acknowledge(ctx, alarms.ByID(r.AlarmID), a.Caller(ctx), comment(r.Body)); err != nil {

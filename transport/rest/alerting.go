@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -21,6 +22,7 @@ type Alerting struct {
 	History    *alerting.History
 	Webhook    *alerting.Webhook
 	Dispatcher *alerting.Dispatcher
+	Logger     *slog.Logger // default: discards
 }
 
 var _ alertingapi.StrictServerInterface = (*Alerting)(nil)
@@ -42,16 +44,31 @@ func (a *Alerting) ListActiveSilences(ctx context.Context, _ alertingapi.ListAct
 
 // AddSilence implements POST /api/v1.0/alert-silence.
 func (a *Alerting) AddSilence(ctx context.Context, r alertingapi.AddSilenceRequestObject) (alertingapi.AddSilenceResponseObject, error) {
-	var n alerting.Silence
-	if r.Body != nil {
-		n = alerting.Silence{SourceType: r.Body.SourceType, Pattern: r.Body.SourceIDPattern, Reason: r.Body.Reason,
-			CreatedBy: r.Body.CreatedBy, StartsAt: r.Body.StartsAt, EndsAt: r.Body.EndsAt}
+	if r.Body == nil {
+		return nil, required("body")
 	}
-	if p, ok := auth.From(ctx); ok && n.CreatedBy == "" {
-		n.CreatedBy = p.Name
+	n := alerting.Silence{SourceType: r.Body.SourceType, Pattern: r.Body.SourceIDPattern, Reason: r.Body.Reason, CreatedBy: r.Body.CreatedBy}
+	var bad []fault.Field
+	for _, at := range []struct {
+		name, text string
+		into       *time.Time
+	}{{"startsAt", r.Body.StartsAt, &n.StartsAt}, {"endsAt", r.Body.EndsAt, &n.EndsAt}} {
+		var err error
+		if *at.into, err = time.Parse(time.RFC3339Nano, at.text); err != nil && at.text != "" {
+			bad = append(bad, fault.Field{Field: at.name, Message: "must be a time such as 2026-01-31T12:00:00Z"})
+		}
+	}
+	if len(bad) > 0 {
+		return nil, alerting.ErrInvalidSilence.Invalid(bad...)
 	}
 	made, err := a.Silences.Create(ctx, n)
-	return alertingapi.AddSilence201JSONResponse(silenceOf(made)), err
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := auth.From(ctx); ok && a.Logger != nil {
+		a.Logger.Info("a silence was made", "silenceId", made.ID, "by", p.Name, "createdBy", made.CreatedBy)
+	}
+	return alertingapi.AddSilence201JSONResponse(silenceOf(made)), nil
 }
 
 // RemoveSilence implements DELETE /api/v1.0/alert-silence/{id}.

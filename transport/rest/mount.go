@@ -147,16 +147,21 @@ func parameterRule(err error) string {
 	case "TooManyValuesForParamError":
 		return "must be given once"
 	default:
+		if strings.HasSuffix(err.Error(), "is empty, can't bind its value") {
+			return "must not be empty"
+		}
 		return "cannot be read as the type that it has in the OpenAPI document"
 	}
 }
 
 // DropEmptyQuery takes query members without a value out of a request: they count as absent.
+//
+// A blank in a timestamp is taken for the + of its offset, which many a client forgets to encode.
 func DropEmptyQuery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if hasEmptyMember(r.URL.RawQuery) {
+		if query := withoutEmptyMembers(r.URL.RawQuery); query != r.URL.RawQuery {
 			u := *r.URL
-			u.RawQuery = withoutEmptyMembers(u.RawQuery)
+			u.RawQuery = query
 			r2 := *r
 			r2.URL = &u
 			r = &r2
@@ -165,24 +170,25 @@ func DropEmptyQuery(next http.Handler) http.Handler {
 	})
 }
 
-func hasEmptyMember(query string) bool {
-	if query == "" {
-		return false
-	}
-	for member := range strings.SplitSeq(query, "&") {
-		if _, value, _ := strings.Cut(member, "="); value == "" {
-			return true
-		}
-	}
-	return false
-}
-
 func withoutEmptyMembers(query string) string {
+	if query == "" {
+		return query
+	}
 	var kept []string
 	for member := range strings.SplitSeq(query, "&") {
-		if _, value, _ := strings.Cut(member, "="); value != "" {
-			kept = append(kept, member)
+		name, value, _ := strings.Cut(member, "=")
+		switch {
+		case value == "":
+			continue
+		case isTime[name]:
+			member = name + "=" + plusOfOffset.Replace(value)
 		}
+		kept = append(kept, member)
 	}
 	return strings.Join(kept, "&")
 }
+
+var (
+	isTime       = map[string]bool{"start": true, "end": true, "startDate": true, "endDate": true}
+	plusOfOffset = strings.NewReplacer("+", "%2B", "%20", "%2B")
+)

@@ -18,7 +18,8 @@ func (a *Alarms) do(ctx context.Context, do act, code int64, body *alarmsapi.Ack
 }
 
 func withheldOf(c alarms.Condition) alarmsapi.WithheldAlarm {
-	w := alarmsapi.WithheldAlarm{Code: c.Code, State: alarmsapi.WithheldAlarmState(c.State()), ShelvedUntil: c.ShelvedUntil, ShelvedBy: c.ShelvedBy}
+	w := alarmsapi.WithheldAlarm{Code: c.Code, State: alarmsapi.WithheldAlarmState(c.State()), ShelvedUntil: c.ShelvedUntil, ShelvedBy: c.ShelvedBy,
+		WithheldBy: c.WithheldBy, WithheldAt: c.WithheldAt, WithheldComment: c.WithheldComment}
 	if c.Last != nil {
 		last := AlarmInfoOf(c.Last)
 		w.Last = &last

@@ -3,6 +3,7 @@ package server_test
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -26,8 +27,9 @@ func TestIfMatchKeepsTwoClientsApart(t *testing.T) {
 				requireAASError(t, call(http.MethodPut, path, match, body), 412, "VERSION_CHANGED")
 				requireAASError(t, call(http.MethodDelete, path, match, nil), 412, "VERSION_CHANGED")
 			}
-			requireAASError(t, call(http.MethodPut, path, `"1", "2"`, body), 400, "INVALID_REQUEST")
-			require.Equal(t, `"2"`, requireStatusCode(t, call(http.MethodPut, path, `"1"`, body), 200).header.Get("ETag"))
+			requireAASError(t, call(http.MethodPut, path, `W/"1", "2"`, body), 412, "VERSION_CHANGED")
+			requireAASError(t, call(http.MethodPut, path, strings.Repeat(`"1",`, 101), body), 400, "INVALID_REQUEST")
+			require.Equal(t, `"2"`, requireStatusCode(t, call(http.MethodPut, path, `"7", "1"`, body), 200).header.Get("ETag"))
 			requireAASError(t, call(http.MethodPut, path, `"1"`, body), 412, "VERSION_CHANGED")
 			body["idShort"] = "Z"
 			require.Equal(t, `"3"`, requireStatusCode(t, call(http.MethodPut, path, "*", body), 200).header.Get("ETag"))
@@ -92,5 +94,14 @@ func TestWritersOfNeighboursDoNotOverwriteEachOther(t *testing.T) {
 		for _, e := range a.object(t)["submodelElements"].([]any) {
 			require.Equal(t, strconv.Itoa(rounds), e.(object)["value"])
 		}
+	})
+}
+
+func TestAnEmptyPathOfAnElementIsSaidSo(t *testing.T) {
+	onBothStores(t, func(t *testing.T, p *platform) {
+		p.create(submodels, submodelBody("x", "X", property("v", "xs:int", "1")))
+		a := p.callWrong(accounts.Viewer, http.MethodGet, submodels+"/x/submodel-elements//value", nil)
+		requireAASError(t, a, 400, "INVALID_REQUEST")
+		require.Contains(t, string(a.body), "must not be empty")
 	})
 }

@@ -19,6 +19,7 @@ import (
 type alarmRoom struct {
 	service    *alarms.Service
 	rules      *alarms.Rules
+	drivers    *alarms.DriverAlarms
 	silences   *alerting.Silences
 	history    *alerting.History
 	webhook    *alerting.Webhook
@@ -60,10 +61,33 @@ func (r *alarmRoom) open(ctx context.Context, o Options, engine *tags.Engine) (e
 		return fmt.Errorf("alarm rules: %w", err)
 	}
 	r.unobserve = engine.Observe(r.rules.Observe)
-	return r.openAlerting(ctx, o)
+	owner := o.Alerting.Owner
+	if owner == "" {
+		if owner, err = engineName(o.DataDir); err != nil {
+			return err
+		}
+	}
+	if r.drivers, err = newDriverAlarms(o, owner, engine, r.service); err != nil {
+		return err
+	}
+	return r.openAlerting(ctx, o, owner)
 }
 
-func (r *alarmRoom) openAlerting(ctx context.Context, o Options) (err error) {
+func newDriverAlarms(o Options, owner string, engine *tags.Engine, service *alarms.Service) (*alarms.DriverAlarms, error) {
+	options := o.DriverAlarms
+	if options.Now == nil {
+		options.Now = o.Now
+	}
+	if options.Logger == nil {
+		options.Logger = o.Logger
+	}
+	if options.Engine == "" && o.Stores.Shared != nil {
+		options.Engine = owner
+	}
+	return alarms.NewDriverAlarms(engine, service, options)
+}
+
+func (r *alarmRoom) openAlerting(ctx context.Context, o Options, owner string) (err error) {
 	if r.silences, err = alerting.NewSilences(o.Stores.Silences, alerting.SilencesOptions{Now: o.Now}); err != nil {
 		return err
 	}
@@ -73,12 +97,6 @@ func (r *alarmRoom) openAlerting(ctx context.Context, o Options) (err error) {
 	r.webhook, err = alerting.NewWebhook(r.service, o.Stores.AlertHistory, r.silences, alerting.WebhookOptions{Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		return err
-	}
-	owner := o.Alerting.Owner
-	if owner == "" {
-		if owner, err = engineName(o.DataDir); err != nil {
-			return err
-		}
 	}
 	channel, err := r.openDashboard(ctx, o)
 	if err != nil {
@@ -95,11 +113,11 @@ func (r *alarmRoom) openAlerting(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// current gives rules the newest sample of a tag.
-func current(engine *tags.Engine) func(string) (tags.Sample, bool) {
-	return func(name string) (tags.Sample, bool) {
+// current gives rules a tag and its newest sample.
+func current(engine *tags.Engine) func(string) (tags.Snapshot, bool) {
+	return func(name string) (tags.Snapshot, bool) {
 		s, err := engine.Read(name)
-		return s.Sample, err == nil
+		return s, err == nil
 	}
 }
 
@@ -145,7 +163,7 @@ func (r *alarmRoom) tellIngestion(ctx context.Context, engine *tags.Engine, now 
 			return
 		case <-ticker.C:
 		}
-		if s := r.demo.Stats(); s.WebSockets+s.ServerSentEvents+s.LongPolling == 0 {
+		if listeners(r.demo) == 0 {
 			continue
 		}
 		stats := ingestionStats{Timestamp: now().UTC()}

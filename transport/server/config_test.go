@@ -75,7 +75,7 @@ func TestBulkActsAtOnceAndLasts(t *testing.T) {
 	require.Equal(t, "pcs", read("new.tag")["unit"])
 	require.Eventually(t, func() bool {
 		return jsonText(t, read("line.level")["currentValue"]) == `{"doubleValue":44}` && jsonText(t, read("new.tag")["currentValue"]) == `{"int64Value":9223372036854775806}`
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 
 	var file struct {
 		ModelName, Version string
@@ -129,12 +129,12 @@ func TestTheModelFileIsReadAgainWhenItChanges(t *testing.T) {
 	unit := func() any {
 		return p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/line.level", nil).object(t)["tag"].(map[string]any)["unit"]
 	}
-	require.Eventually(t, func() bool { return unit() == "ft" }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return unit() == "ft" }, patience, 10*time.Millisecond)
 
 	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
 	require.Eventually(t, func() bool {
 		return strings.Contains(string(p.call(nobody, http.MethodGet, "/health", nil).body), "the last good configuration is in force")
-	}, 10*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	require.Equal(t, "ft", unit())
 }
 

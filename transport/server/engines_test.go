@@ -96,7 +96,7 @@ func TestEnginesOnOneDatabaseTellTheSame(t *testing.T) {
 	defer sub.Close()
 	_, err = two[1].Alarms().Clear(t.Context(), alarms.ByID(raised[0].ID), "", "")
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for cleared := false; !cleared; {
 		events, err := sub.Next(ctx, 0)
@@ -111,7 +111,7 @@ func TestEnginesOnOneDatabaseTellTheSame(t *testing.T) {
 	require.Equal(t, 204, two[1].call(accounts.Operator, http.MethodPost, "/api/v1/auth/logout", nil).status)
 	require.Eventually(t, func() bool {
 		return two[0].call(accounts.Operator, http.MethodGet, "/api/v1/alarms", nil).status == http.StatusUnauthorized
-	}, 15*time.Second, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 	for _, l := range boards {
 		l.await("closed")
 	}

@@ -42,7 +42,7 @@ func Example() {
 	answer.Body.Close()
 	fmt.Println(answer.StatusCode, len(engine.FirstPassword()) > 0)
 
-	stop, cancel := context.WithTimeout(ctx, 5*time.Second)
+	stop, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	fmt.Println(engine.Stop(stop))
 	// Output:

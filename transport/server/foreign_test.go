@@ -82,5 +82,5 @@ func TestACallerHasSoManyStreams(t *testing.T) {
 	require.Equal(t, 429, sse(t.Context(), accounts.Viewer).StatusCode)
 	require.Equal(t, 200, sse(t.Context(), accounts.Admin).StatusCode, "another caller")
 	leave()
-	require.Eventually(t, func() bool { return subscribe(t.Context()) == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return subscribe(t.Context()) == nil }, patience, 10*time.Millisecond)
 }

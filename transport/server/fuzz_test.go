@@ -41,7 +41,7 @@ func FuzzREST(f *testing.F) {
 		conn, err := net.Dial("tcp", p.Addr().String())
 		require.NoError(t, err)
 		defer func() { _ = conn.Close() }()
-		require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
 		_, err = io.WriteString(conn, line(method)+" "+line(path)+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+tokens[admin]+
 			"\r\nContent-Length: "+jsonText(t, len(body))+"\r\n\r\n"+body)
 		require.NoError(t, err)

@@ -147,7 +147,7 @@ func (p *platform) awaitWrite(id string) *pb.GetWriteResponse {
 		var err error
 		w, err = api.GetWrite(ctx, &pb.GetWriteRequest{WriteId: id})
 		return err == nil && w.GetState() != string(tags.WriteQueued)
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	return w
 }
 
@@ -229,7 +229,7 @@ func TestGRPCReflectionAndHealth(t *testing.T) {
 			}
 		}
 		return true
-	}, 10*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
 
 func TestGRPCMessagesHaveALimit(t *testing.T) {

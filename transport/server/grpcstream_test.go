@@ -179,7 +179,7 @@ func TestASnapshotOfLargeValuesFitsAClientsMessages(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s, err := p.Tags().Read("big.099")
 		return err == nil && s.Sample.Quality == tags.Good
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	api, ctx := p.rpc(accounts.Viewer)
 	stream, err := api.StreamTagChanges(ctx, &pb.StreamTagChangesRequest{NamePatterns: []string{"big.%"}})
 	require.NoError(t, err)

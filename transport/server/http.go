@@ -49,7 +49,7 @@ func (s *Server) handler() (http.Handler, error) {
 		Tags:      &rest.Tags{Engine: s.plant.engine, History: s.history(), Caller: callerName, Live: s.live, Now: s.opts.Now},
 		TagConfig: &rest.TagConfig{Store: s.plant.config},
 		Alarms:    &rest.Alarms{Service: s.room.service, Rules: s.room.rules, Caller: callerName, Now: s.opts.Now},
-		Alerting:  &rest.Alerting{Silences: s.room.silences, History: s.room.history, Webhook: s.room.webhook, Dispatcher: s.room.dispatcher},
+		Alerting:  &rest.Alerting{Silences: s.room.silences, History: s.room.history, Webhook: s.room.webhook, Dispatcher: s.room.dispatcher, Logger: s.log},
 		AAS:       &rest.AAS{Service: s.shells.service},
 		Body:      func(next http.Handler) http.Handler { return maxBody(jsonBody(next)) },
 	})

@@ -31,7 +31,7 @@ func (p *platform) listen(path, transport, token string) listener {
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(p.t, err)
 	require.NoError(p.t, cmd.Start())
-	late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() }) // ends the wait for an event
+	late := time.AfterFunc(2*patience, func() { _ = cmd.Process.Kill() }) // ends the wait for an event
 	p.t.Cleanup(func() {
 		_ = stdin.Close()
 		_ = cmd.Wait()

@@ -46,6 +46,9 @@ type Options struct {
 	Alerting    AlertingOptions
 	AlarmMaxAge time.Duration // how long cleared alarms and their events are kept; default 400 days
 	AlarmLimits alarms.Limits // what counts as too much in alarm analytics
+	// DriverAlarms are the alarms of drivers that are offline. Now and Logger default to those below, Engine to
+	// Alerting.Owner where the stores are shared.
+	DriverAlarms alarms.DriverAlarmsOptions
 	// WriteLogMaxAge is how long the outcomes of writes are kept, when the store can trim them.
 	// Default 31 days.
 	WriteLogMaxAge time.Duration

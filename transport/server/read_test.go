@@ -95,7 +95,7 @@ func TestQualityFollowsTheDevice(t *testing.T) {
 		require.Eventually(t, func() bool {
 			q, r, v := read()
 			return q == quality && r == reason && v == value
-		}, 10*time.Second, time.Millisecond)
+		}, patience, time.Millisecond)
 	}
 	p.line.set("level", tags.FloatValue(200))
 	expect("Uncertain", "OutOfRange", `{"doubleValue":200}`)

@@ -176,6 +176,7 @@ func (s *Server) AAS() *aas.Service { return s.shells.service }
 
 // Start begins to answer. It returns at once.
 func (s *Server) Start() {
+	s.startAnnouncing()
 	s.wg.Go(func() { s.report(s.port.Serve(s.stopping)) })
 	s.wg.Go(func() { s.report(s.http.Serve(s.port.HTTP())) })
 	s.wg.Go(func() { s.report(s.grpc.Serve(s.port.GRPC())) })
@@ -188,6 +189,7 @@ func (s *Server) Start() {
 	s.startSharing()
 	s.startMapping()
 	s.wg.Go(func() { s.room.follow(s.stopping) })
+	s.wg.Go(func() { s.room.drivers.Run(s.stopping) })
 	s.room.dispatcher.Start()
 	s.wg.Go(func() { s.room.tellIngestion(s.stopping, s.plant.engine, s.opts.Now) })
 	s.log.Info("engine is listening", "address", s.Addr().String(), "tls", s.opts.TLS != nil, "version", s.opts.Version)

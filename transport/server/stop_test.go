@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -24,7 +26,8 @@ import (
 )
 
 func TestStopEndsStreamsCleanly(t *testing.T) {
-	p := start(t)
+	var log bytes.Buffer
+	p := start(t, func(o *server.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	s := p.stream("?tagNames=line.flag")
 	defer s.stop()
 	s.next()
@@ -43,9 +46,8 @@ func TestStopEndsStreamsCleanly(t *testing.T) {
 	_, err = reflection.Recv()
 	require.NoError(t, err)
 
-	began := time.Now()
 	p.halt()
-	require.Less(t, time.Since(began), 3*time.Second) // nothing had to be cut off
+	require.NotContains(t, log.String(), "cut off")
 	_, err = s.read()
 	require.ErrorIs(t, err, io.EOF)
 	for _, receive := range streams {
@@ -93,7 +95,7 @@ func TestStopLetsQueuedWritesAndRequestsFinish(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return strings.Contains(string(p.call(nobody, http.MethodGet, "/metrics", nil).body), "http_requests_in_flight 2")
-	}, 5*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 
 	stopped := make(chan struct{})
 	go func() {
@@ -106,7 +108,7 @@ func TestStopLetsQueuedWritesAndRequestsFinish(t *testing.T) {
 			_ = c.Close()
 		}
 		return err != nil
-	}, 5*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	_, err = io.WriteString(writer, `]}`)
 	require.NoError(t, err)
 	require.NoError(t, writer.Close())
@@ -123,7 +125,11 @@ func TestStopLetsQueuedWritesAndRequestsFinish(t *testing.T) {
 }
 
 func TestAClientThatReadsNothingCostsNoWrite(t *testing.T) {
-	p := start(t)
+	p := start(t, func(o *server.Options) {
+		for i := range o.Drivers {
+			o.Drivers[i].Options.Timeout = time.Minute
+		}
+	})
 	api, ctx := p.rpc(accounts.Viewer)
 	_, err := api.SubscribeTagChanges(ctx, &pb.SubscribeTagChangesRequest{TagNames: []string{"line.note"}, ThrottleMs: ms(0)}) // and never received
 	require.NoError(t, err)
@@ -138,9 +144,10 @@ func TestAClientThatReadsNothingCostsNoWrite(t *testing.T) {
 	p.write("flag", map[string]any{"value": "false"})
 	<-p.line.writing
 	p.write("flag", map[string]any{"value": "true"})
-	stop, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	// Two thirds of the time are for the streams, so the write is still there.
+	stop, cancel := context.WithTimeout(t.Context(), 12*time.Second)
 	defer cancel()
-	time.AfterFunc(2200*time.Millisecond, func() { p.line.change(func() { close(p.line.hold); p.line.hold = nil }) })
+	time.AfterFunc(8500*time.Millisecond, func() { p.line.change(func() { close(p.line.hold); p.line.hold = nil }) })
 	require.NoError(t, p.Stop(stop))
 	require.Len(t, p.line.writes(), 2)
 }
@@ -151,14 +158,14 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx, 5*time.Second) }()
+	go func() { done <- s.Run(ctx, patience) }()
 	require.Eventually(t, func() bool {
 		resp, err := http.Get("http://" + s.Addr().String() + "/health/live")
 		if err == nil {
 			_ = resp.Body.Close()
 		}
 		return err == nil
-	}, 5*time.Second, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()

@@ -36,7 +36,7 @@ type events struct {
 
 func (p *platform) stream(query string) *events {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	resp, err := p.client.Do(p.request(wrong(ctx), accounts.Viewer, http.MethodGet, "/api/v1/tags/stream"+query, nil))
 	require.NoError(p.t, err)
 	require.Equal(p.t, 200, resp.StatusCode, query)
@@ -107,18 +107,25 @@ func TestAStreamGivesTheNewestOfEachTagAtMostOncePerThrottle(t *testing.T) {
 	s := p.stream(fmt.Sprintf("?tagNames=line.count,line.level&throttleMs=%d", throttle.Milliseconds()))
 	defer s.stop()
 	s.next()
+	began := time.Now()
 	p.line.set("count", tags.IntValue(1))
 	s.next() // the first change need not wait
-	at := time.Now()
 	for i := range 50 {
 		p.line.set("count", tags.IntValue(int64(i)))
 		p.line.set("level", tags.FloatValue(float64(i)))
 	}
-	batch := s.next()
-	require.GreaterOrEqual(t, time.Since(at), throttle-100*time.Millisecond) // the first may have waited on its way
-	require.Len(t, batch, 2)
-	require.Equal(t, json.Number("49"), batch[0].NewValue["int64Value"])
-	require.Equal(t, json.Number("49"), batch[1].NewValue["doubleValue"])
+	last := map[string]any{}
+	for counts := 0; last["line.count"] != json.Number("49") || last["line.level"] != json.Number("49"); {
+		batch := s.next()
+		require.LessOrEqual(t, len(batch), 2, "only the newest of each")
+		for _, c := range batch {
+			if last[c.TagName] = c.NewValue["doubleValue"]; c.TagName == "line.count" {
+				last[c.TagName] = c.NewValue["int64Value"]
+				counts++
+			}
+		}
+		require.LessOrEqual(t, time.Duration(counts)*throttle, time.Since(began))
+	}
 }
 
 func TestAStreamWithoutThrottleAndWithDeadband(t *testing.T) {
@@ -131,7 +138,7 @@ func TestAStreamWithoutThrottleAndWithDeadband(t *testing.T) {
 		require.Eventually(t, func() bool {
 			got, err := p.Tags().Read("line.level")
 			return err == nil && got.Sample.Value == tags.FloatValue(v)
-		}, 5*time.Second, time.Millisecond)
+		}, patience, time.Millisecond)
 		if v == 26.5 || v == 31.5 {
 			require.Equal(t, json.Number(fmt.Sprint(v)), s.next()[0].NewValue["doubleValue"])
 		}
@@ -180,22 +187,23 @@ func TestTheQueryTokenIsForTheStreamAlone(t *testing.T) {
 	}
 }
 
-func TestAStreamEndsWithItsSessionOrToken(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.Auth.AccessTTL = 3 * time.Second })
+func TestAStreamEndsWithItsToken(t *testing.T) {
+	p := start(t, func(o *server.Options) { o.Auth.AccessTTL = 5 * time.Second })
 	s := p.stream("?tagNames=line.flag")
+	defer s.stop()
 	s.next()
-	_, err := s.read() // the token expires
+	_, err := s.read()
 	require.ErrorIs(t, err, io.EOF)
-	s.stop()
-	delete(p.tokens, accounts.Viewer)
-	s = p.stream("?tagNames=line.flag")
+}
+
+func TestAStreamEndsWithItsSession(t *testing.T) {
+	p := start(t)
+	s := p.stream("?tagNames=line.flag")
 	defer s.stop()
 	s.next()
 	require.Equal(t, 204, p.call(accounts.Viewer, http.MethodPost, "/api/v1/auth/logout", nil).status)
-	began := time.Now()
-	_, err = s.read()
+	_, err := s.read()
 	require.ErrorIs(t, err, io.EOF)
-	require.Less(t, time.Since(began), 2500*time.Millisecond)
 }
 
 func TestASlowReaderHoldsUpNobody(t *testing.T) {

@@ -55,7 +55,7 @@ func TestAStorageThatFailsMakesTheServerNotReady(t *testing.T) {
 	require.Eventually(t, func() bool {
 		r, err := healthpb.NewHealthClient(p.conn()).Check(t.Context(), &healthpb.HealthCheckRequest{})
 		return err == nil && r.GetStatus() == healthpb.HealthCheckResponse_NOT_SERVING
-	}, 10*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	_, err := healthpb.NewHealthClient(p.conn()).Check(t.Context(), &healthpb.HealthCheckRequest{Service: "nothing"})
 	require.Equal(t, codes.NotFound, status.Code(err))
 }
@@ -98,7 +98,7 @@ func TestHistoryIsKeptAndPlotted(t *testing.T) {
 		require.Eventually(t, func() bool {
 			all := read("").Points
 			return len(all) > 0 && jsonText(t, all[len(all)-1].Value) == `{"int64Value":`+jsonText(t, i)+`}`
-		}, 10*time.Second, time.Millisecond)
+		}, patience, time.Millisecond)
 	}
 	all := read("")
 	require.Equal(t, "line.count", all.TagName)

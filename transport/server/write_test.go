@@ -35,7 +35,7 @@ func (p *platform) outcome(id string) map[string]any {
 	require.Eventually(p.t, func() bool {
 		got = p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes/"+id, nil).object(p.t)
 		return got["state"] != "Queued"
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	return got
 }
 

@@ -57,7 +57,7 @@ func startStock(t testing.TB, script string, o stockOptions) *stock {
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // ends the wait for an event
+	late := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() }) // ends the wait for an event
 	t.Cleanup(func() {
 		_ = stdin.Close()
 		_ = cmd.Wait()
@@ -89,19 +89,20 @@ type plant struct {
 	addr string
 	stop func()
 
-	life map[string]time.Duration // of each good token; nil when none is needed
+	life map[string]context.Context // of each good token; nil when none is needed
 }
 
 type lifeKey struct{}
 
-func startPlant(t testing.TB, addr string, opts signalr.Options, life map[string]time.Duration) *plant {
+func startPlant(t testing.TB, addr string, opts signalr.Options, life map[string]context.Context) *plant {
 	t.Helper()
 	p := &plant{t: t, life: life}
 	opts.Lifetime = func(ctx context.Context) (context.Context, func()) {
-		if d := ctx.Value(lifeKey{}).(time.Duration); d > 0 {
-			return context.WithTimeout(ctx, d)
+		life, _ := ctx.Value(lifeKey{}).(context.Context)
+		if life == nil {
+			return ctx, func() {}
 		}
-		return ctx, func() {}
+		return life, func() {}
 	}
 	var err error
 	p.hub, err = signalr.NewHub(opts)
@@ -114,7 +115,7 @@ func startPlant(t testing.TB, addr string, opts signalr.Options, life map[string
 	served := make(chan error)
 	go func() { served <- server.Serve(listener) }()
 	p.stop = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		require.NoError(t, p.hub.Close(ctx))
 		require.NoError(t, server.Shutdown(ctx))
@@ -174,7 +175,7 @@ func TestStockClient(t *testing.T) {
 			client.tell("stop")
 			require.Empty(t, client.await("closed").Error)
 			client.await("stopped")
-			require.Eventually(t, func() bool { return connected(p.hub) == 0 }, 5*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return connected(p.hub) == 0 }, time.Minute, time.Millisecond)
 			require.Zero(t, p.hub.Stats().Connecting)
 		})
 	}
@@ -206,7 +207,8 @@ func TestStockClientIsToldWhenItsTokenEnds(t *testing.T) {
 	for name, o := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := startPlant(t, "127.0.0.1:0", signalr.Options{}, map[string]time.Duration{"first": time.Second, "second": 0})
+			first, end := context.WithCancel(t.Context())
+			p := startPlant(t, "127.0.0.1:0", signalr.Options{}, map[string]context.Context{"first": first, "second": t.Context()})
 			o.URL = p.url()
 			refused := startStock(t, "testdata/client.cjs", o)
 			failed := refused.await("failed").Error
@@ -219,6 +221,7 @@ func TestStockClientIsToldWhenItsTokenEnds(t *testing.T) {
 			}
 			client := startStock(t, "testdata/client.cjs", o)
 			client.await("started")
+			end()
 			require.Contains(t, client.await("reconnecting").Error, "The lifetime of the connection has ended.")
 			client.await("reconnected")
 			require.NoError(t, p.hub.Broadcast("ReceiveAlarm", "after"))

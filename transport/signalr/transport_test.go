@@ -292,42 +292,30 @@ func TestLongPollEnds(t *testing.T) {
 
 // Over HTTP/2 a stream whose write deadline passes is reset although nothing is written.
 func TestHTTP2(t *testing.T) {
-	hub, err := signalr.NewHub(signalr.Options{WriteTimeout: 100 * time.Millisecond, PollTimeout: 300 * time.Millisecond})
-	require.NoError(t, err)
-	server := httptest.NewUnstartedServer(hub)
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	defer server.Close()
-	defer func() { require.NoError(t, hub.Close(t.Context())) }()
-	r := &rig{t: t, Hub: hub, client: server.Client()}
+	var versions http.Protocols
+	versions.SetUnencryptedHTTP2(true)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRigOver(t, signalr.Options{WriteTimeout: time.Second, PollTimeout: 3 * time.Second}, &versions)
+		p, _ := r.stream()
+		time.Sleep(3 * time.Second)
+		require.NoError(t, r.Broadcast("ReceiveAlarm", 1))
+		require.Equal(t, call("1"), p.next())
+		p.leave()
 
-	_, body := r.do("POST", server.URL+"/negotiate", "")
-	var n negotiated
-	require.NoError(t, json.Unmarshal([]byte(body), &n))
-	at := server.URL + "?id=" + n.ConnectionID
-	p := r.events(at)
-	r.do("POST", at, hello)
-	require.Equal(t, `{}`, p.next())
-	time.Sleep(250 * time.Millisecond)
-	require.NoError(t, hub.Broadcast("ReceiveAlarm", 1))
-	require.Equal(t, call("1"), p.next())
-	p.leave()
-
-	_, body = r.do("POST", server.URL+"/negotiate", "")
-	require.NoError(t, json.Unmarshal([]byte(body), &n))
-	at = server.URL + "?id=" + n.ConnectionID
-	r.do("GET", at, "")
-	r.do("POST", at, hello)
-	for _, want := range []string{"{}\x1e", ""} {
-		res, err := server.Client().Get(at)
-		require.NoError(t, err)
-		require.Equal(t, 2, res.ProtoMajor)
-		all, err := io.ReadAll(res.Body)
-		require.NoError(t, err)
-		require.Equal(t, want, string(all))
-		require.NoError(t, res.Body.Close())
-	}
-	r.do("DELETE", at, "")
+		at := r.negotiate()
+		r.do("GET", at, "")
+		r.do("POST", at, hello)
+		for _, want := range []string{"{}\x1e", ""} {
+			res, err := r.client.Get(at)
+			require.NoError(t, err)
+			require.Equal(t, 2, res.ProtoMajor)
+			all, err := io.ReadAll(res.Body)
+			require.NoError(t, err)
+			require.Equal(t, want, string(all))
+			require.NoError(t, res.Body.Close())
+		}
+		r.do("DELETE", at, "")
+	})
 }
 
 func TestMountedInARouter(t *testing.T) {

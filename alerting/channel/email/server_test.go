@@ -1,15 +1,16 @@
 package email_test
 
 import (
+	"bufio"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"io"
 	"math/big"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ type server struct {
 	mails []received
 	rcpt  func(to string) error
 	data  func() error // after the message was read
+	dies  bool         // after the message was read, with no answer to it
 }
 
 type received struct {
@@ -136,6 +138,9 @@ func (s *session) Data(r io.Reader) error {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	s.server.mails = append(s.server.mails, s.mail)
+	if s.server.dies {
+		return s.conn.Conn().Close()
+	}
 	return nil
 }
 
@@ -146,32 +151,29 @@ func answer(code int, text string) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{code / 100, 7, 1}, Message: text}
 }
 
-// hanging is a server that says the lines and then nothing more.
-func hanging(t *testing.T, lines string) int {
+// hanging is a server that says the lines and then nothing more. It tells when a client has said the line
+// that begins so.
+func hanging(t *testing.T, lines, last string, said func()) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var open []net.Conn
 	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if errors.Is(err, net.ErrClosed) {
-				return
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = c.Close() }()
+		_, _ = io.WriteString(c, lines)
+		for r, line := bufio.NewReader(c), ""; err == nil; line, err = r.ReadString('\n') { // until the client leaves
+			if strings.HasPrefix(line, last) {
+				said()
 			}
-			_, _ = io.WriteString(c, lines)
-			mu.Lock()
-			open = append(open, c)
-			mu.Unlock()
 		}
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
 		wg.Wait()
-		for _, c := range open {
-			_ = c.Close()
-		}
 	})
 	return l.Addr().(*net.TCPAddr).Port
 }

@@ -81,7 +81,7 @@ func New(o Options) (*Channel, error) {
 	c := &Channel{
 		url:    base + "/v1/projects/" + url.PathEscape(cred.ProjectID) + "/messages:send",
 		post:   client,
-		tokens: tokens{key: key, cred: cred, audience: tokenURL, post: client, now: o.Now},
+		tokens: tokens{key: key, cred: cred, audience: tokenURL, post: client, now: o.Now, asking: make(chan struct{}, 1)},
 	}
 	for _, d := range o.Devices {
 		c.to.AddAs(alerting.RecipientKey(d), "token:"+d)

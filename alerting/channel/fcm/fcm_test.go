@@ -1,6 +1,7 @@
 package fcm_test
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -171,4 +172,30 @@ func TestOptions(t *testing.T) {
 		require.ErrorContains(t, err, text)
 		require.NotContains(t, err.Error(), "s3cret")
 	}
+}
+
+func TestWhoWaitsForATokenGivesUpWithItsContext(t *testing.T) {
+	p := channeltest.NewPeer(t)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	p.Answer = func(w http.ResponseWriter, r channeltest.Request) {
+		if r.Path == "/token" {
+			close(asked)
+			<-answer
+			_, _ = io.WriteString(w, `{"access_token":"t","expires_in":3600}`)
+		}
+	}
+	c := channel(t, p.URL, fcm.Options{})
+	first := make(chan error, 1)
+	go func() { first <- channeltest.To(c).Send(t.Context(), channeltest.Message()) }()
+	<-asked
+	ctx, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	err := channeltest.To(c).Send(ctx, channeltest.Message())
+	outcome, _ := channeltest.Outcome(t, err)
+	require.Equal(t, alerting.OutcomeRetryable, outcome)
+	require.ErrorIs(t, err, context.Canceled)
+	close(answer)
+	require.NoError(t, <-first)
+	require.NoError(t, channeltest.To(c).Send(t.Context(), channeltest.Message()))
+	require.Equal(t, "/token /messages:send /messages:send", paths(p), "one token serves all")
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"sync"
 	"time"
@@ -21,18 +22,40 @@ type tokens struct {
 	post     *post.Client
 	now      func() time.Time
 
-	mu    sync.Mutex
-	token string
-	until time.Time
+	asking chan struct{} // has one while a token is asked for
+	mu     sync.Mutex
+	token  string
+	until  time.Time
 }
 
 func (t *tokens) get(ctx context.Context) (string, error) {
+	if token := t.kept(); token != "" {
+		return token, nil
+	}
+	select {
+	case t.asking <- struct{}{}:
+		defer func() { <-t.asking }()
+	case <-ctx.Done():
+		return "", alerting.Retryable(fmt.Errorf("waiting for an access token: %w", ctx.Err()), 0)
+	}
+	if token := t.kept(); token != "" { // who was before has got one
+		return token, nil
+	}
+	return t.ask(ctx)
+}
+
+// kept gives the token that there is, if it is good for some time.
+func (t *tokens) kept() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := t.now()
-	if t.token != "" && now.Before(t.until) {
-		return t.token, nil
+	if t.now().Before(t.until) {
+		return t.token
 	}
+	return ""
+}
+
+func (t *tokens) ask(ctx context.Context) (string, error) {
+	now := t.now()
 	signed, err := assertion(t.key, t.cred, t.audience, now)
 	if err != nil {
 		return "", alerting.Permanent(errors.New("the access token cannot be asked for: signing failed"))
@@ -50,6 +73,8 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	if json.Unmarshal(a.Body, &body) != nil || body.AccessToken == "" {
 		return "", alerting.Retryable(errors.New("the answer to the request for an access token has none"), 0)
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.token = body.AccessToken
 	t.until = now.Add(time.Duration(min(max(body.ExpiresIn, 0), 24*3600))*time.Second - time.Minute)
 	return t.token, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -104,11 +105,19 @@ func slack(n alerting.Notification) object {
 // quiet keeps @all and the like in an alarm's text from calling everybody.
 var quiet = strings.NewReplacer("@", "@\u200b")
 
+// literal keeps Mattermost from reading an alarm's text as Markdown: a link may lead anywhere, and an image
+// is fetched from there.
+var literal = strings.NewReplacer("@", "@\u200b", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "~", `\~`, "[", `\[`, "]", `\]`,
+	"(", `\(`, ")", `\)`, "!", `\!`, "#", `\#`, "|", `\|`)
+
 func mattermost(n alerting.Notification) object {
-	title, body := quiet.Replace(post.Cut(n.Title, maxTitle)), quiet.Replace(post.Cut(n.Body, maxBody))
-	return object{"text": title, "attachments": []object{{"color": color(n), "text": body, "fallback": title}}}
+	title, body := post.Cut(n.Title, maxTitle), post.Cut(n.Body, maxBody)
+	return object{"text": literal.Replace(title), "attachments": []object{{
+		"color": color(n), "text": literal.Replace(body), "fallback": quiet.Replace(title),
+	}}}
 }
 
+// A card's TextBlock is read as Markdown, for which not all clients know a way out; a TextRun is not.
 func teams(n alerting.Notification) object {
 	shade := "Default"
 	switch {
@@ -119,14 +128,23 @@ func teams(n alerting.Notification) object {
 	case n.Severity == alarms.Warning:
 		shade = "Warning"
 	}
+	blocks := []object{textRun(post.Cut(n.Title, maxTitle), object{"weight": "Bolder", "size": "Medium", "color": shade})}
+	for line := range strings.Lines(post.Cut(n.Body, maxBody)) {
+		if line = strings.TrimSpace(line); line != "" {
+			blocks = append(blocks, textRun(line, nil))
+		}
+	}
 	return object{"type": "message", "attachments": []object{{
 		"contentType": "application/vnd.microsoft.card.adaptive",
 		"content": object{
-			"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
-			"body": []object{
-				{"type": "TextBlock", "text": post.Cut(n.Title, maxTitle), "weight": "Bolder", "size": "Medium", "color": shade, "wrap": true},
-				{"type": "TextBlock", "text": strings.ReplaceAll(post.Cut(n.Body, maxBody), "\n", "\n\n"), "wrap": true},
-			},
+			"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": blocks,
 		},
 	}}}
+}
+
+// textRun is a block of text in one look.
+func textRun(text string, look object) object {
+	run := object{"type": "TextRun", "text": text}
+	maps.Copy(run, look)
+	return object{"type": "RichTextBlock", "inlines": []object{run}}
 }

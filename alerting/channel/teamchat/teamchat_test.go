@@ -24,10 +24,15 @@ func Example() {
 
 func sent(t *testing.T, format teamchat.Format) map[string]any {
 	t.Helper()
+	return sentOf(t, format, channeltest.Message())
+}
+
+func sentOf(t *testing.T, format teamchat.Format, n alerting.Notification) map[string]any {
+	t.Helper()
 	p := channeltest.NewPeer(t)
 	c, err := teamchat.New(teamchat.Options{URL: p.URL + "/services/T0/B0", Format: format})
 	require.NoError(t, err)
-	require.NoError(t, c.Send(t.Context(), channeltest.Message()))
+	require.NoError(t, c.Send(t.Context(), n))
 	got := p.Got()[0]
 	require.Equal(t, "/services/T0/B0", got.Path)
 	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
@@ -46,7 +51,35 @@ func TestSlack(t *testing.T) {
 
 func TestMattermost(t *testing.T) {
 	body := sent(t, teamchat.Mattermost)
-	require.Equal(t, "[Error] plc-1: too hot <5 & @\u200ball>", body["text"])
+	require.Equal(t, `\[Error\] plc-1: too hot <5 & @`+"\u200ball>", body["text"])
+}
+
+// links is what a sender of alerts may have written.
+const links = "![x](https://evil.example/p.png) [safe](https://evil.example) *b* _i_ ~~s~~ `c` \\[x](y)"
+
+func TestMarkdownOfOthersIsText(t *testing.T) {
+	n := channeltest.Message()
+	n.Title, n.Body = "# "+links, links+"\n\n| "+links
+	body := sentOf(t, teamchat.Mattermost, n)
+	attachment := body["attachments"].([]any)[0].(map[string]any)
+	for _, text := range []any{body["text"], attachment["text"]} {
+		require.NotRegexp(t, "(^|[^\\\\])(\\\\\\\\)*[]\\[()!*_~`#|]", text, "each mark is escaped")
+		require.Contains(t, text, `\!\[x\]\(https://evil.example/p.png\)`)
+	}
+	require.Equal(t, n.Title, attachment["fallback"], "which is plain text")
+
+	card := sentOf(t, teamchat.Teams, n)["attachments"].([]any)[0].(map[string]any)["content"].(map[string]any)
+	var lines []string
+	for _, block := range card["body"].([]any) {
+		require.Equal(t, "RichTextBlock", block.(map[string]any)["type"], "a TextBlock is read as Markdown")
+		lines = append(lines, run(block)["text"].(string))
+	}
+	require.Equal(t, []string{n.Title, links, "| " + links}, lines)
+}
+
+// run is the only run of text of a block.
+func run(block any) map[string]any {
+	return block.(map[string]any)["inlines"].([]any)[0].(map[string]any)
 }
 
 func TestTeams(t *testing.T) {
@@ -57,9 +90,10 @@ func TestTeams(t *testing.T) {
 	card := attachment["content"].(map[string]any)
 	require.Equal(t, "AdaptiveCard", card["type"])
 	blocks := card["body"].([]any)
-	require.Equal(t, channeltest.Message().Title, blocks[0].(map[string]any)["text"])
-	require.Equal(t, "Attention", blocks[0].(map[string]any)["color"])
-	require.Equal(t, "Firing: too hot\n\nline two", blocks[1].(map[string]any)["text"])
+	require.Equal(t, channeltest.Message().Title, run(blocks[0])["text"])
+	require.Equal(t, "Attention", run(blocks[0])["color"])
+	require.Equal(t, "Firing: too hot", run(blocks[1])["text"])
+	require.Equal(t, "line two", run(blocks[2])["text"])
 }
 
 func TestTeamsSaysNoWithStatus200(t *testing.T) {

@@ -44,7 +44,7 @@ type AasRepositoryApiClient interface {
 	// CreateShell keeps a new shell. ALREADY_EXISTS when its id is taken.
 	CreateShell(ctx context.Context, in *CreateShellRequest, opts ...grpc.CallOption) (*CreateShellResponse, error)
 	// UpdateShell replaces id_short and asset_information. Everything else is replaced when the request has it, and kept
-	// when it has not.
+	// when it has not; so is what only json has a place for, such as the thumbnail, when there is no json.
 	UpdateShell(ctx context.Context, in *UpdateShellRequest, opts ...grpc.CallOption) (*UpdateShellResponse, error)
 	// DeleteShell removes a shell; the submodels that it refers to stay.
 	DeleteShell(ctx context.Context, in *DeleteShellRequest, opts ...grpc.CallOption) (*DeleteShellResponse, error)
@@ -145,7 +145,7 @@ type AasRepositoryApiServer interface {
 	// CreateShell keeps a new shell. ALREADY_EXISTS when its id is taken.
 	CreateShell(context.Context, *CreateShellRequest) (*CreateShellResponse, error)
 	// UpdateShell replaces id_short and asset_information. Everything else is replaced when the request has it, and kept
-	// when it has not.
+	// when it has not; so is what only json has a place for, such as the thumbnail, when there is no json.
 	UpdateShell(context.Context, *UpdateShellRequest) (*UpdateShellResponse, error)
 	// DeleteShell removes a shell; the submodels that it refers to stay.
 	DeleteShell(context.Context, *DeleteShellRequest) (*DeleteShellResponse, error)

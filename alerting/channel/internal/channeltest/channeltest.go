@@ -168,18 +168,16 @@ func TestHTTP(t *testing.T, make func(t testing.TB, base string) alerting.Channe
 	t.Run("no answer", func(t *testing.T) {
 		p := NewPeer(t)
 		hold := blocked()
-		p.Answer = func(http.ResponseWriter, Request) { <-hold }
-		if on != "" {
-			p.Answer = func(w http.ResponseWriter, r Request) {
-				if strings.HasPrefix(r.Path, on) {
-					<-hold
-				}
-				_, _ = io.WriteString(w, `{"access_token":"t","expires_in":3600}`)
-			}
-		}
 		defer close(hold)
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
+		ctx, giveUp := context.WithCancel(t.Context())
+		defer giveUp()
+		p.Answer = func(w http.ResponseWriter, r Request) {
+			if strings.HasPrefix(r.Path, on) {
+				giveUp() // now that the message is there
+				<-hold
+			}
+			_, _ = io.WriteString(w, `{"access_token":"t","expires_in":3600}`)
+		}
 		err := To(make(t, p.URL)).Send(ctx, Message())
 		outcome, _ := Outcome(t, err)
 		require.Equal(t, alerting.OutcomeAmbiguous, outcome)

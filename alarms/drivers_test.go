@@ -1,0 +1,305 @@
+package alarms_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/tags"
+)
+
+// machines are drivers whose states a test sets.
+type machines struct {
+	mu   sync.Mutex
+	list []tags.DriverStatus
+}
+
+func (m *machines) Drivers() []tags.DriverStatus {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.list)
+}
+
+// set puts a driver into a state; one that is Online gives a reading each time that it is looked at.
+func (m *machines) set(id string, state tags.DriverState, change func(*tags.DriverStatus)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.IndexFunc(m.list, func(s tags.DriverStatus) bool { return s.ID == id })
+	if i < 0 {
+		i = len(m.list)
+		m.list = append(m.list, tags.DriverStatus{ID: id, Type: "Modbus", Tags: 3})
+	}
+	m.list[i].State = state
+	if state == tags.DriverOnline {
+		m.list[i].Samples++
+	}
+	if change != nil {
+		change(&m.list[i])
+	}
+}
+
+func (m *machines) remove(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = slices.DeleteFunc(m.list, func(s tags.DriverStatus) bool { return s.ID == id })
+}
+
+// hall is the machines with their alarms. It is for use within a bubble.
+type hall struct {
+	t *testing.T
+	machines
+	store   *flaky
+	service *alarms.Service
+	log     bytes.Buffer
+	end     func()
+}
+
+func newHall(t *testing.T, o alarms.DriverAlarmsOptions) *hall {
+	h := &hall{t: t, store: &flaky{Memory: alarms.NewMemory()}}
+	h.service = service(t, h.store, alarms.Options{})
+	h.set("plc1", tags.DriverOnline, nil)
+	h.start(o)
+	return h
+}
+
+func (h *hall) start(o alarms.DriverAlarmsOptions) {
+	h.t.Helper()
+	o.Logger = slog.New(slog.NewTextHandler(&h.log, nil))
+	d, err := alarms.NewDriverAlarms(h, h.service, o)
+	require.NoError(h.t, err)
+	ctx, cancel := context.WithCancel(h.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.Run(ctx)
+	}()
+	h.end = func() {
+		cancel()
+		<-done
+	}
+	time.Sleep(time.Millisecond) // looks come a moment before the whole seconds that tests wait for
+	synctest.Wait()
+}
+
+// journal tells what has happened to the alarms, as "Raised plc1".
+func (h *hall) journal() []string {
+	h.t.Helper()
+	events, err := h.service.Events(h.t.Context(), 0, 10_000)
+	require.NoError(h.t, err)
+	var list []string
+	for _, e := range events {
+		list = append(list, strings.TrimSpace(string(e.Kind)+" "+e.Occurrence.Source+" "+e.Comment))
+	}
+	return list
+}
+
+func TestADriverThatIsOfflineRaisesAnAlarm(t *testing.T) {
+	for _, state := range []tags.DriverState{tags.DriverBackoff, tags.DriverConnecting, tags.DriverNotResponding} {
+		t.Run(string(state), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHall(t, alarms.DriverAlarmsOptions{})
+				defer h.end()
+				pass(time.Minute)
+				require.Empty(t, h.journal(), "it is online")
+				h.set("plc1", state, func(s *tags.DriverStatus) { s.LastError = "dial tcp 10.0.0.7:502: connection refused" })
+				pass(30 * time.Second)
+				require.Empty(t, h.journal(), "the look that saw it offline first was after the state began")
+				pass(time.Second)
+				require.Equal(t, []string{"Raised plc1"}, h.journal())
+				list, err := h.service.Active(t.Context())
+				require.NoError(t, err)
+				o := list[0]
+				require.Equal(t, alarms.Error, o.Severity)
+				require.Equal(t, "Equipment", o.SourceType)
+				require.Equal(t, map[string]string{"driverId": "plc1"}, o.Labels)
+				require.Contains(t, o.Message, "Driver plc1 (Modbus) is offline: the device ")
+				require.Contains(t, o.Message, string(state))
+				require.Contains(t, o.Message, "last error: dial tcp 10.0.0.7:502: connection refused")
+				pass(time.Hour)
+				h.set("plc1", tags.DriverOnline, nil)
+				pass(time.Second)
+				require.Equal(t, []string{"Raised plc1", "Cleared plc1"}, h.journal())
+			})
+		})
+	}
+}
+
+func TestAShortOutageOfADriverIsNoAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, alarms.DriverAlarmsOptions{})
+		defer h.end()
+		for range 5 {
+			h.set("plc1", tags.DriverBackoff, nil)
+			pass(29 * time.Second)
+			h.set("plc1", tags.DriverOnline, nil)
+			pass(2 * time.Second)
+		}
+		require.Empty(t, h.journal())
+	})
+}
+
+func TestADeviceThatConnectsAndGivesNothingIsOffline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, alarms.DriverAlarmsOptions{})
+		defer h.end()
+		mute := func(s *tags.DriverStatus) { s.Samples-- }
+		for range 3 {
+			h.set("plc1", tags.DriverBackoff, nil)
+			pass(10 * time.Second)
+			h.set("plc1", tags.DriverOnline, mute)
+			pass(15 * time.Second)
+		}
+		require.Equal(t, []string{"Raised plc1"}, h.journal())
+		pass(16 * time.Second)
+		require.Equal(t, []string{"Raised plc1", "Cleared plc1"}, h.journal(), "it stays online, though it has nothing to tell")
+
+		h.set("idle", tags.DriverBackoff, func(s *tags.DriverStatus) { s.Tags = 0 })
+		pass(time.Minute)
+		h.set("idle", tags.DriverOnline, mute)
+		pass(time.Second)
+		require.Equal(t, []string{"Raised idle", "Cleared idle"}, h.journal()[2:], "a driver without tags has no readings")
+	})
+}
+
+func TestADriverThatIsStoppedOrRemovedHasNoAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, alarms.DriverAlarmsOptions{})
+		defer h.end()
+		h.set("stopped", tags.DriverStopped, nil)
+		pass(time.Minute)
+		require.Empty(t, h.journal())
+		for _, end := range []func(){
+			func() { h.set("plc1", tags.DriverStopped, nil) },
+			func() { h.remove("plc1") },
+		} {
+			h.set("plc1", tags.DriverBackoff, nil)
+			pass(32 * time.Second)
+			end()
+			pass(time.Second)
+		}
+		cleared := "Cleared plc1 the driver was stopped or removed"
+		require.Equal(t, []string{"Raised plc1", cleared, "Raised plc1", cleared}, h.journal())
+	})
+}
+
+func TestDriverAlarmsOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, alarms.DriverAlarmsOptions{})
+		for _, id := range []string{"plc1", "plc2", "plc3"} {
+			h.set(id, tags.DriverBackoff, nil)
+		}
+		pass(32 * time.Second)
+		raised := []string{"Raised plc1", "Raised plc2", "Raised plc3"}
+		require.Equal(t, raised, h.journal())
+		h.end()
+
+		h.remove("plc3")
+		h.set("plc1", tags.DriverConnecting, nil)
+		h.set("plc4", tags.DriverConnecting, nil)
+		h.set("plc2", tags.DriverOnline, nil)
+		h.start(alarms.DriverAlarmsOptions{})
+		now := append(raised, "Cleared plc2", "Cleared plc3 the driver was stopped or removed")
+		require.Equal(t, now, h.journal())
+		pass(29 * time.Second)
+		require.Equal(t, now, h.journal(), "the delay counts anew")
+		pass(2 * time.Second)
+		require.Equal(t, append(now, "Raised plc4"), h.journal(), "what stands is not raised twice")
+		h.end()
+
+		h.start(alarms.DriverAlarmsOptions{Disabled: true})
+		off := " drivers are not watched any more"
+		require.Equal(t, append(now, "Raised plc4", "Cleared plc1"+off, "Cleared plc4"+off), h.journal())
+		pass(time.Minute)
+		require.Len(t, h.journal(), 8, "nothing is raised")
+		h.end()
+	})
+}
+
+func TestADriverThatHasJustConnectedEndsNoAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, alarms.DriverAlarmsOptions{})
+		h.set("plc1", tags.DriverBackoff, nil)
+		pass(32 * time.Second)
+		h.end()
+		h.set("plc1", tags.DriverOnline, func(s *tags.DriverStatus) { s.Samples = 0 })
+		h.start(alarms.DriverAlarmsOptions{})
+		defer h.end()
+		pass(10 * time.Second)
+		require.Equal(t, []string{"Raised plc1"}, h.journal(), "it has given no reading since the restart")
+		h.set("plc1", tags.DriverOnline, nil)
+		pass(time.Second)
+		require.Equal(t, []string{"Raised plc1", "Cleared plc1"}, h.journal())
+	})
+}
+
+func TestEnginesLeaveTheDriversOfOthersAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, alarms.DriverAlarmsOptions{Engine: "a"})
+		h.set("plc1", tags.DriverBackoff, nil)
+		pass(32 * time.Second)
+		h.end()
+		h.remove("plc1")
+		h.start(alarms.DriverAlarmsOptions{Engine: "b"})
+		require.Equal(t, []string{"Raised plc1"}, h.journal(), "it is of the engine a, which runs on another machine")
+		h.end()
+		h.start(alarms.DriverAlarmsOptions{Engine: "a"})
+		defer h.end()
+		require.Equal(t, []string{"Raised plc1", "Cleared plc1 the driver was stopped or removed"}, h.journal())
+	})
+}
+
+func TestDriverAlarmsWaitForTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, alarms.DriverAlarmsOptions{})
+		defer h.end()
+		h.store.broken.Store(true)
+		began := time.Now()
+		h.set("plc1", tags.DriverBackoff, nil)
+		pass(40 * time.Second)
+		h.set("plc1", tags.DriverOnline, nil)
+		pass(20 * time.Second)
+		require.Empty(t, h.journal())
+		h.store.broken.Store(false)
+		pass(time.Second)
+		require.Equal(t, []string{"Raised plc1", "Cleared plc1"}, h.journal(), "also what was over before it could be stored")
+		list, err := h.service.RecentHistory(t.Context(), 1)
+		require.NoError(t, err)
+		require.WithinDuration(t, began.Add(31*time.Second), list[0].RaisedAt, time.Second)
+		require.WithinDuration(t, began.Add(41*time.Second), list[0].ClearedAt, time.Second)
+
+		h.store.broken.Store(true)
+		for range 2 { // the pause between the two cannot be told any more
+			h.set("plc1", tags.DriverBackoff, nil)
+			pass(40 * time.Second)
+			h.set("plc1", tags.DriverOnline, nil)
+			pass(2 * time.Second)
+		}
+		h.store.broken.Store(false)
+		pass(time.Second)
+		require.Equal(t, []string{"Raised plc1", "Cleared plc1"}, h.journal()[2:])
+		require.Equal(t, 2, strings.Count(h.log.String(), "cannot be stored"), "once for each time: %s", h.log.String())
+		require.Equal(t, 2, strings.Count(h.log.String(), "stored again"), "%s", h.log.String())
+	})
+}
+
+func TestDriverAlarmsRefuseBadOptions(t *testing.T) {
+	s, none := service(t, alarms.NewMemory(), alarms.Options{}), alarms.Severity(9)
+	for _, bad := range []struct {
+		o    alarms.DriverAlarmsOptions
+		text string
+	}{{alarms.DriverAlarmsOptions{Delay: -1}, "Delay"}, {alarms.DriverAlarmsOptions{Severity: &none}, "Severity"}} {
+		_, err := alarms.NewDriverAlarms(&machines{}, s, bad.o)
+		require.ErrorContains(t, err, bad.text)
+	}
+	_, err := alarms.NewDriverAlarms(nil, s, alarms.DriverAlarmsOptions{})
+	require.ErrorContains(t, err, "DriverSource")
+}
