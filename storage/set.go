@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -118,9 +119,9 @@ type beginner interface {
 	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
-// maxEnd is how long a server may take to end what it was asked to keep, before nobody waits for it any
-// more and what became of it stays unknown.
-const maxEnd = time.Minute
+// maxEnd is how long a server may take to end a transaction before nobody waits for it any more. What
+// became of a commit is not known then.
+const maxEnd = 15 * time.Second
 
 // alone runs fn in a transaction of its own. A context that ends counts until the commit: whoever gives
 // up then would else be told of a failure while the database keeps the change.
@@ -138,18 +139,16 @@ func (s *set) alone(ctx context.Context, on beginner, fn func(context.Context, *
 	if err != nil {
 		return explain(s.dialect, err)
 	}
-	var limit *time.Timer
-	defer func() {
-		if limit != nil {
-			limit.Stop()
-		}
-	}()
+	limit := time.AfterFunc(math.MaxInt64, cancel)
+	defer limit.Stop()
+	defer func() { follows() }()
 	return s.finish(ctx, tx, s.writing, func(ctx context.Context, tx *Tx) error {
-		if err := fn(ctx, tx); err != nil {
-			return err
+		defer limit.Reset(maxEnd)
+		err := fn(ctx, tx)
+		if err != nil { // a rollback need not be waited for
+			follows = context.AfterFunc(ctx, cancel)
 		}
-		limit = time.AfterFunc(maxEnd, cancel)
-		return nil
+		return err
 	})
 }
 

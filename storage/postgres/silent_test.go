@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/internal/pgtest"
+	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/postgres"
 )
 
@@ -118,4 +120,27 @@ func TestAlarmsOutliveASilentServer(t *testing.T) {
 	require.Error(t, raise("fourth", 200*time.Millisecond))
 	require.NoError(t, service.Close())
 	r.silent.Store(false)
+}
+
+func TestARollbackOnASilentServerEndsWithItsCaller(t *testing.T) {
+	r, dsn := newRelay(t)
+	db, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	refused := errors.New("no such alarm")
+	done := make(chan error, 1)
+	go func() {
+		done <- db.Update(ctx, "refuse", func(context.Context, *storage.Tx) error {
+			r.silent.Store(true)
+			return refused
+		})
+	}()
+	select {
+	case err := <-done:
+		require.Fail(t, "the server has answered", "%v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	cancel()
+	require.ErrorIs(t, <-done, refused)
 }
