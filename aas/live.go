@@ -3,6 +3,7 @@ package aas
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -54,19 +55,6 @@ func liveProperties(to []liveProperty, list []Element) []liveProperty {
 	return to
 }
 
-// markLive puts a mark in place of the values of live properties, which tells those that are left as they
-// are from those that are given a value, or none. Variables of operations stay as they are.
-func markLive(m *Submodel) (mark *string) {
-	mark = new(string)
-	m.Walk(func(_ Path, e Element) bool {
-		if p, ok := e.(*Property); ok && liveName(p) != "" {
-			p.Value = mark
-		}
-		return e.ElementKind() != KindOperation
-	})
-	return mark
-}
-
 // keptLive is what a live property is kept with: the name of its tag, and the value that it has where
 // nothing knows the tag.
 type keptLive struct {
@@ -74,26 +62,50 @@ type keptLive struct {
 	value *string
 }
 
-// keptByPath gives what the live properties have by their paths. Variables of operations are templates
-// and have no values to write.
-func keptByPath(m *Submodel) map[string]keptLive {
-	kept := make(map[string]keptLive)
-	m.Walk(func(path Path, e Element) bool {
+// markLive gives what live properties are kept with, and puts a mark in place of their values, which tells
+// those that are left as they are from those that are given a value, or none. Variables of operations are
+// templates, have no values to write and stay as they are.
+func markLive(m *Submodel) (live map[*Property]keptLive, mark *string) {
+	live, mark = make(map[*Property]keptLive), new(string)
+	m.Walk(func(_ Path, e Element) bool {
 		if p, ok := e.(*Property); ok {
 			if name := liveName(p); name != "" {
-				kept[path.String()] = keptLive{name, p.Value}
+				live[p] = keptLive{name, p.Value}
+				p.Value = mark
 			}
 		}
 		return e.ElementKind() != KindOperation
 	})
-	return kept
+	return live, mark
+}
+
+// storedProperty is what a property has before a change.
+type storedProperty struct {
+	*Property
+	tag, path string // the path of one with a tag alone
+	valueType DataType
+	value     *string
+}
+
+func storedProperties(m *Submodel) []storedProperty {
+	var list []storedProperty
+	m.Walk(func(path Path, e Element) bool {
+		if p, ok := e.(*Property); ok {
+			one := storedProperty{Property: p, tag: liveName(p), valueType: p.ValueType, value: p.Value}
+			if one.tag != "" {
+				one.path = path.String()
+			}
+			list = append(list, one)
+		}
+		return true
+	})
+	return list
 }
 
 // held gives the values to keep in place of those that live properties of v have. What a tag has is not
 // kept: whoever puts back what was read would else keep the value of a moment, which would be shown
-// when the tag is gone. Such a property keeps the value that it has in old, the document as it is kept;
-// nil means that it is to be read.
-func held[T Kept](ctx context.Context, s *Service, f form[T], v *T, d, old *Document) (map[*Property]*string, error) {
+// when the tag is gone. Such a property keeps the value that it was stored with, which before tells.
+func held[T Kept](ctx context.Context, s *Service, v *T, d *Document, before func() ([]storedProperty, error)) (map[*Property]*string, error) {
 	m, ok := any(v).(*Submodel)
 	if !ok || !d.Live || s.opts.Values == nil {
 		return nil, nil
@@ -112,25 +124,16 @@ func held[T Kept](ctx context.Context, s *Service, f form[T], v *T, d, old *Docu
 	if len(instead) == 0 {
 		return nil, nil
 	}
-	before, err := s.keptLive(ctx, f.kind, d.ID, old)
-	if err != nil || len(before) == 0 {
-		return instead, err
+	was, err := before()
+	if err == nil && len(was) > 0 {
+		keep(was, m, instead)
 	}
-	m.Walk(func(path Path, e Element) bool {
-		if p, ok := e.(*Property); ok {
-			if kept, there := before[path.String()]; there && kept.name == liveName(p) {
-				if _, known := instead[p]; known {
-					instead[p] = kept.value
-				}
-			}
-		}
-		return e.ElementKind() != KindOperation
-	})
-	return instead, nil
+	return instead, err
 }
 
-// keptLive is keptByPath for a document that is kept, or nothing when there is none that can be read.
-func (s *Service) keptLive(ctx context.Context, kind Kind, id string, old *Document) (map[string]keptLive, error) {
+// storedBefore gives the properties of a document as it is kept, or nothing when there is none with live
+// properties that can be read. old is nil when it is to be read.
+func (s *Service) storedBefore(ctx context.Context, kind Kind, id string, old *Document) ([]storedProperty, error) {
 	if old == nil {
 		list, err := s.store.Get(ctx, kind, id)
 		if err != nil || len(list) == 0 {
@@ -146,7 +149,89 @@ func (s *Service) keptLive(ctx context.Context, kind Kind, id string, old *Docum
 		s.damaged(ctx, id, err)
 		return nil, nil
 	}
-	return keptByPath(m), nil
+	return storedProperties(m), nil
+}
+
+// keeper finds for the live properties of a document what they were stored with. Each stored value is kept
+// once.
+type keeper struct {
+	was     []storedProperty
+	taken   []bool
+	instead map[*Property]*string
+}
+
+// newProperty is a live property that was not in the document before.
+type newProperty struct {
+	*Property
+	tag, path string
+}
+
+// keep sets the values in instead to those that the properties of m were stored with, where there are any.
+// A property is known by itself, whatever has become of its place and its tag.
+func keep(was []storedProperty, m *Submodel, instead map[*Property]*string) {
+	k := keeper{was, make([]bool, len(was)), instead}
+	same := make(map[*Property]int, len(was))
+	for i := range was {
+		same[was[i].Property] = i
+	}
+	var others []newProperty
+	m.Walk(func(path Path, e Element) bool {
+		p, ok := e.(*Property)
+		if !ok {
+			return true
+		}
+		_, live := instead[p]
+		i, there := same[p]
+		switch {
+		case there && live:
+			k.give(p, i)
+		case there:
+			k.taken[i] = true
+		case live:
+			others = append(others, newProperty{p, liveName(p), path.String()})
+		}
+		return true
+	})
+	if len(others) > 0 {
+		k.byPlace(others)
+	}
+}
+
+// give keeps a value, unless it is none of the type that the property has now.
+func (k *keeper) give(p *Property, i int) {
+	k.taken[i] = true
+	if v := k.was[i].value; v != nil && (p.ValueType == k.was[i].valueType || CheckLexical(p.ValueType, *v) == nil) {
+		k.instead[p] = v
+	}
+}
+
+// byPlace takes for the same those of one tag that have the same path or, because entries of a list move,
+// that are left with the tag.
+func (k *keeper) byPlace(others []newProperty) {
+	at, byTag := make(map[[2]string]int), make(map[string][]int)
+	for i, w := range k.was {
+		if !k.taken[i] && w.tag != "" {
+			at[[2]string{w.tag, w.path}] = i
+		}
+	}
+	others = slices.DeleteFunc(others, func(p newProperty) bool {
+		i, fits := at[[2]string{p.tag, p.path}]
+		if fits = fits && !k.taken[i]; fits {
+			k.give(p.Property, i)
+		}
+		return fits
+	})
+	for i, w := range k.was {
+		if !k.taken[i] && w.tag != "" {
+			byTag[w.tag] = append(byTag[w.tag], i)
+		}
+	}
+	for _, p := range others {
+		if left := byTag[p.tag]; len(left) == 1 {
+			k.give(p.Property, left[0])
+			delete(byTag, p.tag)
+		}
+	}
 }
 
 func tagsOf(live []liveProperty) []string {

@@ -153,6 +153,10 @@ func (r *Repository[T]) changeOnce(ctx context.Context, old Document, fn func(*T
 	if r.form.files != nil {
 		before = r.form.files(v)
 	}
+	var was []storedProperty
+	if m, ok := any(v).(*Submodel); ok && r.s.opts.Values != nil {
+		was = storedProperties(m)
+	}
 	e := edit{event: Updated}
 	if err := fn(v, &e); err != nil {
 		return old, err
@@ -164,7 +168,7 @@ func (r *Repository[T]) changeOnce(ctx context.Context, old Document, fn func(*T
 		return old, err
 	}
 	d := Document{Kind: old.Kind, ID: old.ID}
-	if err := encodeInto(ctx, r.s, r.form, v, &d, &old); err != nil {
+	if err := encodeOver(ctx, r.s, r.form, v, &d, func() ([]storedProperty, error) { return was, nil }); err != nil {
 		return old, err
 	}
 	if len(e.files) == 0 && bytes.Equal(d.JSON, old.JSON) {
@@ -279,6 +283,11 @@ func (r *Repository[T]) encode(ctx context.Context, v *T) (Document, error) {
 // encodeInto gives a document in the form that is kept, whatever the verification: one that can be found
 // and read again. old is the document that is kept, nil when that was not read.
 func encodeInto[T Kept](ctx context.Context, s *Service, f form[T], v *T, d, old *Document) error {
+	return encodeOver(ctx, s, f, v, d, func() ([]storedProperty, error) { return s.storedBefore(ctx, d.Kind, d.ID, old) })
+}
+
+// encodeOver is encodeInto in place of a document whose properties before gives.
+func encodeOver[T Kept](ctx context.Context, s *Service, f form[T], v *T, d *Document, before func() ([]storedProperty, error)) error {
 	if err := whole(v); err != nil {
 		return err
 	}
@@ -286,7 +295,7 @@ func encodeInto[T Kept](ctx context.Context, s *Service, f form[T], v *T, d, old
 	if err := checkFacts(d); err != nil {
 		return err
 	}
-	instead, err := held(ctx, s, f, v, d, old)
+	instead, err := held(ctx, s, v, d, before)
 	if err != nil {
 		return err
 	}

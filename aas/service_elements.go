@@ -122,14 +122,14 @@ func (s *Service) SetValue(ctx context.Context, submodelID string, p Path, value
 	return s.set(ctx, submodelID, p, m, func(v *Submodel, edit *edit) error {
 		edit.event = ValueChanged
 		if len(p) == 0 {
-			return SetValues(v, valueOnly)
+			return decode(valueOnly, func(d *decoder) { d.namedValues(v.Elements) })
 		}
 		e, err := v.Element(p)
 		if err != nil {
 			return err
 		}
 		edit.subject = e
-		return SetElementValue(e, valueOnly)
+		return decode(valueOnly, func(d *decoder) { d.value(e) })
 	})
 }
 
@@ -142,7 +142,8 @@ func (s *Service) PatchElement(ctx context.Context, submodelID string, p Path, p
 			return err
 		}
 		before := e.Common().IDShort
-		if err := MergeElement(e, patch); err != nil {
+		d := decoder{merging: true}
+		if err := d.decode(patch, func(d *decoder) { d.fill(e) }); err != nil {
 			return err
 		}
 		if e.Common().IDShort != before {
@@ -154,24 +155,22 @@ func (s *Service) PatchElement(ctx context.Context, submodelID string, p Path, p
 
 // PatchSubmodel is [Service.PatchElement] for a submodel, by [MergeSubmodel].
 func (s *Service) PatchSubmodel(ctx context.Context, submodelID string, patch []byte, m Match) (uint64, error) {
-	return s.set(ctx, submodelID, nil, m, func(v *Submodel, _ *edit) error { return MergeSubmodel(v, patch) })
+	return s.set(ctx, submodelID, nil, m, func(v *Submodel, _ *edit) error {
+		d := decoder{merging: true}
+		return d.decode(patch, func(d *decoder) { d.submodel(v) })
+	})
 }
 
 // liveWrite is a value that is to be written to a tag.
 type liveWrite struct{ name, value string }
 
-// set changes a submodel and writes the live values that the change has set.
+// set changes a submodel and writes the live values that the change has set. fn changes the elements of the
+// submodel in place and not copies of them, by which the live ones are known; what it fails at is dropped.
 func (s *Service) set(ctx context.Context, submodelID string, p Path, m Match, fn func(*Submodel, *edit) error) (uint64, error) {
 	var writes []liveWrite
 	d, err := s.Submodels.change(ctx, submodelID, m, func(v *Submodel, edit *edit) error {
 		edit.path, writes = p.String(), nil
-		var (
-			live map[string]keptLive
-			mark *string
-		)
-		if hasLive(v.Elements) {
-			live, mark = keptByPath(v), markLive(v)
-		}
+		live, mark := markLive(v)
 		err := fn(v, edit)
 		if err == nil && len(live) > 0 {
 			writes, err = liveWrites(v, live, mark)
@@ -187,30 +186,27 @@ func (s *Service) set(ctx context.Context, submodelID string, p Path, m Match, f
 	return d.Version, s.writeLive(ctx, d, p, writes)
 }
 
-// liveWrites gives the values that properties were given which are live by the same tag as before, and
-// gives those back the values that were kept. A tag cannot be without a value.
-func liveWrites(m *Submodel, before map[string]keptLive, mark *string) (writes []liveWrite, err error) {
+// liveWrites gives the values that properties were given which are live by the same tag as before. Those,
+// and properties that were given none, get back what they were kept with. A tag cannot be without a value.
+func liveWrites(m *Submodel, before map[*Property]keptLive, mark *string) (writes []liveWrite, err error) {
 	m.Walk(func(path Path, e Element) bool {
 		p, ok := e.(*Property)
 		if !ok || err != nil {
 			return e.ElementKind() != KindOperation
 		}
+		kept, there := before[p]
 		given := p.Value
-		if given == mark {
-			p.Value = nil
+		if !there || given != mark && liveName(p) != kept.name {
+			return true
 		}
-		name := liveName(p)
-		if kept, there := before[path.String()]; name != "" && there && kept.name == name {
-			p.Value = kept.value
-			switch {
-			case given == mark:
-			case given == nil:
-				err = invalid(path.String()+".value", "must not be null: it is the value of a tag")
-			case CheckLexical(p.ValueType, *given) != nil:
-				err = invalid(path.String()+".value", notLexical(p.ValueType))
-			default:
-				writes = append(writes, liveWrite{name, *given})
-			}
+		switch p.Value = kept.value; {
+		case given == mark:
+		case given == nil:
+			err = invalid(path.String()+".value", "must not be null: it is the value of a tag")
+		case CheckLexical(p.ValueType, *given) != nil:
+			err = invalid(path.String()+".value", notLexical(p.ValueType))
+		default:
+			writes = append(writes, liveWrite{kept.name, *given})
 		}
 		return true
 	})

@@ -224,3 +224,145 @@ func TestNullIsNoLiveValue(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, source.writes)
 }
+
+// storedValue gives the value of a property of urn:m as the store has it.
+func storedValue(t testing.TB, store aas.Store, path string) string {
+	t.Helper()
+	m, err := aas.Decode[aas.Submodel]([]byte(storedJSON(t, store)))
+	require.NoError(t, err)
+	e, err := m.Element(parsePath(t, path))
+	require.NoError(t, err)
+	value := e.(*aas.Property).Value
+	require.NotNil(t, value, path)
+	return *value
+}
+
+// A change that is not about the value of a property leaves the one that it was stored with, whether its tag
+// is known, becomes another or is taken away.
+func TestAStoredValueOutlivesItsTag(t *testing.T) {
+	const (
+		another = `{"qualifiers":[{"type":"tag","valueType":"xs:string","value":"other"}]}`
+		known   = `{"qualifiers":[{"type":"tag","valueType":"xs:string","value":"pump"}]}`
+		none    = `{"qualifiers":[]}`
+	)
+	ctx, any := t.Context(), aas.Match{}
+	for _, tag := range []string{"motor", "pump", ""} {
+		for _, patch := range []string{another, known, none} {
+			source, store := &plant{values: map[string]string{}}, aas.NewMemory()
+			s, err := aas.NewService(store, aas.Options{Values: source})
+			require.NoError(t, err)
+			start := func() {
+				p := property("Power", "4.5")
+				if tag != "" {
+					p = live("Power", tag, "xs:double")
+					*p.Value = "4.5"
+				}
+				delete(source.values, "pump")
+				_, _, err := s.Submodels.Put(ctx, newSubmodel("urn:m", "M", property("Limit", "5"), p), any)
+				require.NoError(t, err)
+				source.values["pump"] = "1"
+				require.Equal(t, "4.5", storedValue(t, store, "Power"))
+			}
+			start()
+			_, err = s.PatchElement(ctx, "urn:m", parsePath(t, "Power"), []byte(patch), any)
+			require.NoError(t, err)
+			require.Equal(t, "4.5", storedValue(t, store, "Power"), "%s: %s", tag, patch)
+			start()
+			_, err = s.PatchSubmodel(ctx, "urn:m", []byte(`{"submodelElements":[{"idShort":"Power",`+patch[1:]+`]}`), any)
+			require.NoError(t, err)
+			require.Equal(t, "4.5", storedValue(t, store, "Power"), "%s: %s", tag, patch)
+			start()
+			_, err = s.UpdateElement(ctx, "urn:m", parsePath(t, "Power"), any, func(e aas.Element) (aas.Element, error) {
+				return e, aas.ApplyElementMetadata(e, []byte(patch))
+			})
+			require.NoError(t, err)
+			require.Equal(t, "4.5", storedValue(t, store, "Power"), "%s: %s", tag, patch)
+			require.Zero(t, source.writes)
+		}
+	}
+}
+
+// A stored value that the type of the property cannot hold any more is none of it.
+func TestAStoredValueSuitsTheType(t *testing.T) {
+	source, store := &plant{values: map[string]string{}}, aas.NewMemory()
+	s, err := aas.NewService(store, aas.Options{Values: source})
+	require.NoError(t, err)
+	power := live("Power", "pump", "xs:double")
+	*power.Value = "4.5"
+	_, err = s.Submodels.Create(t.Context(), newSubmodel("urn:m", "M", power))
+	require.NoError(t, err)
+	source.values["pump"] = "1"
+	_, _, err = s.Submodels.Put(t.Context(), newSubmodel("urn:m", "M", live("Power", "pump", "xs:int")), aas.Match{})
+	require.NoError(t, err)
+	require.NotContains(t, storedJSON(t, store), "4.5")
+}
+
+// Entries of a list move: what they were stored with goes along, by whatever way.
+func TestAStoredValueMovesWithItsEntry(t *testing.T) {
+	ctx, any := t.Context(), aas.Match{}
+	list := func(tags ...string) *aas.List {
+		l := &aas.List{TypeValueListElement: aas.KindProperty, ValueTypeListElement: "xs:double"}
+		for _, tag := range tags {
+			l.Value = append(l.Value, live("", tag, "xs:double"))
+		}
+		l.IDShort = "L"
+		return l
+	}
+	for name, remove := range map[string]func(s *aas.Service) error{
+		"DeleteElement": func(s *aas.Service) error {
+			_, err := s.DeleteElement(ctx, "urn:m", parsePath(t, "L[0]"), any)
+			return err
+		},
+		"PutElement": func(s *aas.Service) error {
+			_, _, err := s.PutElement(ctx, "urn:m", parsePath(t, "L"), list("tb", "tc"), any)
+			return err
+		},
+		"Put": func(s *aas.Service) error {
+			_, _, err := s.Submodels.Put(ctx, newSubmodel("urn:m", "M", list("tb", "tc")), any)
+			return err
+		},
+	} {
+		source, store := &plant{values: map[string]string{}}, aas.NewMemory()
+		s, err := aas.NewService(store, aas.Options{Values: source})
+		require.NoError(t, err)
+		l := list("ta", "tb", "tc")
+		for i, value := range []string{"1.5", "2.5", "3.5"} {
+			*l.Value[i].(*aas.Property).Value = value
+		}
+		_, err = s.Submodels.Create(ctx, newSubmodel("urn:m", "M", l))
+		require.NoError(t, err)
+		source.values["tb"], source.values["tc"] = "7", "8"
+		require.NoError(t, remove(s), name)
+		require.Equal(t, "2.5", storedValue(t, store, "L[0]"), name)
+		require.Equal(t, "3.5", storedValue(t, store, "L[1]"), name)
+
+		// Another property with the tag of one that stays has nothing of it.
+		_, err = s.InsertElement(ctx, "urn:m", nil, live("New", "tb", "xs:double"), any)
+		require.NoError(t, err)
+		require.Equal(t, "2.5", storedValue(t, store, "L[0]"), name)
+		e, _, err := s.Element(ctx, "urn:m", parsePath(t, "New"))
+		require.NoError(t, err)
+		require.Equal(t, "7", *e.(*aas.Property).Value)
+		delete(source.values, "tb")
+		e, _, err = s.Element(ctx, "urn:m", parsePath(t, "New"))
+		require.NoError(t, err)
+		require.Nil(t, e.(*aas.Property).Value, name)
+	}
+}
+
+// The values of variables are defaults, which a tag does not take away either.
+func TestAVariableKeepsItsStoredValue(t *testing.T) {
+	ctx, source, store := t.Context(), &plant{values: map[string]string{}}, aas.NewMemory()
+	s, err := aas.NewService(store, aas.Options{Values: source})
+	require.NoError(t, err)
+	speed := live("Speed", "speed", "xs:double")
+	*speed.Value = "4.5"
+	o := &aas.Operation{InputVariables: []aas.Element{speed}}
+	o.IDShort = "Start"
+	_, err = s.Submodels.Create(ctx, newSubmodel("urn:m", "M", o, property("Limit", "5")))
+	require.NoError(t, err)
+	source.values["speed"] = "7"
+	_, err = s.SetValue(ctx, "urn:m", nil, []byte(`{"Limit":6}`), aas.Match{})
+	require.NoError(t, err)
+	require.Equal(t, "4.5", storedValue(t, store, "Start.Speed"))
+}

@@ -3,6 +3,7 @@ package aas
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"unicode/utf8"
 
@@ -68,10 +69,29 @@ func (s *Service) Package(ctx context.Context, id string) (Package, error) {
 	return readPackage(d)
 }
 
-// PackageData gives the file of a package, not to be changed.
-func (s *Service) PackageData(ctx context.Context, id string) ([]byte, error) {
-	f, err := s.store.File(ctx, FileKey{KindPackage, id, packageFile})
-	return f.Data, err
+// PackageData gives a package and its file, not to be changed, or ErrPackageNotFound. Both are of the same
+// version: when another comes while they are read, they are read again.
+func (s *Service) PackageData(ctx context.Context, id string) (p Package, data []byte, err error) {
+	err = s.retry(ctx, func() error {
+		if p, err = s.Package(ctx, id); err != nil {
+			return err
+		}
+		f, missing := s.store.File(ctx, FileKey{KindPackage, id, packageFile})
+		if missing != nil && !errors.Is(missing, ErrFileNotFound) {
+			return missing
+		}
+		switch version, err := s.VersionOf(ctx, KindPackage, id); {
+		case err != nil:
+			return err
+		case version != p.Version:
+			return errAgain
+		case missing != nil:
+			return ErrPackageNotFound.On("id", id).Wrap(missing)
+		}
+		data = f.Data
+		return nil
+	})
+	return p, data, err
 }
 
 // PutPackage keeps a package, new or in place of the one with its id, and gives its version. Match may ask

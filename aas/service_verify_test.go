@@ -136,3 +136,17 @@ func TestABrokenElementExcusesNoOther(t *testing.T) {
 		m.Elements[0], m.Elements[1] = m.Elements[1], m.Elements[0]
 	}), "their order is no matter")
 }
+
+type verifierFunc func(v any) []fault.Field
+
+func (f verifierFunc) Verify(v any) []fault.Field { return f(v) }
+
+// A member that breaks several rules is told of by each of them, and once of what two find.
+func TestEveryFindingOfAMemberIsTold(t *testing.T) {
+	const at = "idShort"
+	told := []fault.Field{{Field: at, Message: "has a blank"}, {Field: at, Message: "is too long"}, {Field: at, Message: "is too long"}}
+	s := newService(t, aas.Options{Verifier: verifierFunc(func(any) []fault.Field { return told })})
+	_, err := s.Submodels.Create(t.Context(), newSubmodel("urn:m", "Mm"))
+	refused, _ := fault.From(err)
+	require.Equal(t, told[:2], refused.Fields)
+}

@@ -53,6 +53,7 @@ func (s *Service) findings(v any) ([]fault.Field, error) {
 	told := make(mistakes, 2*len(c.found))
 	for _, f := range c.found {
 		told.add(f)
+		told[f.Field] = true
 	}
 	for _, f := range s.opts.Verifier.Verify(v) {
 		if told.add(f) {
@@ -63,15 +64,20 @@ func (s *Service) findings(v any) ([]fault.Field, error) {
 }
 
 // mistakes are what findings have told of, so that none is told again in other words: a constraint and
-// what breaks it or, by rules without a name, a member.
+// what breaks it, a rule without a name and the member that breaks it, and members of which no rule
+// without a name is to tell any more.
 type mistakes map[string]bool
 
 // add says whether a finding tells something new.
 func (m mistakes) add(f fault.Field) (fresh bool) {
-	names := constraints.FindAllString(f.Message, -1)
-	fresh = len(names) == 0 && !m[f.Field]
-	m[f.Field] = true
-	for _, name := range names {
+	rules := constraints.FindAllString(f.Message, -1)
+	if len(rules) == 0 {
+		if m[f.Field] {
+			return false
+		}
+		rules = []string{f.Message}
+	}
+	for _, name := range rules {
 		key := about(name, f.Field) + " " + name
 		fresh = fresh || !m[key]
 		m[key] = true

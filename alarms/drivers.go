@@ -40,12 +40,13 @@ type DriverAlarmsOptions struct {
 }
 
 // DriverAlarms raises an alarm for each driver that is offline for longer than a delay, and clears it when
-// the device gives values again, or when the driver is stopped or removed. Source is the driver's id,
+// the device gives values again, or when the driver is stopped, or removed for the delay. Source is the driver's id,
 // SourceType is Equipment, and the label driverId is the id as well.
 //
 // An outage begins when a driver is seen that is not Online. It ends with the first reading after that, or
 // when the driver has been Online for the delay: a device that takes connections and never answers would
-// else be well for a moment each time. A driver that is stopped is not offline. The times of outages are
+// else be well for a moment each time. A driver that is stopped is not offline. One that is removed keeps its
+// alarm for the delay, since it may be added again with other settings. The times of outages are
 // counted anew when the process starts; an alarm that stands from before is not raised twice.
 type DriverAlarms struct {
 	source   DriverSource
@@ -59,6 +60,7 @@ type DriverAlarms struct {
 
 	loaded  bool // what stood at the start is known
 	watches map[string]*driverWatch
+	unsure  error // of the last attempt to store, while its outcome is not known; nil otherwise
 }
 
 // driverWatch is where one driver stands.
@@ -66,8 +68,10 @@ type driverWatch struct {
 	since   time.Time // when the outage began; zero while there is none
 	online  time.Time // since when the driver is Online in the outage; zero while it is not
 	samples uint64    // when it was last seen that was not Online
+	absent  time.Time // since when the source does not have it; zero while it does
 	raised  bool      // the alarm stands, once pending is stored
-	pending []Signal  // what is not stored yet, at most a raise and a clear
+	pending []Signal  // what is not stored yet, at most a raise and a clear beyond those of unsure
+	unsure  int       // so many of pending may be stored already
 }
 
 // NewDriverAlarms makes DriverAlarms; Run lets them work.
@@ -152,7 +156,7 @@ func (d *DriverAlarms) load(ctx context.Context, now time.Time) error {
 	}
 	present := make(map[string]bool)
 	for _, s := range d.drivers() {
-		present[driverKey+s.ID] = true
+		present[driverKey+s.ID] = s.State != tags.DriverStopped
 	}
 	for key, own := range ours {
 		if !own && !present[key] {
@@ -165,12 +169,12 @@ func (d *DriverAlarms) load(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// drivers gives those that are to be Online.
+// drivers gives those that are watched.
 func (d *DriverAlarms) drivers() []tags.DriverStatus {
 	if d.disabled {
 		return nil
 	}
-	return slices.DeleteFunc(d.source.Drivers(), func(s tags.DriverStatus) bool { return s.State == tags.DriverStopped })
+	return d.source.Drivers()
 }
 
 // watch gives the watch of a driver. A new one is not well until it has been seen to be.
@@ -185,11 +189,16 @@ func (d *DriverAlarms) watch(key string, now time.Time) *driverWatch {
 
 // look moves every driver on.
 func (d *DriverAlarms) look(now time.Time) {
-	there := make(map[string]bool)
+	there, stopped := make(map[string]bool), make(map[string]bool)
 	for _, s := range d.drivers() {
 		key := driverKey + s.ID
+		if s.State == tags.DriverStopped {
+			stopped[key] = true
+			continue
+		}
 		there[key] = true
 		w := d.watch(key, now)
+		w.absent = time.Time{}
 		w.follow(&s, now, d.delay)
 		switch {
 		case w.since.IsZero() && w.raised:
@@ -205,6 +214,7 @@ func (d *DriverAlarms) look(now time.Time) {
 	for key, w := range d.watches {
 		switch {
 		case there[key]:
+		case w.raised && !d.disabled && !stopped[key] && !w.missing(now, d.delay):
 		case w.raised:
 			w.transit(Signal{Key: key, At: now, End: true, Comment: why})
 		case len(w.pending) == 0:
@@ -231,17 +241,40 @@ func (w *driverWatch) follow(s *tags.DriverStatus, now time.Time, delay time.Dur
 	}
 }
 
+// missing notes that the source does not have the driver, and says whether it has been so for the delay. The
+// readings of one that is added again count from 0.
+func (w *driverWatch) missing(now time.Time, delay time.Duration) bool {
+	if w.absent.IsZero() {
+		w.absent = now
+	}
+	w.online, w.samples = time.Time{}, 0
+	return now.Sub(w.absent) >= delay
+}
+
 // transit queues a raise or a clear. What comes beyond two is folded: the outage lasts, or the pause.
 func (w *driverWatch) transit(s Signal) {
 	w.raised = s.Raise != nil
-	if len(w.pending) == 2 {
-		w.pending = w.pending[:1]
+	if last := len(w.pending) - 1; last-w.unsure >= 1 {
+		w.pending = w.pending[:last]
 		return
 	}
 	w.pending = append(w.pending, s)
 }
 
 func (d *DriverAlarms) store(ctx context.Context) error {
+	if d.unsure != nil {
+		stored, err := settle(ctx, d.unsure)
+		if err != nil {
+			return err
+		}
+		d.unsure = nil
+		for _, w := range d.watches {
+			if stored {
+				w.pending = w.pending[w.unsure:]
+			}
+			w.unsure = 0
+		}
+	}
 	var signals []Signal
 	var taken []*driverWatch
 	for _, key := range slices.Sorted(maps.Keys(d.watches)) {
@@ -253,13 +286,19 @@ func (d *DriverAlarms) store(ctx context.Context) error {
 	if len(signals) == 0 {
 		return nil
 	}
-	if _, err := d.target.Apply(ctx, signals); err != nil {
-		return err
+	_, err := d.target.Apply(ctx, signals)
+	if errors.Is(err, ErrOutcomeUnknown) {
+		d.unsure = err
 	}
 	for _, w := range taken {
-		w.pending = nil
+		switch {
+		case err == nil:
+			w.pending = nil
+		case d.unsure != nil:
+			w.unsure = len(w.pending)
+		}
 	}
-	return nil
+	return err
 }
 
 func (d *DriverAlarms) alarm(key string, s *tags.DriverStatus, now time.Time) Signal {

@@ -177,18 +177,75 @@ func TestADriverThatIsStoppedOrRemovedHasNoAlarm(t *testing.T) {
 		h.set("stopped", tags.DriverStopped, nil)
 		pass(time.Minute)
 		require.Empty(t, h.journal())
-		for _, end := range []func(){
-			func() { h.set("plc1", tags.DriverStopped, nil) },
-			func() { h.remove("plc1") },
-		} {
-			h.set("plc1", tags.DriverBackoff, nil)
-			pass(32 * time.Second)
-			end()
-			pass(time.Second)
-		}
+		h.set("plc1", tags.DriverBackoff, nil)
+		pass(32 * time.Second)
+		h.set("plc1", tags.DriverStopped, nil)
+		pass(time.Second)
 		cleared := "Cleared plc1 the driver was stopped or removed"
+		require.Equal(t, []string{"Raised plc1", cleared}, h.journal())
+		h.set("plc1", tags.DriverBackoff, nil)
+		pass(32 * time.Second)
+		h.remove("plc1")
+		pass(30 * time.Second)
+		require.Equal(t, []string{"Raised plc1", cleared, "Raised plc1"}, h.journal(), "it may come back with other settings")
+		pass(time.Second)
 		require.Equal(t, []string{"Raised plc1", cleared, "Raised plc1", cleared}, h.journal())
 	})
+}
+
+// TestADriverThatIsAddedAgainKeepsItsAlarm removes a driver and adds it again, as a change of its settings does.
+func TestADriverThatIsAddedAgainKeepsItsAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, alarms.DriverAlarmsOptions{})
+		defer h.end()
+		h.set("plc1", tags.DriverBackoff, func(s *tags.DriverStatus) { s.Samples = 57 })
+		pass(32 * time.Second)
+		for range 3 {
+			h.remove("plc1")
+			pass(20 * time.Second)
+			h.set("plc1", tags.DriverOnline, func(s *tags.DriverStatus) { s.Samples = 0 })
+			pass(20 * time.Second)
+		}
+		require.Equal(t, []string{"Raised plc1"}, h.journal(), "it has given no reading since")
+		h.set("plc1", tags.DriverOnline, nil)
+		pass(time.Second)
+		require.Equal(t, []string{"Raised plc1", "Cleared plc1"}, h.journal())
+	})
+}
+
+// TestDriverAlarmsWhoseStoringIsInDoubt has a raise and a clear stored and the word of it lost.
+func TestDriverAlarmsWhoseStoringIsInDoubt(t *testing.T) {
+	for name, c := range map[string]struct{ stored, again bool }{
+		"stored": {true, false}, "stored, and raised again": {true, true},
+		"not stored": {false, false}, "not stored, and raised again": {false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHall(t, alarms.DriverAlarmsOptions{})
+				h.end()
+				store := &doubtful{Memory: h.store.Memory}
+				h.service = service(t, store, alarms.Options{})
+				h.set("plc1", tags.DriverBackoff, nil)
+				h.start(alarms.DriverAlarmsOptions{})
+				defer h.end()
+				store.dead.Store(true)
+				pass(32 * time.Second)
+				h.set("plc1", tags.DriverOnline, nil)
+				pass(2 * time.Second)
+				store.loseOne(c.stored)
+				pass(5 * time.Second)
+				want := []string{"Raised plc1", "Cleared plc1"}
+				if c.again { // before anything is known of the first
+					h.set("plc1", tags.DriverBackoff, nil)
+					want = append(want, "Raised plc1")
+				}
+				pass(32 * time.Second)
+				store.dead.Store(false)
+				pass(2 * time.Second)
+				require.Equal(t, want, h.journal())
+			})
+		})
+	}
 }
 
 func TestDriverAlarmsOverARestart(t *testing.T) {
@@ -207,17 +264,18 @@ func TestDriverAlarmsOverARestart(t *testing.T) {
 		h.set("plc4", tags.DriverConnecting, nil)
 		h.set("plc2", tags.DriverOnline, nil)
 		h.start(alarms.DriverAlarmsOptions{})
-		now := append(raised, "Cleared plc2", "Cleared plc3 the driver was stopped or removed")
+		now := append(raised, "Cleared plc2")
 		require.Equal(t, now, h.journal())
 		pass(29 * time.Second)
-		require.Equal(t, now, h.journal(), "the delay counts anew")
+		require.Equal(t, now, h.journal(), "the delay counts anew, also for one that is no more")
 		pass(2 * time.Second)
-		require.Equal(t, append(now, "Raised plc4"), h.journal(), "what stands is not raised twice")
+		now = append(now, "Raised plc4", "Cleared plc3 the driver was stopped or removed")
+		require.ElementsMatch(t, now, h.journal(), "what stands is not raised twice")
 		h.end()
 
 		h.start(alarms.DriverAlarmsOptions{Disabled: true})
 		off := " drivers are not watched any more"
-		require.Equal(t, append(now, "Raised plc4", "Cleared plc1"+off, "Cleared plc4"+off), h.journal())
+		require.ElementsMatch(t, append(now, "Cleared plc1"+off, "Cleared plc4"+off), h.journal())
 		pass(time.Minute)
 		require.Len(t, h.journal(), 8, "nothing is raised")
 		h.end()
@@ -253,6 +311,7 @@ func TestEnginesLeaveTheDriversOfOthersAlone(t *testing.T) {
 		h.end()
 		h.start(alarms.DriverAlarmsOptions{Engine: "a"})
 		defer h.end()
+		pass(31 * time.Second)
 		require.Equal(t, []string{"Raised plc1", "Cleared plc1 the driver was stopped or removed"}, h.journal())
 	})
 }

@@ -146,7 +146,7 @@ func (r *Rules) evaluate(e *evaluation, now time.Time) {
 		e.over = over
 		r.step(e, now)
 	case e.tag.reason == tags.ReasonRemoved:
-		r.end(e, now, "the tag was removed")
+		r.endRemoved(e, now)
 	}
 	if r.timers.set(e) {
 		r.signal()
@@ -285,10 +285,13 @@ func (r *Rules) clear(e *evaluation, at time.Time) {
 	r.transit(e, Signal{At: at})
 }
 
-// end ends the alarm of a rule, or its delay, though nothing is known to be normal.
-func (r *Rules) end(e *evaluation, at time.Time, why string) {
+// endRemoved ends the alarm of a rule whose tag is no more, or its delay, though nothing is known to be normal.
+func (r *Rules) endRemoved(e *evaluation, at time.Time) {
 	if e.phase == PhaseActive || e.phase == PhaseOff {
-		r.transit(e, Signal{At: at, Comment: why})
+		r.transit(e, Signal{At: at, Comment: "the tag was removed"})
+		if r.followEvery > 0 {
+			r.ended = e.rule.ID
+		}
 	}
 	if e.phase != PhaseNormal {
 		r.move(e, PhaseNormal, at)

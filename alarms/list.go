@@ -2,6 +2,7 @@ package alarms
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -117,21 +118,31 @@ func (s *Service) EventsOf(ctx context.Context, id string, page, size int) ([]Ev
 	return s.store.EventsOf(ctx, o.Seq, query.Offset, query.Limit)
 }
 
-// Codes gives the codes of the conditions with these keys, which get one where they have none.
+// Codes gives the codes of the conditions with these keys, which get one where they have none. It writes for
+// those alone: codes that are there can be had while nothing can be stored.
 func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
-	refs, codes := make([]Ref, len(keys)), make(map[string]int64, len(keys))
-	if len(keys) == 0 {
-		return codes, nil
-	}
-	for i, key := range keys {
+	codes := make(map[string]int64, len(keys))
+	var refs []Ref
+	for _, key := range keys {
 		if msg := textFault(key, 1, maxKey); msg != "" {
 			return nil, ErrInvalidRequest.Because("a key %s", msg)
 		}
-		refs[i] = Ref{Key: key, Create: true}
+		c, err := s.store.Condition(ctx, ByKey(key))
+		switch {
+		case err == nil:
+			codes[key] = c.Code
+		case errors.Is(err, ErrAlarmNotFound):
+			refs = append(refs, Ref{Key: key, Create: true})
+		default:
+			return nil, err
+		}
+	}
+	if len(refs) == 0 {
+		return codes, nil
 	}
 	err := s.do(ctx, refs, func(_ *draft, found []Found) error {
 		for i, f := range found {
-			codes[keys[i]] = f.Condition.Code
+			codes[refs[i].Key] = f.Condition.Code
 		}
 		return nil
 	})

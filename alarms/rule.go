@@ -57,7 +57,7 @@ type Rule struct {
 	// for braces. Empty for the name and the default of the kind.
 	Message string
 	Group   string // of priority, becomes the label "group"; at most 256 characters
-	Enabled bool
+	Enabled bool   // a rule is judged only when it says true, which a literal in Go has to say
 
 	// Unreadable says that the rule is stored and cannot be read. It is not judged, and can be removed.
 	Unreadable bool

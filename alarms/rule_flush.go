@@ -3,6 +3,7 @@ package alarms
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -91,7 +92,7 @@ func (r *Rules) run(ctx, storing context.Context) {
 		if next := r.timers.next(); !next.IsZero() {
 			wait = min(wait, next.Sub(now))
 		}
-		urgent, dirty := len(r.waiting) > 0, len(r.dirty) > 0
+		urgent, dirty := len(r.waiting) > 0 || r.ended != "", len(r.dirty) > 0
 		notes := r.notes
 		r.notes = nil
 		r.mu.Unlock()
@@ -134,13 +135,24 @@ func (r *Rules) expireDue(now time.Time) {
 	}
 }
 
-// flush stores what waits: transitions first, then the states of rules whose transitions are stored.
+// flush stores what waits: transitions first, then the states of rules whose transitions are stored. It is
+// called by one goroutine at a time.
 func (r *Rules) flush(ctx context.Context) error {
+	r.mu.Lock()
+	ended := r.ended
+	r.ended = ""
+	r.mu.Unlock()
 	err := r.flushTransitions(ctx)
 	if err == nil {
 		err = r.flushStates(ctx)
 	}
+	if err == nil && ended != "" {
+		err = r.announce(ctx, ended)
+	}
 	r.mu.Lock()
+	if err != nil {
+		r.ended = cmp.Or(r.ended, ended)
+	}
 	was, folded := r.stats.Err, r.stats.Folded
 	r.stats.Err = err
 	r.mu.Unlock()
@@ -152,48 +164,79 @@ func (r *Rules) flush(ctx context.Context) error {
 	return err
 }
 
+// attempt is transitions that are given to the target together.
+type attempt struct {
+	of      []*evaluation // by transition; one of several transitions is there several times
+	signals []Signal
+	failed  error // of an attempt whose outcome is not known; nil for none
+}
+
 func (r *Rules) flushTransitions(ctx context.Context) error {
-	type item struct {
-		e *evaluation
-		t transition
-	}
 	for {
-		r.mu.Lock()
-		var items []item
-		for _, e := range r.waiting {
-			for _, t := range e.pending {
-				items = append(items, item{e, t})
+		if r.unsure.failed != nil {
+			stored, err := settle(ctx, r.unsure.failed)
+			if err != nil {
+				return err
 			}
+			r.finish(r.unsure, stored)
+			r.unsure = attempt{}
 		}
-		slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.t.serial, b.t.serial) })
-		items = items[:min(len(items), flushBatch)]
-		signals := make([]Signal, len(items))
-		for i, it := range items {
-			signals[i] = it.t.signal
-			it.e.inFlight++
-		}
-		r.mu.Unlock()
-		if len(items) == 0 {
+		next := r.nextAttempt()
+		if len(next.signals) == 0 {
 			return nil
 		}
-		_, err := r.target.Apply(ctx, signals)
-		r.mu.Lock()
-		for _, it := range items {
-			it.e.inFlight--
-			if err == nil {
-				it.e.pending = it.e.pending[1:]
-				r.stats.Transitions++
-			}
+		_, err := r.target.Apply(ctx, next.signals)
+		if errors.Is(err, ErrOutcomeUnknown) {
+			next.failed = err
+			r.unsure = next
+			return err
 		}
-		r.waiting = slices.DeleteFunc(r.waiting, func(e *evaluation) bool {
-			e.queued = len(e.pending) > 0
-			return !e.queued
-		})
-		r.mu.Unlock()
+		r.finish(next, err == nil)
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// nextAttempt takes what waits, oldest first.
+func (r *Rules) nextAttempt() attempt {
+	type item struct {
+		e *evaluation
+		t transition
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var items []item
+	for _, e := range r.waiting {
+		for _, t := range e.pending {
+			items = append(items, item{e, t})
+		}
+	}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.t.serial, b.t.serial) })
+	items = items[:min(len(items), flushBatch)]
+	next := attempt{of: make([]*evaluation, len(items)), signals: make([]Signal, len(items))}
+	for i, it := range items {
+		next.of[i], next.signals[i] = it.e, it.t.signal
+		it.e.inFlight++
+	}
+	return next
+}
+
+// finish takes what was stored out of what waits.
+func (r *Rules) finish(a attempt, stored bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range a.of {
+		e.inFlight--
+		if stored {
+			e.pending = e.pending[1:]
+			r.stats.Transitions++
+		}
+	}
+	r.waiting = slices.DeleteFunc(r.waiting, func(e *evaluation) bool {
+		e.queued = len(e.pending) > 0
+		return !e.queued
+	})
 }
 
 func (r *Rules) flushStates(ctx context.Context) error {

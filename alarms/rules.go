@@ -51,8 +51,9 @@ type RulesOptions struct {
 // clear, counted in RulesStats.Folded and logged. The last transition of a rule is never lost.
 //
 // A number is compared while its quality is Good or Uncertain. While it is Bad, all stays as it is
-// and delays run on. When the tag is removed its alarms are cleared, whatever their kind. Only what a tag reports is judged: a tag whose own deadband keeps a change back
-// can pass a limit by as much unseen.
+// and delays run on. When the tag is removed its alarms are cleared, whatever their kind; whoever else follows
+// the rules in the same store and finds the tag not normal raises them anew. Only what a tag reports is
+// judged: a tag whose own deadband keeps a change back can pass a limit by as much unseen.
 type Rules struct {
 	store   RuleStore
 	states  RuleStateStore
@@ -74,6 +75,8 @@ type Rules struct {
 	version     int64     // of the rules here; of whoever follows alone
 	settled     time.Time // when to look at the alarms again, zero for never; of whoever follows alone
 
+	unsure attempt // of flush alone
+
 	editing sync.Mutex // held while a rule is changed in the store and here
 
 	mu      sync.Mutex
@@ -84,6 +87,7 @@ type Rules struct {
 	serial  uint64
 	waiting []*evaluation // those with pending transitions
 	dirty   []*evaluation // those whose state has to be stored
+	ended   string        // a rule whose alarm ended with its tag, of which others are to be told; empty for none
 	notes   []func()      // lines to be logged without the lock
 	stats   RulesStats
 }

@@ -2,6 +2,7 @@ package alarms
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"maps"
@@ -40,6 +41,16 @@ func (r *Rules) follow(ctx context.Context) {
 		}
 		failing = err != nil
 	}
+}
+
+// announce has others look at their alarms again after some have ended here because their tags were removed:
+// another engine may have the tag and judge it. What makes them look is that a rule was changed.
+func (r *Rules) announce(ctx context.Context, rule string) error {
+	err := r.store.UpdateRule(ctx, rule, func(*Rule) error { return nil })
+	if errors.Is(err, ErrRuleNotFound) { // a removal is a change as well
+		return nil
+	}
+	return err
 }
 
 // catchUp reads the rules when any was changed, and carries out what is different.
@@ -98,7 +109,8 @@ func (r *Rules) readable(rule Rule) (*evaluation, bool) {
 }
 
 // recheck raises alarms again that others have cleared, since they judged a rule as it was before. The
-// alarm of a rule that this one judges stands while what is wrong lasts.
+// alarm of a rule that this one judges stands while what is wrong lasts. The same goes for what others have
+// cleared since they have lost the tag.
 func (r *Rules) recheck(ctx context.Context) error {
 	if r.settled.IsZero() {
 		return nil

@@ -391,6 +391,7 @@ func state(t *testing.T, s *alarms.Service, code int64, want alarms.State) {
 type flaky struct {
 	*alarms.Memory
 	broken atomic.Bool
+	refuse atomic.Bool   // changes of rules fail
 	hold   chan struct{} // when not nil, a write waits for it
 }
 
@@ -404,6 +405,13 @@ func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64,
 		return errDisk
 	}
 	return f.Memory.Write(ctx, refs, change)
+}
+
+func (f *flaky) UpdateRule(ctx context.Context, id string, update func(*alarms.Rule) error) error {
+	if f.refuse.Load() {
+		return errDisk
+	}
+	return f.Memory.UpdateRule(ctx, id, update)
 }
 
 func TestStoreFails(t *testing.T) {

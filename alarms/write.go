@@ -175,10 +175,10 @@ func (s *Service) together(calls []*call) error {
 		return d.changes, nil
 	})
 	if err != nil {
-		stored, lookErr := s.stored(events)
+		stored, lookErr := s.stored(s.writing, events)
 		switch {
 		case lookErr != nil || !stored && ctx.Err() != nil:
-			return ErrOutcomeUnknown.Wrap(errors.Join(err, lookErr))
+			return ErrOutcomeUnknown.Wrap(&unsettled{error: errors.Join(err, lookErr), service: s, events: events})
 		case !stored:
 			return err
 		}
@@ -189,12 +189,12 @@ func (s *Service) together(calls []*call) error {
 
 // stored says whether events that were to be stored are in the journal, after the write has failed: the
 // word that it succeeded may be what was lost.
-func (s *Service) stored(events []Event) (bool, error) {
+func (s *Service) stored(ctx context.Context, events []Event) (bool, error) {
 	if len(events) == 0 {
 		return false, nil
 	}
 	first := events[0]
-	ctx, cancel := context.WithTimeout(s.writing, s.writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.writeTimeout)
 	defer cancel()
 	// A transaction that may still be under way is over when another one begins.
 	last, err := endOfJournal(ctx, s.store)
@@ -203,6 +203,26 @@ func (s *Service) stored(events []Event) (bool, error) {
 	}
 	list, err := s.store.Events(ctx, first.Seq-1, 1)
 	return len(list) > 0 && list[0].ID == first.ID, err
+}
+
+// unsettled is why the outcome of a transaction is not known. Whoever has it can ask again.
+type unsettled struct {
+	error
+	service *Service
+	events  []Event // that it was to store
+}
+
+// settle says whether what has failed with an error was stored after all, so that it is not to be repeated.
+// Its own error means that this is still not known. Other errors are of what was not stored.
+func settle(ctx context.Context, failed error) (stored bool, err error) {
+	var u *unsettled
+	if !errors.As(failed, &u) {
+		return false, nil
+	}
+	if stored, err = u.service.stored(ctx, u.events); stored {
+		u.service.tellOwn(u.events)
+	}
+	return stored, err
 }
 
 // draft gathers what one transaction changes.

@@ -49,6 +49,47 @@ func TestASilenceHoldsWhatADigestTells(t *testing.T) {
 	}
 }
 
+// What a flood ends with is no emergency: a digest is as grave as the worst that still stands.
+func TestADigestTellsTheEndsApart(t *testing.T) {
+	for name, c := range map[string]struct {
+		raise    []string // Error, after the ends
+		title    string
+		severity alarms.Severity
+	}{
+		"all have cleared":  {nil, "4 more alarm messages (4 resolved)", alarms.Info},
+		"some have not yet": {[]string{"x", "y", "z"}, "7 more alarm messages (3 Error, 4 resolved)", alarms.Error},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{name: "email"}
+				row := []string{"email"}
+				o := alerting.Options{Routes: alerting.Routes{alarms.Error: row, alarms.Critical: row}}
+				k := newDesk(t, o, f)
+				keys := []string{"a", "b", "c", "d"}
+				k.raise(t, alarms.Critical, keys...)
+				pass(time.Second)
+				require.Equal(t, keys, f.titles())
+				f.forget()
+				k.Close()
+				for _, key := range keys {
+					k.clear(t, key)
+				}
+				if len(c.raise) > 0 {
+					k.raise(t, alarms.Error, c.raise...)
+				}
+				o.Flood = map[string]alerting.Flood{"email": {Burst: 1, Every: time.Minute}}
+				k.start(t, o, f)
+				pass(time.Second)
+				require.Equal(t, []string{c.title}, f.titles())
+				got := f.got[0]
+				require.Equal(t, c.severity, got.Severity)
+				require.Empty(t, got.AlarmID)
+				require.Zero(t, got.Code)
+			})
+		})
+	}
+}
+
 func TestADigestAboutDeadLettersBecomesNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys []string

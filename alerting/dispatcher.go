@@ -67,6 +67,29 @@ func NewDispatcher(deps Deps, o Options) (*Dispatcher, error) {
 	if deps.Journal == nil || deps.Outbox == nil || deps.DeadLetters == nil || deps.Silences == nil {
 		return nil, errors.New("alerting: a Dispatcher needs Deps.Journal, Outbox, DeadLetters and Silences")
 	}
+	d, err := prepare(deps, o)
+	if err != nil {
+		return nil, err
+	}
+	if missing := d.routes.missing(d.channels); len(missing) > 0 {
+		d.log.Info("channels without settings are left out", "channels", missing)
+	}
+	for name, c := range d.channels {
+		d.workers[name] = newWorker(d, c)
+	}
+	d.live, d.cancel = context.WithCancel(context.Background())
+	d.hard, d.kill = context.WithCancel(context.Background())
+	return d, nil
+}
+
+// Check says what [NewDispatcher] would say about the options and the channels.
+func (o Options) Check(channels ...Channel) error {
+	_, err := prepare(Deps{Channels: channels}, o)
+	return err
+}
+
+// prepare makes what depends on the channels and the options alone.
+func prepare(deps Deps, o Options) (*Dispatcher, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -95,14 +118,6 @@ func NewDispatcher(deps Deps, o Options) (*Dispatcher, error) {
 			return nil, fmt.Errorf("alerting: Options.Flood names the channel %q, which is not known", name)
 		}
 	}
-	if missing := d.routes.missing(d.channels); len(missing) > 0 {
-		d.log.Info("channels without settings are left out", "channels", missing)
-	}
-	for name, c := range d.channels {
-		d.workers[name] = newWorker(d, c)
-	}
-	d.live, d.cancel = context.WithCancel(context.Background())
-	d.hard, d.kill = context.WithCancel(context.Background())
 	return d, nil
 }
 

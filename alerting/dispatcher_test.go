@@ -186,7 +186,7 @@ func TestDispatchMessage(t *testing.T) {
 		_, err = uuid.Parse(n.ID)
 		require.NoError(t, err)
 		require.NotEmpty(t, n.EventID)
-		n.ID, n.EventID = "", ""
+		n.ID, n.EventID, n.AlarmID, n.Code = "", "", "", 0
 		require.Equal(t, alerting.Notification{
 			Channel: "email", Severity: alarms.Critical, Source: "plc-1", SourceType: "Equipment", Message: "too hot", Title: "too hot",
 			Body:   "Firing: too hot\n100 °C\n\nSeverity: Critical\nSource: plc-1 (Equipment)\nTime: " + at.Format(time.RFC3339) + "\njob: j",
@@ -202,9 +202,15 @@ func TestDispatchResolved(t *testing.T) {
 		k := newDesk(t, alerting.Options{}, mail, chat, sms)
 		k.raise(t, alarms.Critical, "Pump")
 		pass(time.Second)
+		o, err := k.alarms.Occurrence(t.Context(), mail.got[0].AlarmID)
+		require.NoError(t, err)
 		k.clear(t, "Pump")
 		pass(time.Second)
 		require.Equal(t, []string{"Pump", "-Pump"}, mail.titles())
+		for _, n := range mail.got {
+			require.Equal(t, o.ID, n.AlarmID, "both tell of one alarm")
+			require.Equal(t, o.Code, n.Code)
+		}
 		require.Equal(t, []string{"Pump"}, chat.titles(), "does not want to hear of it")
 		require.Equal(t, []string{"Pump"}, sms.titles(), "never took the first")
 		require.True(t, mail.got[1].Resolved)
@@ -393,7 +399,9 @@ func TestNewDispatcherRefuses(t *testing.T) {
 		deps.Channels = c.channels
 		_, err := alerting.NewDispatcher(deps, c.o)
 		require.ErrorContains(t, err, text)
+		require.EqualError(t, c.o.Check(c.channels...), err.Error())
 	}
+	require.NoError(t, alerting.Options{}.Check())
 	_, err := alerting.NewDispatcher(alerting.Deps{}, alerting.Options{})
 	require.ErrorContains(t, err, "Deps.Journal")
 }

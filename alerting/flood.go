@@ -1,6 +1,7 @@
 package alerting
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,10 +61,18 @@ func split(claimed []Delivery, n int) (send, fold, back []Delivery) {
 		return send[:n], nil, append(send[n:len(send):len(send)], fold...)
 	}
 	slices.SortStableFunc(fold, func(a, b Delivery) int {
-		return int(b.Notification.Severity) - int(a.Notification.Severity)
+		return cmp.Compare(b.Notification.weight(), a.Notification.weight())
 	})
 	alone := n - 1 - len(send)
 	return append(send, fold[:alone]...), fold[alone:], nil
+}
+
+// weight is how grave a message is: that an alarm has cleared is no more than an Info.
+func (n *Notification) weight() alarms.Severity {
+	if n.Resolved {
+		return alarms.Info
+	}
+	return n.Severity
 }
 
 // digestLines is the number of messages that a digest names.
@@ -73,13 +82,17 @@ const digestLines = 20
 func digest(folded []Delivery) Notification {
 	first := folded[0].Notification
 	n := Notification{
-		Channel: first.Channel, Recipient: first.Recipient, Severity: first.Severity, At: first.At, Digest: len(folded),
+		Channel: first.Channel, Recipient: first.Recipient, Severity: first.weight(), At: first.At, Digest: len(folded),
 		Message: fmt.Sprintf("%d more alarm messages", len(folded)),
 	}
-	counts := make(map[alarms.Severity]int)
+	counts, resolved := make(map[alarms.Severity]int), 0
 	var b strings.Builder
 	for i, d := range folded {
-		counts[d.Notification.Severity]++
+		if d.Notification.Resolved {
+			resolved++
+		} else {
+			counts[d.Notification.Severity]++
+		}
 		if d.Notification.At.After(n.At) {
 			n.At = d.Notification.At
 		}
@@ -95,6 +108,9 @@ func digest(folded []Delivery) Notification {
 		if counts[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
 		}
+	}
+	if resolved > 0 {
+		parts = append(parts, fmt.Sprintf("%d resolved", resolved))
 	}
 	n.Title = n.Message + " (" + strings.Join(parts, ", ") + ")"
 	n.Body = n.Title + "\n\n" + strings.TrimSpace(b.String())

@@ -294,13 +294,13 @@ func (p *planner) resolved(e *alarms.Event) {
 func (p *planner) deliver(e *alarms.Event, channel string, recipients []string, resolved bool, state DeliveryState) {
 	o := &e.Occurrence
 	n := Notification{
-		EventID: e.ID, Channel: channel, Severity: o.Severity, Source: o.Source, SourceType: o.SourceType,
+		EventID: e.ID, AlarmID: o.ID, Code: o.Code, Channel: channel, Severity: o.Severity, Source: o.Source, SourceType: o.SourceType,
 		Message: o.Message, Labels: o.Labels, At: stamp(o.RaisedAt), Resolved: resolved,
 	}
 	if resolved {
 		n.At = stamp(o.ClearedAt)
 	}
-	p.d.render(&n, o.ID)
+	p.d.render(&n)
 	for _, r := range recipients {
 		n.ID, n.Recipient = p.d.o.NewID(), r
 		if !resolved {
@@ -318,9 +318,9 @@ const labelDescription = "description"
 
 // render fills in title and body. A template that fails on this alarm gives way to the default one:
 // an alarm told in other words is better than one that is not told.
-func (d *Dispatcher) render(n *Notification, occurrence string) {
+func (d *Dispatcher) render(n *Notification) {
 	data := TemplateData{
-		ID: occurrence, Title: n.Message, Description: n.Labels[labelDescription], Severity: n.Severity.String(),
+		ID: n.AlarmID, Title: n.Message, Description: n.Labels[labelDescription], Severity: n.Severity.String(),
 		Source: n.Source, SourceType: n.SourceType, State: "Firing", Resolved: n.Resolved,
 		At: n.At.Format(time.RFC3339), Labels: maps.Clone(n.Labels),
 	}

@@ -62,7 +62,7 @@ func delivery(n int, channel string) alerting.Delivery {
 		NextAttempt: base, CreatedAt: base, ExpiresAt: base.Add(24 * time.Hour),
 	}
 	d.Notification = alerting.Notification{
-		ID: d.ID, EventID: d.EventID, Channel: channel, Severity: alarms.Error, Source: "Pump-1", SourceType: "Equipment",
+		ID: d.ID, EventID: d.EventID, AlarmID: d.Occurrence, Code: int64(n), Channel: channel, Severity: alarms.Error, Source: "Pump-1", SourceType: "Equipment",
 		Message: "zu heiß", Title: "[Error] Pump-1", Body: "line one\nline 'two' \"x\"", Labels: map[string]string{"job": "ä"},
 		At: base, Digest: 3,
 	}

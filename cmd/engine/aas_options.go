@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/google/uuid"
@@ -37,7 +38,12 @@ func addShells(s settings.AAS, o *server.Options) error {
 	if o.TagMapping.Mapper, err = tagmap.NewMapper(tagmap.Options{Rules: rules}); err != nil {
 		return fmt.Errorf("aas.rules: %w", err)
 	}
-	for _, m := range s.Mappings {
+	for i, m := range s.Mappings {
+		for j, pattern := range m.Tags {
+			if _, err := tags.CompilePattern(pattern); err != nil {
+				return fmt.Errorf("aas.mappings[%d].tags[%d]: %w", i, j, err)
+			}
+		}
 		o.TagMapping.Equipment = append(o.TagMapping.Equipment,
 			server.MappedEquipment{ShellID: m.Shell, Category: m.EquipmentCategory, Patterns: m.Tags})
 	}
@@ -58,22 +64,30 @@ func publishShells(s settings.AASEvents, e *environment, service *aas.Service) (
 	if s.URL == "" {
 		return func(context.Context) error { return nil }, nil
 	}
-	o := mqttevents.Options{URL: s.URL, Topic: s.Topic, Username: s.Username, Password: s.Password, ClientID: s.ClientID,
-		QoS: byte(s.QoS), NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Logger: e.log}
-	if s.CAFile != "" {
-		pem, err := os.ReadFile(s.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("aas.events.caFile: %w", err)
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			return nil, errors.New("aas.events.caFile: has no certificate in PEM form")
-		}
-		o.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	o, err := eventOptions(s, e.log)
+	if err != nil {
+		return nil, err
 	}
 	p, err := mqttevents.Start(service, o)
 	if err != nil {
 		return nil, fmt.Errorf("aas.events: %w", err)
 	}
 	return p.Close, nil
+}
+
+func eventOptions(s settings.AASEvents, log *slog.Logger) (mqttevents.Options, error) {
+	o := mqttevents.Options{URL: s.URL, Topic: s.Topic, Username: s.Username, Password: s.Password, ClientID: s.ClientID,
+		QoS: byte(s.QoS), NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Logger: log}
+	if s.CAFile != "" {
+		pem, err := os.ReadFile(s.CAFile)
+		if err != nil {
+			return o, fmt.Errorf("aas.events.caFile: %w", err)
+		}
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(pem) {
+			return o, errors.New("aas.events.caFile: has no certificate in PEM form")
+		}
+		o.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	return o, nil
 }

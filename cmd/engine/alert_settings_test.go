@@ -31,6 +31,10 @@ func TestBadChannelSettingsStopTheStart(t *testing.T) {
 		"users of LINE":           {[]string{"Alerting__Line__Token=x"}, []string{"alerting.line.to"}},
 		"address of webhook":      {[]string{"Alerting__Webhook__Url=plant"}, []string{"alerting.webhook.url"}},
 		"route to nowhere":        {[]string{"Alerting__Routes__Critical=email,pager"}, []string{"alerting.routes.critical", "pager"}},
+		"template's field":        {[]string{"Alerting__Templates__0__Subject={{.Nope}}"}, []string{"Nope"}},
+		"template's syntax":       {[]string{"Alerting__Templates__0__Channel=email", "Alerting__Templates__0__Body=Hello {{if"}, []string{"email", "body"}},
+		"template's channel":      {[]string{"Alerting__Templates__0__Channel=pager"}, []string{"pager"}},
+		"limit's channel":         {[]string{"Alerting__Floods__0__Channel=pager"}, []string{"pager"}},
 		"route twice":             {[]string{"Alerting__Routes__Info=email,email"}, []string{"alerting.routes.info", "email"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +44,7 @@ func TestBadChannelSettingsStopTheStart(t *testing.T) {
 			run(t, c.env, "", "config", "check", "-data", data).refused(t, c.words...)
 		})
 	}
-	run(t, with(mailSettings, tellBoth), "", "config", "check").ok(t)
+	run(t, with(mailSettings, tellBoth, []string{"Alerting__Floods__0__Channel=email"}), "", "config", "check").ok(t)
 }
 
 func TestConfigPrintMasksSecretsOfChannels(t *testing.T) {

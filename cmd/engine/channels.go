@@ -19,7 +19,22 @@ import (
 	"github.com/otkit/otkit/alerting/channel/tts"
 	"github.com/otkit/otkit/alerting/channel/webhook"
 	"github.com/otkit/otkit/internal/settings"
+	"github.com/otkit/otkit/transport/server"
 )
+
+// alertingOptions are checked as a whole, so that nothing is left for the start to refuse.
+func alertingOptions(s settings.Alerting) (server.AlertingOptions, error) {
+	o := server.AlertingOptions{WebhookToken: s.WebhookToken, HistoryMaxAge: s.HistoryMaxAge,
+		Templates: templates(s.Templates), Flood: floods(s.Floods)}
+	var err error
+	if o.Channels, err = buildChannels(s); err != nil {
+		return o, err
+	}
+	if o.Routes, err = routes(s.Routes); err != nil {
+		return o, err
+	}
+	return o, alerting.Options{Routes: o.Routes, Templates: o.Templates, Flood: o.Flood}.Check(o.Channels...)
+}
 
 // buildChannels makes the channels that are set up.
 func buildChannels(s settings.Alerting) ([]alerting.Channel, error) {

@@ -72,11 +72,11 @@ func (c *command) serveOn(ctx context.Context, s settings.Engine, e *environment
 	if err != nil {
 		return err
 	}
-	o, err := c.options(s, e, db)
+	o, err := c.options(s, e)
 	if err != nil {
 		return err
 	}
-	o.Drivers = drivers
+	o.Drivers, o.Stores = drivers, stores(s, db)
 	if withDemo {
 		if err := addDemo(ctx, db, e.log, &o); err != nil {
 			return fmt.Errorf("demo: %w", err)
@@ -148,13 +148,22 @@ func buildDrivers(s settings.Engine, log *slog.Logger) ([]server.Driver, error) 
 	return list, nil
 }
 
-// options turns settings into the options of the server.
-func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (server.Options, error) {
+// stores are those of a database.
+func stores(s settings.Engine, db *storage.DB) server.Stores {
+	all := server.Stores{Accounts: db.Accounts(), Sessions: db.Sessions(), Writes: db.Writes(), History: db.History(), Ping: db.Ping,
+		Alarms: db.Alarms(), Resolutions: db.Resolutions(), AlarmRules: db.AlarmRules(), RuleStates: db.AlarmRules(),
+		Silences: db.Silences(), AlertHistory: db.AlertHistory(), Outbox: db.Outbox(), DeadLetters: db.Outbox(), AAS: db.AAS()}
+	if s.Storage.Driver == "postgres" {
+		all.Shared = &server.Shared{Keys: db.Keys(), Board: db.Board()}
+	}
+	return all
+}
+
+// options turns settings into the options of the server, its drivers and stores apart. It reads the files
+// that they name and needs no network.
+func (c *command) options(s settings.Engine, e *environment) (server.Options, error) {
 	o := server.Options{
 		DataDir: s.Storage.DataDir, ModelPath: modelPath(s), Version: version, Logger: e.log, Metrics: e.metrics,
-		Stores: server.Stores{Accounts: db.Accounts(), Sessions: db.Sessions(), Writes: db.Writes(), History: db.History(), Ping: db.Ping,
-			Alarms: db.Alarms(), Resolutions: db.Resolutions(), AlarmRules: db.AlarmRules(), RuleStates: db.AlarmRules(),
-			Silences: db.Silences(), AlertHistory: db.AlertHistory(), Outbox: db.Outbox(), DeadLetters: db.Outbox(), AAS: db.AAS()},
 		Listen: s.Server.Listen, MaxConns: s.Server.MaxConnections, MaxBodyBytes: s.Server.MaxBodyBytes,
 		HeaderTimeout: s.Server.ReadHeaderTimeout, IdleTimeout: s.Server.IdleTimeout,
 		CORSOrigins: s.Server.CORS.AllowedOrigins, AccessLog: s.Log.Requests,
@@ -170,16 +179,10 @@ func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (se
 		Tracing: tracing.Options{Endpoint: s.Tracing.Endpoint, Protocol: tracing.Protocol(s.Tracing.Protocol),
 			SampleRatio: s.Tracing.SampleRatio, Version: version, Logger: e.log},
 	}
-	channels, err := buildChannels(s.Alerting)
-	if err != nil {
+	var err error
+	if o.Alerting, err = alertingOptions(s.Alerting); err != nil {
 		return o, err
 	}
-	table, err := routes(s.Alerting.Routes)
-	if err != nil {
-		return o, err
-	}
-	o.Alerting = server.AlertingOptions{Channels: channels, Routes: table, WebhookToken: s.Alerting.WebhookToken,
-		HistoryMaxAge: s.Alerting.HistoryMaxAge, Templates: templates(s.Alerting.Templates), Flood: floods(s.Alerting.Floods)}
 	o.AlarmLimits = alarms.Limits(s.Alarms.Analytics)
 	severity, err := alarms.ParseSeverity(s.Alarms.DriverOffline.Severity)
 	if err != nil {
@@ -189,9 +192,6 @@ func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (se
 	if err := addShells(s.AAS, &o); err != nil {
 		return o, err
 	}
-	if s.Storage.Driver == "postgres" {
-		o.Stores.Shared = &server.Shared{Keys: db.Keys(), Board: db.Board()}
-	}
 	if oidc := s.Auth.OIDC; oidc.Issuer != "" {
 		o.Auth.OIDC = &auth.OIDC{Issuer: oidc.Issuer, Audience: oidc.Audience, RolesClaim: oidc.RolesClaim}
 	}
@@ -199,7 +199,7 @@ func (c *command) options(s settings.Engine, e *environment, db *storage.DB) (se
 		config, err := oneport.Certificates(oneport.CertificateOptions{CertFile: files.CertFile, KeyFile: files.KeyFile,
 			ClientCAFile: files.ClientCAFile, RequireClientCert: files.RequireClientCert, Logger: e.log})
 		if err != nil {
-			return o, err
+			return o, fmt.Errorf("server.tls: %w", err)
 		}
 		o.TLS = config
 	}

@@ -66,14 +66,17 @@ func (c *command) config(args []string) error {
 	if verb == "print" {
 		return settings.Print(c.out, s, c.origins)
 	}
-	if _, err := buildDrivers(s, newLogger(s, c.errOut)); err != nil {
+	e := &environment{log: newLogger(s, c.errOut)}
+	if _, err := buildDrivers(s, e.log); err != nil {
 		return err
 	}
-	if _, err := buildChannels(s.Alerting); err != nil {
+	if _, err := c.options(s, e); err != nil {
 		return err
 	}
-	if _, err := routes(s.Alerting.Routes); err != nil {
-		return err
+	if s.AAS.Events.URL != "" {
+		if _, err := eventOptions(s.AAS.Events, e.log); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintln(c.out, "settings are valid")
 	return err

@@ -147,6 +147,10 @@ func TestConfigCheck(t *testing.T) {
 		refused(t, "drivers[0]", "plc1", "Settings.Tags[0].Address")
 	run(t, nil, "", "config", "check", "-data", data, "-config", file(t, "e.yaml", modbusWith(`Place: "40001"`))).
 		refused(t, "drivers[0]", "Settings.Tags[0].Place")
+	run(t, []string{"Aas__Mappings__0__Shell=urn:pump", `Aas__Mappings__0__Tags=pump\`}, "", "config", "check", "-data", data).
+		refused(t, "aas.mappings[0].tags[0]")
+	run(t, []string{"Aas__Events__Url=mqtts://127.0.0.1:1", "Aas__Events__CaFile=/nowhere/ca.crt"}, "", "config", "check", "-data", data).
+		refused(t, "aas.events.caFile", "/nowhere/ca.crt")
 	_, err := os.Stat(data)
 	require.ErrorIs(t, err, os.ErrNotExist, "looking changes nothing")
 	require.Equal(t, 2, run(t, nil, "", "config", "chekc").code)

@@ -174,8 +174,10 @@ func TestTLSFilesThatAreWrong(t *testing.T) {
 		"no such key":                {certFile, "Server__Tls__KeyFile=/nowhere/tls.key"},
 		"no key":                     {certFile},
 	} {
-		r := run(t, env, "", "-data", filepath.Join(t.TempDir(), "data"), "-listen", "127.0.0.1:0")
-		require.Equal(t, 1, r.code, name)
-		require.Contains(t, r.err, "ey", name)
+		data := filepath.Join(t.TempDir(), "data")
+		for _, r := range []result{run(t, env, "", "-data", data, "-listen", "127.0.0.1:0"), run(t, env, "", "config", "check", "-data", data)} {
+			require.Equal(t, 1, r.code, name)
+			require.Contains(t, r.err, "ey", name)
+		}
 	}
 }

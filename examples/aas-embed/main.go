@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/transport/aasapi"
 )
 
@@ -33,7 +34,7 @@ func main() {
 // repository serves a store over the standard's API, to everybody who can reach it: aasapi.Options.Guard
 // is the place for a check of the caller.
 func repository(store aas.Store) (http.Handler, error) {
-	service, err := aas.NewService(store, aas.Options{})
+	service, err := aas.NewService(store, aas.Options{Verifier: verify.New(verify.Options{})})
 	if err != nil {
 		return nil, err
 	}

@@ -71,8 +71,8 @@ type Template struct {
 // Flood limits what one recipient is told; an excess becomes one digest.
 type Flood struct {
 	Channel string        `koanf:"channel" doc:"Channel; empty for all but dashboard and webhook, which have no limit by default."`
-	Burst   int           `koanf:"burst" doc:"Messages at once, from 1; negative for no limit."`
-	Every   time.Duration `koanf:"every" doc:"One more message for each of these times."`
+	Burst   int           `koanf:"burst" doc:"Messages at once; 0 for 30, as without an entry; negative for no limit."`
+	Every   time.Duration `koanf:"every" doc:"One more message for each of these times; 0s for 10s."`
 }
 
 // Email is the channel of that name.
@@ -176,10 +176,8 @@ func (a Alerting) check(p *problems) {
 	}
 	clear(seen)
 	for i, f := range a.Floods {
-		at := fmt.Sprintf("alerting.floods[%d].", i)
-		p.must(!seen[f.Channel], at+"channel", "is there twice")
+		p.must(!seen[f.Channel], fmt.Sprintf("alerting.floods[%d].channel", i), "is there twice")
 		seen[f.Channel] = true
-		p.must(f.Burst != 0, at+"burst", "must be at least 1, or negative for no limit")
-		p.must(f.Burst < 0 || f.Every > 0, at+"every", "must be above 0")
+		p.must(f.Every >= 0, fmt.Sprintf("alerting.floods[%d].every", i), "must not be negative")
 	}
 }

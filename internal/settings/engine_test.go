@@ -105,6 +105,7 @@ func TestEngineValidates(t *testing.T) {
 		"alarms: {driverOffline: {delay: 999ms}}":                               "alarms.driverOffline.delay must be at least 1s",
 		"alarms: {driverOffline: {severity: error}}":                            "alarms.driverOffline.severity must be Info, Warning, Error or Critical",
 		"alerting: {historyMaxAge: 719h}":                                       "alerting.historyMaxAge must be at least 720h",
+		"alerting: {floods: [{every: -1s}]}":                                    "alerting.floods[0].every must not be negative",
 		"alerting: {webhookToken: ' secret'}":                                   "alerting.webhookToken must be printable ASCII without blanks, or no request can carry it",
 		"alerting: {webhookToken: 'sec ret'}":                                   "alerting.webhookToken must be printable ASCII without blanks, or no request can carry it",
 		"alerting: {webhookToken: \"secret\\n\"}":                               "alerting.webhookToken must be printable ASCII without blanks, or no request can carry it",

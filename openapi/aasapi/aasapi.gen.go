@@ -1645,6 +1645,20 @@ func (response ListShells500JSONResponse) VisitListShellsResponse(w http.Respons
 	return err
 }
 
+type ListShells503JSONResponse AASError
+
+func (response ListShells503JSONResponse) VisitListShellsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateShellRequestObject struct {
 	Body *CreateShellJSONRequestBody
 }
@@ -1775,6 +1789,20 @@ func (response CreateShell500JSONResponse) VisitCreateShellResponse(w http.Respo
 	return err
 }
 
+type CreateShell503JSONResponse AASError
+
+func (response CreateShell503JSONResponse) VisitCreateShellResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type FindShellsByAssetRequestObject struct {
 	GlobalAssetID string `json:"globalAssetId"`
 }
@@ -1867,6 +1895,20 @@ func (response FindShellsByAsset500JSONResponse) VisitFindShellsByAssetResponse(
 	return err
 }
 
+type FindShellsByAsset503JSONResponse AASError
+
+func (response FindShellsByAsset503JSONResponse) VisitFindShellsByAssetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type SearchShellsRequestObject struct {
 	Params SearchShellsParams
 }
@@ -1955,6 +1997,20 @@ func (response SearchShells500JSONResponse) VisitSearchShellsResponse(w http.Res
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SearchShells503JSONResponse AASError
+
+func (response SearchShells503JSONResponse) VisitSearchShellsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2060,6 +2116,20 @@ func (response DeleteShell500JSONResponse) VisitDeleteShellResponse(w http.Respo
 	return err
 }
 
+type DeleteShell503JSONResponse AASError
+
+func (response DeleteShell503JSONResponse) VisitDeleteShellResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetShellRequestObject struct {
 	ID     AASID `json:"id"`
 	Params GetShellParams
@@ -2151,6 +2221,20 @@ func (response GetShell500JSONResponse) VisitGetShellResponse(w http.ResponseWri
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetShell503JSONResponse AASError
+
+func (response GetShell503JSONResponse) VisitGetShellResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2299,6 +2383,20 @@ func (response UpdateShell500JSONResponse) VisitUpdateShellResponse(w http.Respo
 	return err
 }
 
+type UpdateShell503JSONResponse AASError
+
+func (response UpdateShell503JSONResponse) VisitUpdateShellResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListShellSubmodelsRequestObject struct {
 	ID AASID `json:"id"`
 }
@@ -2391,6 +2489,20 @@ func (response ListShellSubmodels500JSONResponse) VisitListShellSubmodelsRespons
 	return err
 }
 
+type ListShellSubmodels503JSONResponse AASError
+
+func (response ListShellSubmodels503JSONResponse) VisitListShellSubmodelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListConceptDescriptionsRequestObject struct {
 	Params ListConceptDescriptionsParams
 }
@@ -2479,6 +2591,20 @@ func (response ListConceptDescriptions500JSONResponse) VisitListConceptDescripti
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListConceptDescriptions503JSONResponse AASError
+
+func (response ListConceptDescriptions503JSONResponse) VisitListConceptDescriptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2613,6 +2739,20 @@ func (response CreateConceptDescription500JSONResponse) VisitCreateConceptDescri
 	return err
 }
 
+type CreateConceptDescription503JSONResponse AASError
+
+func (response CreateConceptDescription503JSONResponse) VisitCreateConceptDescriptionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteConceptDescriptionRequestObject struct {
 	ID     AASID `json:"id"`
 	Params DeleteConceptDescriptionParams
@@ -2714,6 +2854,20 @@ func (response DeleteConceptDescription500JSONResponse) VisitDeleteConceptDescri
 	return err
 }
 
+type DeleteConceptDescription503JSONResponse AASError
+
+func (response DeleteConceptDescription503JSONResponse) VisitDeleteConceptDescriptionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetConceptDescriptionRequestObject struct {
 	ID     AASID `json:"id"`
 	Params GetConceptDescriptionParams
@@ -2805,6 +2959,20 @@ func (response GetConceptDescription500JSONResponse) VisitGetConceptDescriptionR
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConceptDescription503JSONResponse AASError
+
+func (response GetConceptDescription503JSONResponse) VisitGetConceptDescriptionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2953,6 +3121,20 @@ func (response UpdateConceptDescription500JSONResponse) VisitUpdateConceptDescri
 	return err
 }
 
+type UpdateConceptDescription503JSONResponse AASError
+
+func (response UpdateConceptDescription503JSONResponse) VisitUpdateConceptDescriptionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListSubmodelsRequestObject struct {
 	Params ListSubmodelsParams
 }
@@ -3041,6 +3223,20 @@ func (response ListSubmodels500JSONResponse) VisitListSubmodelsResponse(w http.R
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSubmodels503JSONResponse AASError
+
+func (response ListSubmodels503JSONResponse) VisitListSubmodelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3175,6 +3371,20 @@ func (response CreateSubmodel500JSONResponse) VisitCreateSubmodelResponse(w http
 	return err
 }
 
+type CreateSubmodel503JSONResponse AASError
+
+func (response CreateSubmodel503JSONResponse) VisitCreateSubmodelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteSubmodelRequestObject struct {
 	ID     AASID `json:"id"`
 	Params DeleteSubmodelParams
@@ -3276,6 +3486,20 @@ func (response DeleteSubmodel500JSONResponse) VisitDeleteSubmodelResponse(w http
 	return err
 }
 
+type DeleteSubmodel503JSONResponse AASError
+
+func (response DeleteSubmodel503JSONResponse) VisitDeleteSubmodelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSubmodelRequestObject struct {
 	ID     AASID `json:"id"`
 	Params GetSubmodelParams
@@ -3367,6 +3591,20 @@ func (response GetSubmodel500JSONResponse) VisitGetSubmodelResponse(w http.Respo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSubmodel503JSONResponse AASError
+
+func (response GetSubmodel503JSONResponse) VisitGetSubmodelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3515,6 +3753,20 @@ func (response UpdateSubmodel500JSONResponse) VisitUpdateSubmodelResponse(w http
 	return err
 }
 
+type UpdateSubmodel503JSONResponse AASError
+
+func (response UpdateSubmodel503JSONResponse) VisitUpdateSubmodelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetElementValueRequestObject struct {
 	ID          AASID  `json:"id"`
 	IDShortPath string `json:"idShortPath"`
@@ -3612,6 +3864,20 @@ func (response GetElementValue500JSONResponse) VisitGetElementValueResponse(w ht
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetElementValue503JSONResponse AASError
+
+func (response GetElementValue503JSONResponse) VisitGetElementValueResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -1916,6 +1916,20 @@ func (response GetActiveAlarms500ApplicationProblemPlusJSONResponse) VisitGetAct
 	return err
 }
 
+type GetActiveAlarms503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetActiveAlarms503ApplicationProblemPlusJSONResponse) VisitGetActiveAlarmsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetRecentAlarmsRequestObject struct {
 	Params GetRecentAlarmsParams
 }
@@ -1996,6 +2010,20 @@ func (response GetRecentAlarms500ApplicationProblemPlusJSONResponse) VisitGetRec
 	return err
 }
 
+type GetRecentAlarms503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetRecentAlarms503ApplicationProblemPlusJSONResponse) VisitGetRecentAlarmsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetAlarmTrendRequestObject struct {
 	Params GetAlarmTrendParams
 }
@@ -2072,6 +2100,20 @@ func (response GetAlarmTrend500ApplicationProblemPlusJSONResponse) VisitGetAlarm
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAlarmTrend503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetAlarmTrend503ApplicationProblemPlusJSONResponse) VisitGetAlarmTrendResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2198,6 +2240,20 @@ func (response AcknowledgeAlarmCode500ApplicationProblemPlusJSONResponse) VisitA
 	return err
 }
 
+type AcknowledgeAlarmCode503ApplicationProblemPlusJSONResponse Problem
+
+func (response AcknowledgeAlarmCode503ApplicationProblemPlusJSONResponse) VisitAcknowledgeAlarmCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type AddAlarmResolutionRequestObject struct {
 	Code int64 `json:"code"`
 	Body *AddAlarmResolutionJSONRequestBody
@@ -2307,6 +2363,20 @@ func (response AddAlarmResolution500ApplicationProblemPlusJSONResponse) VisitAdd
 	return err
 }
 
+type AddAlarmResolution503ApplicationProblemPlusJSONResponse Problem
+
+func (response AddAlarmResolution503ApplicationProblemPlusJSONResponse) VisitAddAlarmResolutionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAlarmResolutionsRequestObject struct {
 	Code int64 `json:"code"`
 }
@@ -2387,6 +2457,20 @@ func (response ListAlarmResolutions500ApplicationProblemPlusJSONResponse) VisitL
 	return err
 }
 
+type ListAlarmResolutions503ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlarmResolutions503ApplicationProblemPlusJSONResponse) VisitListAlarmResolutionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAlarmRulesRequestObject struct {
 	Params ListAlarmRulesParams
 }
@@ -2463,6 +2547,20 @@ func (response ListAlarmRules500ApplicationProblemPlusJSONResponse) VisitListAla
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlarmRules503ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlarmRules503ApplicationProblemPlusJSONResponse) VisitListAlarmRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2597,6 +2695,20 @@ func (response AddAlarmRule500ApplicationProblemPlusJSONResponse) VisitAddAlarmR
 	return err
 }
 
+type AddAlarmRule503ApplicationProblemPlusJSONResponse Problem
+
+func (response AddAlarmRule503ApplicationProblemPlusJSONResponse) VisitAddAlarmRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RemoveAlarmRuleRequestObject struct {
 	ID string `json:"id"`
 }
@@ -2667,6 +2779,20 @@ func (response RemoveAlarmRule500ApplicationProblemPlusJSONResponse) VisitRemove
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveAlarmRule503ApplicationProblemPlusJSONResponse Problem
+
+func (response RemoveAlarmRule503ApplicationProblemPlusJSONResponse) VisitRemoveAlarmRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2747,6 +2873,20 @@ func (response GetAlarmRule500ApplicationProblemPlusJSONResponse) VisitGetAlarmR
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAlarmRule503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetAlarmRule503ApplicationProblemPlusJSONResponse) VisitGetAlarmRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2874,6 +3014,20 @@ func (response ReplaceAlarmRule500ApplicationProblemPlusJSONResponse) VisitRepla
 	return err
 }
 
+type ReplaceAlarmRule503ApplicationProblemPlusJSONResponse Problem
+
+func (response ReplaceAlarmRule503ApplicationProblemPlusJSONResponse) VisitReplaceAlarmRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAlarmsRequestObject struct {
 	Params ListAlarmsParams
 }
@@ -2950,6 +3104,20 @@ func (response ListAlarms500ApplicationProblemPlusJSONResponse) VisitListAlarmsR
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlarms503ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlarms503ApplicationProblemPlusJSONResponse) VisitListAlarmsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3034,6 +3202,20 @@ func (response GetAlarmAnalytics500ApplicationProblemPlusJSONResponse) VisitGetA
 	return err
 }
 
+type GetAlarmAnalytics503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetAlarmAnalytics503ApplicationProblemPlusJSONResponse) VisitGetAlarmAnalyticsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetAlarmHistoryRequestObject struct {
 	Params GetAlarmHistoryParams
 }
@@ -3110,6 +3292,20 @@ func (response GetAlarmHistory500ApplicationProblemPlusJSONResponse) VisitGetAla
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAlarmHistory503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetAlarmHistory503ApplicationProblemPlusJSONResponse) VisitGetAlarmHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3194,6 +3390,20 @@ func (response GetAlarmTrendV1500ApplicationProblemPlusJSONResponse) VisitGetAla
 	return err
 }
 
+type GetAlarmTrendV1503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetAlarmTrendV1503ApplicationProblemPlusJSONResponse) VisitGetAlarmTrendV1Response(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListWithheldAlarmsRequestObject struct {
 }
 
@@ -3255,6 +3465,20 @@ func (response ListWithheldAlarms500ApplicationProblemPlusJSONResponse) VisitLis
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWithheldAlarms503ApplicationProblemPlusJSONResponse Problem
+
+func (response ListWithheldAlarms503ApplicationProblemPlusJSONResponse) VisitListWithheldAlarmsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3396,6 +3620,20 @@ func (response AcknowledgeAlarm500ApplicationProblemPlusJSONResponse) VisitAckno
 	return err
 }
 
+type AcknowledgeAlarm503ApplicationProblemPlusJSONResponse Problem
+
+func (response AcknowledgeAlarm503ApplicationProblemPlusJSONResponse) VisitAcknowledgeAlarmResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAlarmEventsRequestObject struct {
 	AlarmID string `json:"alarm_id"`
 	Params  ListAlarmEventsParams
@@ -3487,6 +3725,20 @@ func (response ListAlarmEvents500ApplicationProblemPlusJSONResponse) VisitListAl
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlarmEvents503ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlarmEvents503ApplicationProblemPlusJSONResponse) VisitListAlarmEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3614,6 +3866,20 @@ func (response PutAlarmInService500ApplicationProblemPlusJSONResponse) VisitPutA
 	return err
 }
 
+type PutAlarmInService503ApplicationProblemPlusJSONResponse Problem
+
+func (response PutAlarmInService503ApplicationProblemPlusJSONResponse) VisitPutAlarmInServiceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type TakeAlarmOutOfServiceRequestObject struct {
 	Code int64 `json:"code"`
 	Body *TakeAlarmOutOfServiceJSONRequestBody
@@ -3733,6 +3999,20 @@ func (response TakeAlarmOutOfService500ApplicationProblemPlusJSONResponse) Visit
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TakeAlarmOutOfService503ApplicationProblemPlusJSONResponse Problem
+
+func (response TakeAlarmOutOfService503ApplicationProblemPlusJSONResponse) VisitTakeAlarmOutOfServiceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3874,6 +4154,20 @@ func (response ResetAlarm500ApplicationProblemPlusJSONResponse) VisitResetAlarmR
 	return err
 }
 
+type ResetAlarm503ApplicationProblemPlusJSONResponse Problem
+
+func (response ResetAlarm503ApplicationProblemPlusJSONResponse) VisitResetAlarmResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type AddAlarmResolutionV1RequestObject struct {
 	Code int64 `json:"code"`
 	Body *AddAlarmResolutionV1JSONRequestBody
@@ -3983,6 +4277,20 @@ func (response AddAlarmResolutionV1500ApplicationProblemPlusJSONResponse) VisitA
 	return err
 }
 
+type AddAlarmResolutionV1503ApplicationProblemPlusJSONResponse Problem
+
+func (response AddAlarmResolutionV1503ApplicationProblemPlusJSONResponse) VisitAddAlarmResolutionV1Response(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAlarmResolutionsV1RequestObject struct {
 	Code int64 `json:"code"`
 }
@@ -4059,6 +4367,20 @@ func (response ListAlarmResolutionsV1500ApplicationProblemPlusJSONResponse) Visi
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlarmResolutionsV1503ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlarmResolutionsV1503ApplicationProblemPlusJSONResponse) VisitListAlarmResolutionsV1Response(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -4186,6 +4508,20 @@ func (response ShelveAlarm500ApplicationProblemPlusJSONResponse) VisitShelveAlar
 	return err
 }
 
+type ShelveAlarm503ApplicationProblemPlusJSONResponse Problem
+
+func (response ShelveAlarm503ApplicationProblemPlusJSONResponse) VisitShelveAlarmResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type SuppressAlarmRequestObject struct {
 	Code int64 `json:"code"`
 	Body *SuppressAlarmJSONRequestBody
@@ -4305,6 +4641,20 @@ func (response SuppressAlarm500ApplicationProblemPlusJSONResponse) VisitSuppress
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SuppressAlarm503ApplicationProblemPlusJSONResponse Problem
+
+func (response SuppressAlarm503ApplicationProblemPlusJSONResponse) VisitSuppressAlarmResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -4432,6 +4782,20 @@ func (response UnshelveAlarm500ApplicationProblemPlusJSONResponse) VisitUnshelve
 	return err
 }
 
+type UnshelveAlarm503ApplicationProblemPlusJSONResponse Problem
+
+func (response UnshelveAlarm503ApplicationProblemPlusJSONResponse) VisitUnshelveAlarmResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type UnsuppressAlarmRequestObject struct {
 	Code int64 `json:"code"`
 	Body *UnsuppressAlarmJSONRequestBody
@@ -4551,6 +4915,20 @@ func (response UnsuppressAlarm500ApplicationProblemPlusJSONResponse) VisitUnsupp
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnsuppressAlarm503ApplicationProblemPlusJSONResponse Problem
+
+func (response UnsuppressAlarm503ApplicationProblemPlusJSONResponse) VisitUnsuppressAlarmResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }

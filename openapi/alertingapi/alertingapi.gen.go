@@ -1191,6 +1191,20 @@ func (response ListAlertHistory500ApplicationProblemPlusJSONResponse) VisitListA
 	return err
 }
 
+type ListAlertHistory503ApplicationProblemPlusJSONResponse Problem
+
+func (response ListAlertHistory503ApplicationProblemPlusJSONResponse) VisitListAlertHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSeverityStatsRequestObject struct {
 	Params GetSeverityStatsParams
 }
@@ -1267,6 +1281,20 @@ func (response GetSeverityStats500ApplicationProblemPlusJSONResponse) VisitGetSe
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeverityStats503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetSeverityStats503ApplicationProblemPlusJSONResponse) VisitGetSeverityStatsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1351,6 +1379,20 @@ func (response GetSourceStats500ApplicationProblemPlusJSONResponse) VisitGetSour
 	return err
 }
 
+type GetSourceStats503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetSourceStats503ApplicationProblemPlusJSONResponse) VisitGetSourceStatsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetAlertRecordRequestObject struct {
 	ID string `json:"id"`
 }
@@ -1431,6 +1473,20 @@ func (response GetAlertRecord500ApplicationProblemPlusJSONResponse) VisitGetAler
 	return err
 }
 
+type GetAlertRecord503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetAlertRecord503ApplicationProblemPlusJSONResponse) VisitGetAlertRecordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListSilencesRequestObject struct {
 }
 
@@ -1492,6 +1548,20 @@ func (response ListSilences500ApplicationProblemPlusJSONResponse) VisitListSilen
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSilences503ApplicationProblemPlusJSONResponse Problem
+
+func (response ListSilences503ApplicationProblemPlusJSONResponse) VisitListSilencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1604,6 +1674,20 @@ func (response AddSilence500ApplicationProblemPlusJSONResponse) VisitAddSilenceR
 	return err
 }
 
+type AddSilence503ApplicationProblemPlusJSONResponse Problem
+
+func (response AddSilence503ApplicationProblemPlusJSONResponse) VisitAddSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListActiveSilencesRequestObject struct {
 }
 
@@ -1665,6 +1749,20 @@ func (response ListActiveSilences500ApplicationProblemPlusJSONResponse) VisitLis
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListActiveSilences503ApplicationProblemPlusJSONResponse Problem
+
+func (response ListActiveSilences503ApplicationProblemPlusJSONResponse) VisitListActiveSilencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1739,6 +1837,20 @@ func (response RemoveSilence500ApplicationProblemPlusJSONResponse) VisitRemoveSi
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveSilence503ApplicationProblemPlusJSONResponse Problem
+
+func (response RemoveSilence503ApplicationProblemPlusJSONResponse) VisitRemoveSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2069,6 +2181,20 @@ func (response DiscardDeadLetters500ApplicationProblemPlusJSONResponse) VisitDis
 	return err
 }
 
+type DiscardDeadLetters503ApplicationProblemPlusJSONResponse Problem
+
+func (response DiscardDeadLetters503ApplicationProblemPlusJSONResponse) VisitDiscardDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListDeadLettersRequestObject struct {
 	Params ListDeadLettersParams
 }
@@ -2145,6 +2271,20 @@ func (response ListDeadLetters500ApplicationProblemPlusJSONResponse) VisitListDe
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeadLetters503ApplicationProblemPlusJSONResponse Problem
+
+func (response ListDeadLetters503ApplicationProblemPlusJSONResponse) VisitListDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2257,6 +2397,20 @@ func (response RetryDeadLetters500ApplicationProblemPlusJSONResponse) VisitRetry
 	return err
 }
 
+type RetryDeadLetters503ApplicationProblemPlusJSONResponse Problem
+
+func (response RetryDeadLetters503ApplicationProblemPlusJSONResponse) VisitRetryDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DiscardDeadLetterRequestObject struct {
 	ID string `json:"id"`
 }
@@ -2341,6 +2495,20 @@ func (response DiscardDeadLetter500ApplicationProblemPlusJSONResponse) VisitDisc
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiscardDeadLetter503ApplicationProblemPlusJSONResponse Problem
+
+func (response DiscardDeadLetter503ApplicationProblemPlusJSONResponse) VisitDiscardDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2463,6 +2631,20 @@ func (response RetryDeadLetter500ApplicationProblemPlusJSONResponse) VisitRetryD
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeadLetter503ApplicationProblemPlusJSONResponse Problem
+
+func (response RetryDeadLetter503ApplicationProblemPlusJSONResponse) VisitRetryDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }

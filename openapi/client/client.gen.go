@@ -9192,6 +9192,8 @@ type GetActiveAlarmsResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9212,6 +9214,11 @@ func (r GetActiveAlarmsResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetActiveAlarmsResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetActiveAlarmsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9256,6 +9263,8 @@ type GetRecentAlarmsResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9281,6 +9290,11 @@ func (r GetRecentAlarmsResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetRecentAlarmsResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetRecentAlarmsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9325,6 +9339,8 @@ type GetAlarmTrendResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9350,6 +9366,11 @@ func (r GetAlarmTrendResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetAlarmTrendResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetAlarmTrendResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9400,6 +9421,8 @@ type AcknowledgeAlarmCodeResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9440,6 +9463,11 @@ func (r AcknowledgeAlarmCodeResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r AcknowledgeAlarmCodeResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AcknowledgeAlarmCodeResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9488,6 +9516,8 @@ type AddAlarmResolutionResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9523,6 +9553,11 @@ func (r AddAlarmResolutionResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r AddAlarmResolutionResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AddAlarmResolutionResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9567,6 +9602,8 @@ type ListAlarmResolutionsResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9592,6 +9629,11 @@ func (r ListAlarmResolutionsResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ListAlarmResolutionsResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListAlarmResolutionsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9636,6 +9678,8 @@ type ListAlertHistoryResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9661,6 +9705,11 @@ func (r ListAlertHistoryResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ListAlertHistoryResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListAlertHistoryResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9705,6 +9754,8 @@ type GetSeverityStatsResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9730,6 +9781,11 @@ func (r GetSeverityStatsResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetSeverityStatsResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetSeverityStatsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9774,6 +9830,8 @@ type GetSourceStatsResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9799,6 +9857,11 @@ func (r GetSourceStatsResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetSourceStatsResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetSourceStatsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9843,6 +9906,8 @@ type GetAlertRecordResponse struct {
 	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9868,6 +9933,11 @@ func (r GetAlertRecordResponse) GetApplicationProblemJSON404() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetAlertRecordResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetAlertRecordResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9910,6 +9980,8 @@ type ListSilencesResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -9930,6 +10002,11 @@ func (r ListSilencesResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ListSilencesResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListSilencesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -9978,6 +10055,8 @@ type AddSilenceResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
@@ -10013,6 +10092,11 @@ func (r AddSilenceResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r AddSilenceResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AddSilenceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -10055,6 +10139,8 @@ type ListActiveSilencesResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -10075,6 +10161,11 @@ func (r ListActiveSilencesResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ListActiveSilencesResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListActiveSilencesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -10117,6 +10208,8 @@ type RemoveSilenceResponse struct {
 	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -10137,6 +10230,11 @@ func (r RemoveSilenceResponse) GetApplicationProblemJSON404() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r RemoveSilenceResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveSilenceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -10632,6 +10730,8 @@ type ListShellsResponse struct {
 	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -10662,6 +10762,11 @@ func (r ListShellsResponse) GetJSON413() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r ListShellsResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListShellsResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -10718,6 +10823,8 @@ type CreateShellResponse struct {
 	JSON415 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 	// Headers201 the parsed response headers for an HTTP 201 response
 	Headers201 *CreateShellResponse201Headers
 }
@@ -10760,6 +10867,11 @@ func (r CreateShellResponse) GetJSON415() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r CreateShellResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r CreateShellResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -10806,6 +10918,8 @@ type FindShellsByAssetResponse struct {
 	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -10836,6 +10950,11 @@ func (r FindShellsByAssetResponse) GetJSON413() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r FindShellsByAssetResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r FindShellsByAssetResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -10882,6 +11001,8 @@ type SearchShellsResponse struct {
 	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -10912,6 +11033,11 @@ func (r SearchShellsResponse) GetJSON413() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r SearchShellsResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r SearchShellsResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -10958,6 +11084,8 @@ type DeleteShellResponse struct {
 	JSON412 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 }
 
 // GetJSON400 returns the response for an HTTP 400 `application/json` response
@@ -10988,6 +11116,11 @@ func (r DeleteShellResponse) GetJSON412() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r DeleteShellResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r DeleteShellResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11042,6 +11175,8 @@ type GetShellResponse struct {
 	JSON404 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *GetShellResponse200Headers
 	// Headers304 the parsed response headers for an HTTP 304 response
@@ -11071,6 +11206,11 @@ func (r GetShellResponse) GetJSON404() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r GetShellResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetShellResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11128,6 +11268,8 @@ type UpdateShellResponse struct {
 	JSON415 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *UpdateShellResponse200Headers
 }
@@ -11177,6 +11319,11 @@ func (r UpdateShellResponse) GetJSON500() *AASError {
 	return r.JSON500
 }
 
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r UpdateShellResponse) GetJSON503() *AASError {
+	return r.JSON503
+}
+
 // GetBody returns the raw response body bytes
 func (r UpdateShellResponse) GetBody() []byte {
 	return r.Body
@@ -11221,6 +11368,8 @@ type ListShellSubmodelsResponse struct {
 	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11251,6 +11400,11 @@ func (r ListShellSubmodelsResponse) GetJSON413() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r ListShellSubmodelsResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListShellSubmodelsResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11295,6 +11449,8 @@ type ListAlarmRulesResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11320,6 +11476,11 @@ func (r ListAlarmRulesResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ListAlarmRulesResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListAlarmRulesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11375,6 +11536,8 @@ type AddAlarmRuleResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 	// Headers201 the parsed response headers for an HTTP 201 response
 	Headers201 *AddAlarmRuleResponse201Headers
 }
@@ -11419,6 +11582,11 @@ func (r AddAlarmRuleResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
 }
 
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AddAlarmRuleResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
 // GetBody returns the raw response body bytes
 func (r AddAlarmRuleResponse) GetBody() []byte {
 	return r.Body
@@ -11459,6 +11627,8 @@ type RemoveAlarmRuleResponse struct {
 	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -11479,6 +11649,11 @@ func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON404() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11523,6 +11698,8 @@ type GetAlarmRuleResponse struct {
 	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11548,6 +11725,11 @@ func (r GetAlarmRuleResponse) GetApplicationProblemJSON404() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetAlarmRuleResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetAlarmRuleResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11598,6 +11780,8 @@ type ReplaceAlarmRuleResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11638,6 +11822,11 @@ func (r ReplaceAlarmRuleResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ReplaceAlarmRuleResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ReplaceAlarmRuleResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11682,6 +11871,8 @@ type ListAlarmsResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11707,6 +11898,11 @@ func (r ListAlarmsResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ListAlarmsResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListAlarmsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11751,6 +11947,8 @@ type GetAlarmAnalyticsResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11776,6 +11974,11 @@ func (r GetAlarmAnalyticsResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetAlarmAnalyticsResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetAlarmAnalyticsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11820,6 +12023,8 @@ type GetAlarmHistoryResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11845,6 +12050,11 @@ func (r GetAlarmHistoryResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetAlarmHistoryResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetAlarmHistoryResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11889,6 +12099,8 @@ type GetAlarmTrendV1Response struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11914,6 +12126,11 @@ func (r GetAlarmTrendV1Response) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetAlarmTrendV1Response) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetAlarmTrendV1Response) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -11956,6 +12173,8 @@ type ListWithheldAlarmsResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11976,6 +12195,11 @@ func (r ListWithheldAlarmsResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ListWithheldAlarmsResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListWithheldAlarmsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -12028,6 +12252,8 @@ type AcknowledgeAlarmResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12075,6 +12301,11 @@ func (r AcknowledgeAlarmResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
 }
 
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AcknowledgeAlarmResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
 // GetBody returns the raw response body bytes
 func (r AcknowledgeAlarmResponse) GetBody() []byte {
 	return r.Body
@@ -12119,6 +12350,8 @@ type ListAlarmEventsResponse struct {
 	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12149,6 +12382,11 @@ func (r ListAlarmEventsResponse) GetApplicationProblemJSON404() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ListAlarmEventsResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListAlarmEventsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -12199,6 +12437,8 @@ type PutAlarmInServiceResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12239,6 +12479,11 @@ func (r PutAlarmInServiceResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r PutAlarmInServiceResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r PutAlarmInServiceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -12289,6 +12534,8 @@ type TakeAlarmOutOfServiceResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12329,6 +12576,11 @@ func (r TakeAlarmOutOfServiceResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r TakeAlarmOutOfServiceResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r TakeAlarmOutOfServiceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -12381,6 +12633,8 @@ type ResetAlarmResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12426,6 +12680,11 @@ func (r ResetAlarmResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ResetAlarmResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ResetAlarmResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -12474,6 +12733,8 @@ type AddAlarmResolutionV1Response struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12509,6 +12770,11 @@ func (r AddAlarmResolutionV1Response) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r AddAlarmResolutionV1Response) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AddAlarmResolutionV1Response) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -12553,6 +12819,8 @@ type ListAlarmResolutionsV1Response struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12578,6 +12846,11 @@ func (r ListAlarmResolutionsV1Response) GetApplicationProblemJSON403() *Problem 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ListAlarmResolutionsV1Response) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListAlarmResolutionsV1Response) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -12628,6 +12901,8 @@ type ShelveAlarmResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12668,6 +12943,11 @@ func (r ShelveAlarmResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ShelveAlarmResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ShelveAlarmResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -12718,6 +12998,8 @@ type SuppressAlarmResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12758,6 +13040,11 @@ func (r SuppressAlarmResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r SuppressAlarmResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r SuppressAlarmResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -12808,6 +13095,8 @@ type UnshelveAlarmResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12848,6 +13137,11 @@ func (r UnshelveAlarmResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r UnshelveAlarmResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r UnshelveAlarmResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -12898,6 +13192,8 @@ type UnsuppressAlarmResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12938,6 +13234,11 @@ func (r UnsuppressAlarmResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r UnsuppressAlarmResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r UnsuppressAlarmResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13132,6 +13433,8 @@ type DiscardDeadLettersResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
@@ -13152,6 +13455,11 @@ func (r DiscardDeadLettersResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r DiscardDeadLettersResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DiscardDeadLettersResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13196,6 +13504,8 @@ type ListDeadLettersResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13221,6 +13531,11 @@ func (r ListDeadLettersResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r ListDeadLettersResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListDeadLettersResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13269,6 +13584,8 @@ type RetryDeadLettersResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13304,6 +13621,11 @@ func (r RetryDeadLettersResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r RetryDeadLettersResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RetryDeadLettersResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13348,6 +13670,8 @@ type DiscardDeadLetterResponse struct {
 	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
@@ -13373,6 +13697,11 @@ func (r DiscardDeadLetterResponse) GetApplicationProblemJSON404() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r DiscardDeadLetterResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DiscardDeadLetterResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13423,6 +13752,8 @@ type RetryDeadLetterResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13463,6 +13794,11 @@ func (r RetryDeadLetterResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r RetryDeadLetterResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RetryDeadLetterResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13511,6 +13847,8 @@ type LoginResponse struct {
 	ApplicationProblemJSON429 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13546,6 +13884,11 @@ func (r LoginResponse) GetApplicationProblemJSON429() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r LoginResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r LoginResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13586,6 +13929,8 @@ type LogoutResponse struct {
 	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -13601,6 +13946,11 @@ func (r LogoutResponse) GetApplicationProblemJSON409() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r LogoutResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r LogoutResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13647,6 +13997,8 @@ type RefreshResponse struct {
 	ApplicationProblemJSON415 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13677,6 +14029,11 @@ func (r RefreshResponse) GetApplicationProblemJSON415() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r RefreshResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RefreshResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13723,6 +14080,8 @@ type ListConceptDescriptionsResponse struct {
 	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13753,6 +14112,11 @@ func (r ListConceptDescriptionsResponse) GetJSON413() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r ListConceptDescriptionsResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListConceptDescriptionsResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13809,6 +14173,8 @@ type CreateConceptDescriptionResponse struct {
 	JSON415 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 	// Headers201 the parsed response headers for an HTTP 201 response
 	Headers201 *CreateConceptDescriptionResponse201Headers
 }
@@ -13851,6 +14217,11 @@ func (r CreateConceptDescriptionResponse) GetJSON415() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r CreateConceptDescriptionResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r CreateConceptDescriptionResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13897,6 +14268,8 @@ type DeleteConceptDescriptionResponse struct {
 	JSON412 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 }
 
 // GetJSON400 returns the response for an HTTP 400 `application/json` response
@@ -13927,6 +14300,11 @@ func (r DeleteConceptDescriptionResponse) GetJSON412() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r DeleteConceptDescriptionResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r DeleteConceptDescriptionResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -13981,6 +14359,8 @@ type GetConceptDescriptionResponse struct {
 	JSON404 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *GetConceptDescriptionResponse200Headers
 	// Headers304 the parsed response headers for an HTTP 304 response
@@ -14010,6 +14390,11 @@ func (r GetConceptDescriptionResponse) GetJSON404() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r GetConceptDescriptionResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetConceptDescriptionResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -14067,6 +14452,8 @@ type UpdateConceptDescriptionResponse struct {
 	JSON415 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *UpdateConceptDescriptionResponse200Headers
 }
@@ -14114,6 +14501,11 @@ func (r UpdateConceptDescriptionResponse) GetJSON415() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r UpdateConceptDescriptionResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r UpdateConceptDescriptionResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -14215,6 +14607,8 @@ type ListSubmodelsResponse struct {
 	JSON413 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14245,6 +14639,11 @@ func (r ListSubmodelsResponse) GetJSON413() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r ListSubmodelsResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListSubmodelsResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -14301,6 +14700,8 @@ type CreateSubmodelResponse struct {
 	JSON415 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 	// Headers201 the parsed response headers for an HTTP 201 response
 	Headers201 *CreateSubmodelResponse201Headers
 }
@@ -14343,6 +14744,11 @@ func (r CreateSubmodelResponse) GetJSON415() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r CreateSubmodelResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r CreateSubmodelResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -14389,6 +14795,8 @@ type DeleteSubmodelResponse struct {
 	JSON412 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 }
 
 // GetJSON400 returns the response for an HTTP 400 `application/json` response
@@ -14419,6 +14827,11 @@ func (r DeleteSubmodelResponse) GetJSON412() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r DeleteSubmodelResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r DeleteSubmodelResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -14473,6 +14886,8 @@ type GetSubmodelResponse struct {
 	JSON404 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *GetSubmodelResponse200Headers
 	// Headers304 the parsed response headers for an HTTP 304 response
@@ -14502,6 +14917,11 @@ func (r GetSubmodelResponse) GetJSON404() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r GetSubmodelResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetSubmodelResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -14559,6 +14979,8 @@ type UpdateSubmodelResponse struct {
 	JSON415 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *UpdateSubmodelResponse200Headers
 }
@@ -14606,6 +15028,11 @@ func (r UpdateSubmodelResponse) GetJSON415() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r UpdateSubmodelResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r UpdateSubmodelResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -14657,6 +15084,8 @@ type GetElementValueResponse struct {
 	JSON404 *AASError
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *GetElementValueResponse200Headers
 }
@@ -14689,6 +15118,11 @@ func (r GetElementValueResponse) GetJSON404() *AASError {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r GetElementValueResponse) GetJSON500() *AASError {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetElementValueResponse) GetJSON503() *AASError {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -14968,6 +15402,8 @@ type GetWriteResponse struct {
 	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14993,6 +15429,11 @@ func (r GetWriteResponse) GetApplicationProblemJSON404() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetWriteResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetWriteResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -15198,6 +15639,8 @@ type GetTagHistoryResponse struct {
 	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15228,6 +15671,11 @@ func (r GetTagHistoryResponse) GetApplicationProblemJSON404() *Problem {
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
 func (r GetTagHistoryResponse) GetApplicationProblemJSON500() *Problem {
 	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetTagHistoryResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -17224,6 +17672,13 @@ func ParseGetActiveAlarmsResponse(rsp *http.Response) (*GetActiveAlarmsResponse,
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -17278,6 +17733,13 @@ func ParseGetRecentAlarmsResponse(rsp *http.Response) (*GetRecentAlarmsResponse,
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -17331,6 +17793,13 @@ func ParseGetAlarmTrendResponse(rsp *http.Response) (*GetAlarmTrendResponse, err
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -17407,6 +17876,13 @@ func ParseAcknowledgeAlarmCodeResponse(rsp *http.Response) (*AcknowledgeAlarmCod
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -17475,6 +17951,13 @@ func ParseAddAlarmResolutionResponse(rsp *http.Response) (*AddAlarmResolutionRes
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -17528,6 +18011,13 @@ func ParseListAlarmResolutionsResponse(rsp *http.Response) (*ListAlarmResolution
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -17583,6 +18073,13 @@ func ParseListAlertHistoryResponse(rsp *http.Response) (*ListAlertHistoryRespons
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -17636,6 +18133,13 @@ func ParseGetSeverityStatsResponse(rsp *http.Response) (*GetSeverityStatsRespons
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -17691,6 +18195,13 @@ func ParseGetSourceStatsResponse(rsp *http.Response) (*GetSourceStatsResponse, e
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -17745,6 +18256,13 @@ func ParseGetAlertRecordResponse(rsp *http.Response) (*GetAlertRecordResponse, e
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -17791,6 +18309,13 @@ func ParseListSilencesResponse(rsp *http.Response) (*ListSilencesResponse, error
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -17860,6 +18385,13 @@ func ParseAddSilenceResponse(rsp *http.Response) (*AddSilenceResponse, error) {
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -17906,6 +18438,13 @@ func ParseListActiveSilencesResponse(rsp *http.Response) (*ListActiveSilencesRes
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -17956,6 +18495,13 @@ func ParseRemoveSilenceResponse(rsp *http.Response) (*RemoveSilenceResponse, err
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -18386,6 +18932,13 @@ func ParseListShellsResponse(rsp *http.Response) (*ListShellsResponse, error) {
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	return response, nil
@@ -18460,6 +19013,13 @@ func ParseCreateShellResponse(rsp *http.Response) (*CreateShellResponse, error) 
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -18542,6 +19102,13 @@ func ParseFindShellsByAssetResponse(rsp *http.Response) (*FindShellsByAssetRespo
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	return response, nil
@@ -18602,6 +19169,13 @@ func ParseSearchShellsResponse(rsp *http.Response) (*SearchShellsResponse, error
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -18667,6 +19241,13 @@ func ParseDeleteShellResponse(rsp *http.Response) (*DeleteShellResponse, error) 
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	return response, nil
@@ -18723,6 +19304,13 @@ func ParseGetShellResponse(rsp *http.Response) (*GetShellResponse, error) {
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -18829,6 +19417,13 @@ func ParseUpdateShellResponse(rsp *http.Response) (*UpdateShellResponse, error) 
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	switch {
@@ -18903,6 +19498,13 @@ func ParseListShellSubmodelsResponse(rsp *http.Response) (*ListShellSubmodelsRes
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	return response, nil
@@ -18956,6 +19558,13 @@ func ParseListAlarmRulesResponse(rsp *http.Response) (*ListAlarmRulesResponse, e
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -19032,6 +19641,13 @@ func ParseAddAlarmRuleResponse(rsp *http.Response) (*AddAlarmRuleResponse, error
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	switch {
@@ -19095,6 +19711,13 @@ func ParseRemoveAlarmRuleResponse(rsp *http.Response) (*RemoveAlarmRuleResponse,
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -19148,6 +19771,13 @@ func ParseGetAlarmRuleResponse(rsp *http.Response) (*GetAlarmRuleResponse, error
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -19224,6 +19854,13 @@ func ParseReplaceAlarmRuleResponse(rsp *http.Response) (*ReplaceAlarmRuleRespons
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -19277,6 +19914,13 @@ func ParseListAlarmsResponse(rsp *http.Response) (*ListAlarmsResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -19332,6 +19976,13 @@ func ParseGetAlarmAnalyticsResponse(rsp *http.Response) (*GetAlarmAnalyticsRespo
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -19385,6 +20036,13 @@ func ParseGetAlarmHistoryResponse(rsp *http.Response) (*GetAlarmHistoryResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -19440,6 +20098,13 @@ func ParseGetAlarmTrendV1Response(rsp *http.Response) (*GetAlarmTrendV1Response,
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -19486,6 +20151,13 @@ func ParseListWithheldAlarmsResponse(rsp *http.Response) (*ListWithheldAlarmsRes
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -19569,6 +20241,13 @@ func ParseAcknowledgeAlarmResponse(rsp *http.Response) (*AcknowledgeAlarmRespons
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -19629,6 +20308,13 @@ func ParseListAlarmEventsResponse(rsp *http.Response) (*ListAlarmEventsResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -19705,6 +20391,13 @@ func ParsePutAlarmInServiceResponse(rsp *http.Response) (*PutAlarmInServiceRespo
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -19779,6 +20472,13 @@ func ParseTakeAlarmOutOfServiceResponse(rsp *http.Response) (*TakeAlarmOutOfServ
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -19862,6 +20562,13 @@ func ParseResetAlarmResponse(rsp *http.Response) (*ResetAlarmResponse, error) {
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -19930,6 +20637,13 @@ func ParseAddAlarmResolutionV1Response(rsp *http.Response) (*AddAlarmResolutionV
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -19983,6 +20697,13 @@ func ParseListAlarmResolutionsV1Response(rsp *http.Response) (*ListAlarmResoluti
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -20059,6 +20780,13 @@ func ParseShelveAlarmResponse(rsp *http.Response) (*ShelveAlarmResponse, error) 
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -20133,6 +20861,13 @@ func ParseSuppressAlarmResponse(rsp *http.Response) (*SuppressAlarmResponse, err
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -20209,6 +20944,13 @@ func ParseUnshelveAlarmResponse(rsp *http.Response) (*UnshelveAlarmResponse, err
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -20283,6 +21025,13 @@ func ParseUnsuppressAlarmResponse(rsp *http.Response) (*UnsuppressAlarmResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -20456,6 +21205,13 @@ func ParseDiscardDeadLettersResponse(rsp *http.Response) (*DiscardDeadLettersRes
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -20509,6 +21265,13 @@ func ParseListDeadLettersResponse(rsp *http.Response) (*ListDeadLettersResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -20578,6 +21341,13 @@ func ParseRetryDeadLettersResponse(rsp *http.Response) (*RetryDeadLettersRespons
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -20634,6 +21404,13 @@ func ParseDiscardDeadLetterResponse(rsp *http.Response) (*DiscardDeadLetterRespo
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -20710,6 +21487,13 @@ func ParseRetryDeadLetterResponse(rsp *http.Response) (*RetryDeadLetterResponse,
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -20778,6 +21562,13 @@ func ParseLoginResponse(rsp *http.Response) (*LoginResponse, error) {
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -20820,6 +21611,13 @@ func ParseLogoutResponse(rsp *http.Response) (*LogoutResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 
@@ -20882,6 +21680,13 @@ func ParseRefreshResponse(rsp *http.Response) (*RefreshResponse, error) {
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -20942,6 +21747,13 @@ func ParseListConceptDescriptionsResponse(rsp *http.Response) (*ListConceptDescr
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -21017,6 +21829,13 @@ func ParseCreateConceptDescriptionResponse(rsp *http.Response) (*CreateConceptDe
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -21102,6 +21921,13 @@ func ParseDeleteConceptDescriptionResponse(rsp *http.Response) (*DeleteConceptDe
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	return response, nil
@@ -21158,6 +21984,13 @@ func ParseGetConceptDescriptionResponse(rsp *http.Response) (*GetConceptDescript
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -21263,6 +22096,13 @@ func ParseUpdateConceptDescriptionResponse(rsp *http.Response) (*UpdateConceptDe
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -21378,6 +22218,13 @@ func ParseListSubmodelsResponse(rsp *http.Response) (*ListSubmodelsResponse, err
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	return response, nil
@@ -21452,6 +22299,13 @@ func ParseCreateSubmodelResponse(rsp *http.Response) (*CreateSubmodelResponse, e
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -21537,6 +22391,13 @@ func ParseDeleteSubmodelResponse(rsp *http.Response) (*DeleteSubmodelResponse, e
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	return response, nil
@@ -21593,6 +22454,13 @@ func ParseGetSubmodelResponse(rsp *http.Response) (*GetSubmodelResponse, error) 
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -21699,6 +22567,13 @@ func ParseUpdateSubmodelResponse(rsp *http.Response) (*UpdateSubmodelResponse, e
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	switch {
@@ -21772,6 +22647,13 @@ func ParseGetElementValueResponse(rsp *http.Response) (*GetElementValueResponse,
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -22039,6 +22921,13 @@ func ParseGetWriteResponse(rsp *http.Response) (*GetWriteResponse, error) {
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -22228,6 +23117,13 @@ func ParseGetTagHistoryResponse(rsp *http.Response) (*GetTagHistoryResponse, err
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 

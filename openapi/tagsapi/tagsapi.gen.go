@@ -1320,6 +1320,20 @@ func (response GetWrite500ApplicationProblemPlusJSONResponse) VisitGetWriteRespo
 	return err
 }
 
+type GetWrite503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetWrite503ApplicationProblemPlusJSONResponse) VisitGetWriteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type WriteTagRequestObject struct {
 	DriverID string `json:"driver_id"`
 	Address  string `json:"address"`
@@ -1615,6 +1629,20 @@ func (response GetTagHistory500ApplicationProblemPlusJSONResponse) VisitGetTagHi
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTagHistory503ApplicationProblemPlusJSONResponse Problem
+
+func (response GetTagHistory503ApplicationProblemPlusJSONResponse) VisitGetTagHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }

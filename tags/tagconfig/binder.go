@@ -12,8 +12,8 @@ import (
 
 // Definer is what a Binder needs of the tag engine.
 type Definer interface {
-	// Define adds definitions, or replaces those of the same name. It may refuse all of them because
-	// of one; the error is then for the call as a whole.
+	// Define adds definitions, or replaces those of the same name, whose driver may be another one then. It
+	// may refuse all of them because of one; the error is then for the call as a whole.
 	Define(tags ...tags.Tag) error
 	// Undefine removes definitions; names that are not defined do not matter.
 	Undefine(names ...string)
@@ -165,11 +165,12 @@ func (b *Binder) baseTags() map[string]*tags.Tag {
 	return all
 }
 
-// undefine removes what is not wanted, and what moved to another driver.
+// undefine removes what is not wanted. What moved to another driver stays: whoever looks at the tag would
+// take it for removed.
 func (b *Binder) undefine(want map[string]*tags.Tag) {
 	var gone []string
-	for name, t := range b.defined {
-		if w := want[name]; w == nil || w.Driver != t.Driver {
+	for name := range b.defined {
+		if want[name] == nil {
 			gone = append(gone, name)
 			delete(b.defined, name)
 		}

@@ -32,9 +32,6 @@ func (e *engine) Define(all ...tags.Tag) error {
 		if err := e.deny[t.Address]; err != nil {
 			return err
 		}
-		if have, ok := e.tags[t.Name]; ok && have.Driver != t.Driver {
-			return tags.ErrInvalidTag.Because("tag belongs to another driver")
-		}
 	}
 	for _, t := range all {
 		e.tags[t.Name] = t
@@ -141,10 +138,36 @@ func TestBinderFollowsDrivers(t *testing.T) {
 	b.SetConfig(nil)
 	require.Equal(t, "other", e.tags["a"].Driver, "now the other driver's is in force")
 	_, removed = e.calls()
-	require.Equal(t, []string{"a"}, removed, "taken from the one before given to the other")
+	require.Empty(t, removed, "it moved: nobody is told that it is no more")
 
 	b.SetBase("other", nil)
 	require.Empty(t, e.tags)
+}
+
+// TestBinderMovesATag has one change of the configuration give a tag to another driver: nobody may take it for
+// removed, since that ends its alarms.
+func TestBinderMovesATag(t *testing.T) {
+	e, err := tags.New(tags.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, e.Close(t.Context())) }()
+	var seen []string
+	defer e.Observe(func(changes []tags.Change) {
+		for _, c := range changes {
+			seen = append(seen, c.Tag.Name+" "+string(c.Sample.Reason))
+		}
+	})()
+	b, err := NewBinder(e, quiet())
+	require.NoError(t, err)
+	a, other := item("a"), item("b")
+	a.DriverID, other.DriverID = "plc1", "plc1"
+	b.SetConfig([]Config{a, other})
+	a.DriverID = "plc2"
+	b.SetConfig([]Config{a})
+	got, err := e.Read("a")
+	require.NoError(t, err)
+	require.Equal(t, "plc2", got.Tag.Driver)
+	require.NotContains(t, seen, "a "+string(tags.ReasonRemoved))
+	require.Contains(t, seen, "b "+string(tags.ReasonRemoved))
 }
 
 func TestBinderGoesOnAfterABadOverlay(t *testing.T) {

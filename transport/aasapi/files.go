@@ -162,7 +162,7 @@ func (a *fileAnswer) WriteHeader(status int) {
 		return
 	}
 	a.refused = status
-	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "Content-Length"} {
+	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "Content-Length", "X-FileName"} {
 		a.Header().Del(name)
 	}
 }

@@ -129,10 +129,12 @@ func getPackage(c *call) error {
 	if err != nil || c.unchanged(aas.Document{Version: p.Version}) {
 		return err
 	}
-	data, err := c.service.PackageData(c.ctx(), id)
+	p, data, err := c.service.PackageData(c.ctx(), id)
 	if err != nil {
+		c.w.Header().Del("ETag")
 		return err
 	}
+	c.tag(p.Version)
 	c.w.Header().Set("X-FileName", headerText(p.FileName))
 	return c.file(aas.StoredFile{Key: aas.FileKey{Name: p.FileName}, ContentType: aas.PackageMediaType, Data: data})
 }

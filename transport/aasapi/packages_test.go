@@ -3,15 +3,18 @@ package aasapi_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/transport/aasapi"
 )
 
@@ -175,4 +178,66 @@ func TestPackagesThatAreRefused(t *testing.T) {
 	body, header := packageForm(t, "p.aasx", good)
 	r.require(http.StatusBadRequest, "PUT", "/packages/"+b64(strings.Repeat("p", 129)), body, "Content-Type", header)
 	require.Empty(t, r.require(http.StatusOK, "GET", "/packages", noBody).page(t).Result)
+}
+
+// meddler does something once before it reads a file.
+type meddler struct {
+	aas.Store
+	first func()
+}
+
+func (m *meddler) File(ctx context.Context, key aas.FileKey) (aas.StoredFile, error) {
+	if do := m.first; do != nil {
+		m.first = nil
+		do()
+	}
+	return m.Store.File(ctx, key)
+}
+
+// Another version that comes while a package is read is given as a whole, with its own tag and name.
+func TestAPackageIsReadAtOneVersion(t *testing.T) {
+	store := &meddler{Store: aas.NewMemory()}
+	service, err := aas.NewService(store, aas.Options{})
+	require.NoError(t, err)
+	api, err := aasapi.New(service, aasapi.Options{})
+	require.NoError(t, err)
+	at := v31 + "/packages/" + b64("p")
+	get := func(headers ...string) answer {
+		r := httptest.NewRequest(http.MethodGet, at, nil)
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, r)
+		return answer{w.Code, w.Header(), w.Body.String()}
+	}
+	one, two := archive(t, "one"), archive(t, "two")
+	put := func(name string, data []byte) {
+		_, _, err := service.PutPackage(t.Context(), aas.Package{ID: "p", FileName: name}, data, aas.Match{})
+		require.NoError(t, err)
+	}
+	put("one.aasx", one)
+	before := get()
+	require.Equal(t, string(one), before.body)
+	store.first = func() { put("two.aasx", two) }
+	a := get("Range", "bytes=10-", "If-Range", before.header.Get("ETag"))
+	require.Equal(t, http.StatusOK, a.status, "it is no rest of what the caller has")
+	require.Equal(t, string(two), a.body)
+	require.Equal(t, "two.aasx", a.header.Get("X-FileName"))
+	require.Equal(t, get().header.Get("ETag"), a.header.Get("ETag"))
+	require.NotEqual(t, before.header.Get("ETag"), a.header.Get("ETag"))
+
+	for status, header := range map[int][2]string{http.StatusPreconditionFailed: {"If-Match", `"9"`}, http.StatusRequestedRangeNotSatisfiable: {"Range", "bytes=100000-"}} {
+		a := get(header[0], header[1])
+		require.Equal(t, status, a.status)
+		requireResult(t, a)
+		require.Empty(t, a.header.Get("X-FileName"))
+	}
+	store.first = func() { require.NoError(t, service.DeletePackage(t.Context(), "p", aas.Match{})) }
+	a = get()
+	require.Equal(t, http.StatusNotFound, a.status)
+	requireResult(t, a)
+	require.Contains(t, a.body, "PACKAGE_NOT_FOUND")
+	require.NotContains(t, a.body, "package.aasx")
+	require.Empty(t, a.header.Get("ETag"))
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -194,6 +195,10 @@ func (a *Alerting) Receive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	result, err := a.Webhook.Receive(r.Context(), body)
+	if errors.Is(err, alerting.ErrNothingStored) && r.Context().Err() == nil {
+		// The time that ran out may be the store's: taken for the client's own, it would not be a 500.
+		err = alerting.ErrNothingStored
+	}
 	if err != nil {
 		problem.Write(w, r, err, problem.Problem)
 		return

@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/transport/server"
 )
 
 func upper(id string) string { return strings.ToUpper(id) }
@@ -77,4 +80,42 @@ func TestAcknowledgingACodeTakesNoBodyOfAnotherType(t *testing.T) {
 	r.Header.Set("Content-Type", "text/plain")
 	requireProblem(t, p.do(r), 415, "UNSUPPORTED_MEDIA_TYPE")
 	require.Equal(t, 200, p.call(accounts.Operator, http.MethodPost, "/api/v1.0/alarms/"+codeOf(o)+"/acknowledge", nil).status)
+}
+
+// silentAlarms are alarms whose store does not say what has become of a write once it is silent.
+type silentAlarms struct {
+	alarms.Store
+	silent atomic.Bool
+}
+
+func (s *silentAlarms) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+	if s.silent.Load() {
+		return alarms.ErrOutcomeUnknown
+	}
+	return s.Store.Write(ctx, refs, change)
+}
+
+// TestAlarmsWhoseStoreIsSilent has every operation that writes to the store say so, and its document know it.
+func TestAlarmsWhoseStoreIsSilent(t *testing.T) {
+	store := &silentAlarms{Store: alarms.NewMemory()}
+	p := start(t, func(o *server.Options) { o.Stores.Alarms = store })
+	o := p.raise("hot", alarms.Warning)
+	store.silent.Store(true)
+	unknown := func(method, path string, body any) {
+		t.Helper()
+		requireProblem(t, p.call(accounts.Admin, method, path, body), 503, "OUTCOME_UNKNOWN")
+	}
+	unknown(http.MethodPost, "/api/v1/alarms/"+o.ID+"/acknowledge", nil)
+	unknown(http.MethodPost, "/api/v1.0/alarms/"+codeOf(o)+"/acknowledge", nil)
+	unknown(http.MethodPost, "/api/v1/alarms/"+codeOf(o)+"/shelve", map[string]any{"minutes": 5, "comment": "test"})
+	for _, path := range []string{"unshelve", "suppress", "unsuppress", "out-of-service", "in-service", "reset"} {
+		unknown(http.MethodPost, "/api/v1/alarms/"+codeOf(o)+"/"+path, map[string]any{"comment": "test"})
+	}
+	// The rule is there and its alarm has no code yet, which whoever asks for the rule has made.
+	rule := map[string]any{"id": "a", "tagName": "line.level", "kind": "BadQuality", "severity": "Info"}
+	unknown(http.MethodPost, ruleBase, rule)
+	unknown(http.MethodGet, ruleBase, nil)
+	unknown(http.MethodGet, ruleBase+"/a", nil)
+	unknown(http.MethodPut, ruleBase+"/a", rule)
+	requireProblem(t, p.call(nobody, http.MethodPost, webhook, webhookText("firing", alertText("firing", "Hot", "critical"))), 500, "STORAGE_FAILED")
 }

@@ -111,6 +111,11 @@ func (c *Channel) message(n alerting.Notification, to string) (*mail.Msg, error)
 	m.SetDateWithValue(time.Now())
 	// One id for each time that it is sent, so that a mailbox can tell a repeat.
 	m.SetMessageIDWithValue(n.ID + "@otkit.invalid")
+	if n.AlarmID != "" { // no message has this id; a mailbox shows those that name it as one conversation
+		alarm := "<" + n.AlarmID + "@otkit.invalid>"
+		m.SetGenHeader(mail.HeaderInReplyTo, alarm)
+		m.SetGenHeader(mail.HeaderReferences, alarm)
+	}
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
 	if n.Severity >= alarms.Error && !n.Resolved {
 		m.SetImportance(mail.ImportanceHigh)

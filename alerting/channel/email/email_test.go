@@ -75,6 +75,8 @@ func TestSend(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, n.Title, subject)
 			require.Equal(t, "<"+n.ID+"@otkit.invalid>", m.Header.Get("Message-ID"))
+			require.Equal(t, "<"+n.AlarmID+"@otkit.invalid>", m.Header.Get("In-Reply-To"))
+			require.Equal(t, "<"+n.AlarmID+"@otkit.invalid>", m.Header.Get("References"))
 			require.Equal(t, "auto-generated", m.Header.Get("Auto-Submitted"))
 			require.Equal(t, "1", m.Header.Get("X-Priority"))
 			body, err := io.ReadAll(quotedprintable.NewReader(m.Body))

@@ -46,6 +46,7 @@ func TestSend(t *testing.T) {
 	var n alerting.Notification
 	require.NoError(t, json.Unmarshal([]byte(got.Body), &n))
 	require.Equal(t, channeltest.Message(), n)
+	require.Contains(t, got.Body, `"alarmId":"01890000-0000-7000-8000-000000000003","code":7,`)
 
 	now := time.Now()
 	require.True(t, webhook.Verify("k", got.Header, []byte(got.Body), now, time.Minute))

@@ -19,7 +19,7 @@ import (
 // Message is a notification to send.
 func Message() alerting.Notification {
 	return alerting.Notification{
-		ID: "01890000-0000-7000-8000-000000000001", EventID: "01890000-0000-7000-8000-000000000002", Severity: alarms.Error,
+		ID: "01890000-0000-7000-8000-000000000001", EventID: "01890000-0000-7000-8000-000000000002", AlarmID: "01890000-0000-7000-8000-000000000003", Code: 7, Severity: alarms.Error,
 		Source: "plc-1", SourceType: "Equipment", Message: "too hot: <5 & @all>", Title: "[Error] plc-1: too hot <5 & @all>",
 		Body: "Firing: too hot\nline two", Labels: map[string]string{"job": "j"}, At: time.Date(2026, 3, 29, 1, 2, 3, 4000, time.UTC),
 	}
