@@ -46,12 +46,20 @@ func (r *Repository[T]) PutAll(ctx context.Context, list []*T) error {
 		return err
 	}
 	defer unlock()
+	p := replacing[T]{r: r, docs: docs, list: list, changes: make([]*Change, len(docs)), gone: make([][]FileKey, len(docs))}
+	from, to, width := 0, len(docs), 1
 	return r.s.retry(ctx, func() error {
-		batch, err := r.replacing(ctx, docs, list)
-		if err != nil {
+		if err := p.read(ctx, from, to); err != nil {
 			return err
 		}
-		return again(r.writeAll(ctx, batch), Match{})
+		batch, places := p.batch()
+		err := r.writeAll(ctx, batch)
+		// While many are read anew others change again: few at first, beginning with the first that has changed.
+		if at, ok := mismatched(err); ok {
+			from, to = places[at], min(places[at]+width, len(docs))
+			width = min(2*width, len(docs))
+		}
+		return again(err, Match{})
 	})
 }
 
@@ -129,41 +137,59 @@ func (r *Repository[T]) encodeAll(ctx context.Context, list []*T) ([]Document, e
 	return docs, nil
 }
 
-// replacing gives the batch that puts documents in place of those that are there. What is there as it
-// should be is left alone.
-func (r *Repository[T]) replacing(ctx context.Context, docs []Document, list []*T) (Batch, error) {
+// replacing puts documents in place of those that are there.
+type replacing[T Kept] struct {
+	r       *Repository[T]
+	docs    []Document
+	list    []*T
+	changes []*Change // nil for what is there as it should be
+	gone    [][]FileKey
+}
+
+// read readies some of the documents for what is there now.
+func (p *replacing[T]) read(ctx context.Context, from, to int) error {
 	const readTogether = 16 // may be large
-	var b Batch
-	for from := 0; from < len(docs); from += readTogether {
-		part := docs[from:min(from+readTogether, len(docs))]
+	for ; from < to; from += readTogether {
+		part := p.docs[from:min(from+readTogether, to)]
 		ids := make([]string, len(part))
 		for i := range part {
 			ids[i] = part[i].ID
 		}
-		there, err := r.stored(ctx, ids...)
+		there, err := p.r.stored(ctx, ids...)
 		if err != nil {
-			return b, err
+			return err
 		}
 		old := make(map[string]Document, len(there))
 		for _, d := range there {
 			old[d.ID] = d
 		}
 		for i, d := range part {
+			at := from + i
+			p.changes[at], p.gone[at] = nil, nil
 			before, known := old[d.ID]
 			switch {
 			case !known:
-				b.Changes = append(b.Changes, Change{Document: d, Match: Match{Absent: true}})
+				p.changes[at] = &Change{Document: d, Match: Match{Absent: true}}
 			case !bytes.Equal(before.JSON, d.JSON):
-				gone, err := r.orphans(ctx, before, list[from+i], nil)
-				if err != nil {
-					return b, err
+				if p.gone[at], err = p.r.orphans(ctx, before, p.list[at], nil); err != nil {
+					return err
 				}
-				b.Changes = append(b.Changes, Change{Document: d, Match: Match{Version: before.Version}})
-				b.Remove = append(b.Remove, gone...)
+				p.changes[at] = &Change{Document: d, Match: Match{Version: before.Version}}
 			}
 		}
 	}
-	return b, nil
+	return nil
+}
+
+// batch gives the changes, and the place of each among the documents.
+func (p *replacing[T]) batch() (b Batch, places []int) {
+	for at, c := range p.changes {
+		if c != nil {
+			b.Changes, places = append(b.Changes, *c), append(places, at)
+			b.Remove = append(b.Remove, p.gone[at]...)
+		}
+	}
+	return b, places
 }
 
 // writeAll makes a batch and tells of its changes together.
@@ -195,9 +221,16 @@ func (r *Repository[T]) writeAll(ctx context.Context, b Batch) error {
 	return nil
 }
 
-// lockAll is lock for many documents. Everybody takes several slots in the same order, so that nobody
-// waits for one who waits for them.
+// maxLocked is how many documents are locked together. More would keep every writer waiting: they rely on
+// the versions that their changes ask for alone.
+const maxLocked = 32
+
+// lockAll is lock for several documents; more than maxLocked it leaves alone. Everybody takes several slots
+// in the same order, so that nobody waits for one who waits for them.
 func (l *locks) lockAll(ctx context.Context, docs []Document) (unlock func(), err error) {
+	if len(docs) > maxLocked {
+		return func() {}, nil
+	}
 	slots := make([]int, len(docs))
 	for i := range docs {
 		slots[i] = l.slot(docs[i].Kind, docs[i].ID)

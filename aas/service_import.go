@@ -280,6 +280,18 @@ func (e *imported) without(going, stored, values []string) []FileKey {
 	return keys
 }
 
+func meetAll(ctx context.Context, list []*imported) error {
+	for _, e := range list {
+		if e.meet == nil {
+			continue
+		}
+		if err := e.meet(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (i *importer) batch() (b Batch) {
 	for _, e := range i.list {
 		b.Changes = append(b.Changes, e.change)
@@ -293,35 +305,47 @@ func (i *importer) write(ctx context.Context) (ImportReport, error) {
 	if len(i.list) == 0 {
 		return i.report, nil
 	}
-	for _, e := range i.list {
-		if e.meet == nil {
-			continue
-		}
-		if err := e.meet(ctx); err != nil {
-			return ImportReport{}, err
-		}
+	docs := make([]Document, len(i.list))
+	for n, e := range i.list {
+		docs[n] = e.change.Document
 	}
-	batch := i.batch()
-	versions, err := i.s.store.Write(ctx, batch)
-	// Another write may come between for each document, and for some of them often.
-	for tries := len(i.list) + maxTries; err != nil; tries-- {
+	unlock, err := i.s.locks.lockAll(ctx, docs)
+	if err != nil {
+		return ImportReport{}, err
+	}
+	defer unlock()
+	if err := meetAll(ctx, i.list); err != nil {
+		return ImportReport{}, err
+	}
+	var (
+		batch    Batch
+		versions []uint64
+		stale    []*imported
+		width    = 1
+	)
+	err = i.s.retry(ctx, func() error {
+		if err := meetAll(ctx, stale); err != nil {
+			return err
+		}
+		batch = i.batch()
+		var err error
+		versions, err = i.s.store.Write(ctx, batch)
 		at, ok := mismatched(err)
 		if !ok {
-			return ImportReport{}, err
+			return err
 		}
 		e := i.list[at]
 		if e.meet == nil {
 			exists := map[Kind]*fault.Error{KindShell: ErrShellExists, KindSubmodel: ErrSubmodelExists, KindConceptDescription: ErrConceptExists}
-			return ImportReport{}, exists[e.change.Document.Kind].On("id", e.change.Document.ID)
+			return exists[e.change.Document.Kind].On("id", e.change.Document.ID)
 		}
-		if tries == 0 {
-			return ImportReport{}, ErrBusy
-		}
-		if err := e.meet(ctx); err != nil {
-			return ImportReport{}, err
-		}
-		batch = i.batch()
-		versions, err = i.s.store.Write(ctx, batch)
+		// While many are met anew others change again: few at first, beginning with the first that has changed.
+		stale = i.list[at:min(at+width, len(i.list))]
+		width = min(2*width, len(i.list))
+		return errAgain
+	})
+	if err != nil {
+		return ImportReport{}, err
 	}
 	i.tell(batch, versions)
 	return i.report, nil
