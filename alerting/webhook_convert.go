@@ -155,7 +155,7 @@ func (c *conversion) complete(k RecordKey, at time.Time) {
 
 func (c *conversion) record(a *alert, silence string) Record {
 	return Record{
-		ID: c.w.o.NewID(), Key: a.key, Severity: a.severity, Source: a.source, SourceType: a.sourceType,
+		ID: c.w.o.NewID(), Key: a.key, Severity: a.severity, Source: cut(a.source, alarmSource), SourceType: cut(a.sourceType, alarmType),
 		Title: a.title, Description: a.description, Labels: withSilence(a.labels, silence), Annotations: a.annotations,
 	}
 }
@@ -191,7 +191,8 @@ func (c *conversion) store(ctx context.Context) error {
 	return c.w.history.ApplyRecords(ctx, c.records, c.completions)
 }
 
-// The most that an alarm takes; see package alarms. The record of an alert has it all.
+// The most that an alarm takes; see package alarms. The record of an alert has it all, but for its source and
+// the type of that: records are found by them.
 const (
 	alarmSource = 512
 	alarmType   = 128

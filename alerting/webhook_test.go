@@ -375,7 +375,10 @@ func TestWebhookOverlong(t *testing.T) {
 	}
 	a["labels"], a["annotations"] = labels, m{"summary": strings.Repeat("s", 10_000), "description": strings.Repeat("d", 10_000)}
 	require.True(t, r.post(t, a).Success)
-	require.Len(t, r.records(t)[0].Labels, 203, "the record has it all")
+	record := r.records(t)[0]
+	require.Len(t, record.Labels, 203, "the record has it all")
+	require.Equal(t, strings.Repeat("ä", 256), record.Source, "but for what it is found by")
+	require.Equal(t, strings.Repeat("t", 128), record.SourceType)
 	active, err := r.alarms.Active(t.Context())
 	require.NoError(t, err)
 	require.Len(t, active, 1)
