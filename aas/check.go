@@ -2,17 +2,18 @@ package aas
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/otkit/otkit/fault"
 )
 
-// Check finds what breaks the metamodel without looking outside of the document: ids, idShorts and
+// Validate finds what breaks the metamodel without looking outside of the document: ids, idShorts and
 // their uniqueness among siblings, values that are not of their data type, empty references, kinds of
 // list entries. The error is ErrInvalidRequest with a Field for each finding, at most 100: the path of
 // the member in the JSON form and the rule, with the name of the constraint in IDTA-01001 where it has
 // one. Package verify checks the whole metamodel.
-func (s *Submodel) Check() error { return check(s) }
+func (s *Submodel) Validate() error { return check(s) }
 
 func (s *Submodel) check(c *checker) {
 	c.identifiable(&s.Identifiable)
@@ -21,8 +22,8 @@ func (s *Submodel) check(c *checker) {
 	c.named("submodelElements", s.Elements, names{})
 }
 
-// Check is [Submodel.Check] for a shell; AASd-131 asks for an id of the asset.
-func (v *Shell) Check() error { return check(v) }
+// Validate is [Submodel.Validate] for a shell; AASd-131 asks for an id of the asset.
+func (v *Shell) Validate() error { return check(v) }
 
 func (v *Shell) check(c *checker) {
 	c.identifiable(&v.Identifiable)
@@ -40,28 +41,39 @@ func (v *Shell) check(c *checker) {
 	c.references("submodels", v.Submodels)
 }
 
-// Check is [Submodel.Check] for a concept description.
-func (v *ConceptDescription) Check() error { return check(v) }
+// Validate is [Submodel.Validate] for a concept description.
+func (v *ConceptDescription) Validate() error { return check(v) }
 
 func (v *ConceptDescription) check(c *checker) {
 	c.identifiable(&v.Identifiable)
 	c.references("isCaseOf", v.IsCaseOf)
 }
 
-// CheckElement is [Submodel.Check] for one element, with or without an idShort.
-func CheckElement(element Element) error { return check(element) }
+// ValidateElement is [Submodel.Validate] for one element, with or without an idShort.
+func ValidateElement(element Element) error { return check(element) }
 
 // check is Check for whatever has one.
 func check(v any) error {
-	if err := whole(v); err != nil {
+	if err := ValidateTree(v); err != nil {
 		return err
 	}
-	c := checker{most: mostTold}
-	c.run(v)
-	if len(c.found) == 0 {
+	found := Findings(v, maxReported)
+	if len(found) == 0 {
 		return nil
 	}
-	return ErrInvalidRequest.Invalid(c.found...)
+	return ErrInvalidRequest.Invalid(found...)
+}
+
+// maxReported is how many findings an error has.
+const maxReported = 100
+
+// Findings returns what breaks the metamodel in v, at most limit findings: the path of a member and the rule. v is
+// what has a Validate method, or an [Element]; in anything else nothing is found. See [ValidateTree] for what was
+// made in Go.
+func Findings(v any, limit int) []fault.Field {
+	c := checker{most: limit}
+	c.run(v)
+	return c.found
 }
 
 type checker struct {
@@ -94,7 +106,7 @@ func memberOf(path, name string) string {
 func entryOf(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 func (c *checker) identifiable(i *Identifiable) {
-	if n := utf8.RuneCountInString(i.ID); n == 0 || n > maxIDLength {
+	if n := utf8.RuneCountInString(i.ID); n == 0 || n > MaxIDLength {
 		c.find("id", "must have 1 to 2048 characters")
 	}
 	c.referable("", &i.Referable)
@@ -104,6 +116,21 @@ func (c *checker) identifiable(i *Identifiable) {
 func (c *checker) administration(path string, a *Administration) {
 	if a != nil && a.Revision != "" && a.Version == "" {
 		c.find(memberOf(path, "administration.revision"), "must not be without a version (AASd-005)")
+	}
+	if a != nil {
+		c.utc(memberOf(path, "administration.createdAt"), a.CreatedAt)
+		c.utc(memberOf(path, "administration.updatedAt"), a.UpdatedAt)
+	}
+}
+
+// utc checks a time that must be in UTC; an empty text is absent.
+func (c *checker) utc(path, text string) {
+	if text == "" {
+		return
+	}
+	utc := strings.HasSuffix(text, "Z") || strings.HasSuffix(text, "+00:00") || strings.HasSuffix(text, "-00:00")
+	if !utc || !lexicalRules[DateTime](text) {
+		c.find(path, "must be an xs:dateTime in UTC")
 	}
 }
 
@@ -204,7 +231,7 @@ func (c *checker) lexical(path string, t DataType, text *string) {
 
 type names map[string]struct{}
 
-// add says whether the name is new.
+// add reports whether the name is new.
 func (n names) add(name string) bool {
 	before := len(n)
 	n[name] = struct{}{}

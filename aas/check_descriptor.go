@@ -2,9 +2,9 @@ package aas
 
 import "unicode/utf8"
 
-// Check finds what breaks the schema of descriptors in IDTA-01002, as [Submodel.Check] does for a
+// Validate finds what breaks the schema of descriptors in IDTA-01002, as [Submodel.Validate] does for a
 // submodel.
-func (v *ShellDescriptor) Check() error { return check(v) }
+func (v *ShellDescriptor) Validate() error { return check(v) }
 
 func (v *ShellDescriptor) check(c *checker) {
 	c.described("", v.ID, v.IDShort, v.Administration, v.Extensions)
@@ -23,8 +23,8 @@ func (v *ShellDescriptor) check(c *checker) {
 	}
 }
 
-// Check is [ShellDescriptor.Check] for the descriptor of a submodel.
-func (v *SubmodelDescriptor) Check() error { return check(v) }
+// Validate is [ShellDescriptor.Validate] for the descriptor of a submodel.
+func (v *SubmodelDescriptor) Validate() error { return check(v) }
 
 func (v *SubmodelDescriptor) check(c *checker) { c.submodelDescriptor("", v) }
 
@@ -39,7 +39,7 @@ func (c *checker) submodelDescriptor(path string, v *SubmodelDescriptor) {
 
 // described checks what both descriptors have.
 func (c *checker) described(path, id, idShort string, a *Administration, extensions []Extension) {
-	if n := utf8.RuneCountInString(id); n == 0 || n > maxIDLength {
+	if n := utf8.RuneCountInString(id); n == 0 || n > MaxIDLength {
 		c.find(memberOf(path, "id"), "must have 1 to 2048 characters")
 	}
 	c.administration(path, a)

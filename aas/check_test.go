@@ -10,7 +10,7 @@ import (
 )
 
 func TestCheckNamesPathAndConstraint(t *testing.T) {
-	require.NoError(t, submodel(t, everything).Check())
+	require.NoError(t, submodel(t, everything).Validate())
 	for elements, want := range map[string]string{
 		`{"modelType":"Capability","idShort":"a"},{"modelType":"Capability","idShort":"a"}`: "submodelElements[1].idShort must be unique among its siblings: a (AASd-022",
 		`{"modelType":"Capability"}`:                "submodelElements[0].idShort is required (AASd-117)",
@@ -26,14 +26,14 @@ func TestCheckNamesPathAndConstraint(t *testing.T) {
 		`{"modelType":"Capability","idShort":"a","supplementalSemanticIds":[` + ref + `]}`:                                                                                                     "(AASd-118)",
 		`{"modelType":"Capability","idShort":"a","qualifiers":[{"type":"q","valueType":"xs:int","value":"x"}]}`:                                                                                "submodelElements[0].qualifiers[0].value must be in the lexical form of xs:int (AASd-020)",
 	} {
-		err := submodel(t, `{"modelType":"Submodel","id":"x","submodelElements":[`+elements+`]}`).Check()
+		err := submodel(t, `{"modelType":"Submodel","id":"x","submodelElements":[`+elements+`]}`).Validate()
 		require.ErrorIs(t, err, aas.ErrInvalidRequest, elements)
 		require.ErrorContains(t, err, want)
 	}
-	require.ErrorContains(t, new(aas.Submodel).Check(), "id must have 1 to 2048 characters")
-	require.ErrorContains(t, (&aas.Shell{Identifiable: aas.Identifiable{ID: "x"}, AssetInformation: aas.AssetInformation{AssetKind: aas.Instance}}).Check(), "(AASd-131)")
-	require.NoError(t, aas.CheckElement(element(t, `{"modelType":"Property","valueType":"xs:int","value":"1"}`)))
-	require.ErrorContains(t, aas.CheckElement(element(t, `{"modelType":"Property","valueType":"xs:int","value":"x"}`)), "value must be")
+	require.ErrorContains(t, new(aas.Submodel).Validate(), "id must have 1 to 2048 characters")
+	require.ErrorContains(t, (&aas.Shell{Identifiable: aas.Identifiable{ID: "x"}, AssetInformation: aas.AssetInformation{AssetKind: aas.Instance}}).Validate(), "(AASd-131)")
+	require.NoError(t, aas.ValidateElement(element(t, `{"modelType":"Property","valueType":"xs:int","value":"1"}`)))
+	require.ErrorContains(t, aas.ValidateElement(element(t, `{"modelType":"Property","valueType":"xs:int","value":"x"}`)), "value must be")
 }
 
 func TestCheckBoundsItsFindings(t *testing.T) {
@@ -41,7 +41,7 @@ func TestCheckBoundsItsFindings(t *testing.T) {
 	for range 1000 {
 		s.Elements = append(s.Elements, &aas.Capability{})
 	}
-	e, ok := fault.From(s.Check())
+	e, ok := fault.From(s.Validate())
 	require.True(t, ok)
 	require.Len(t, e.Fields, 100)
 }

@@ -10,6 +10,9 @@ const (
 	MaxEntries  = 1_000_000 // entries of arrays in one document, of whatever kind
 )
 
+// MaxIDLength is how many characters an id has at most.
+const MaxIDLength = 2048
+
 // Model is what [Decode] and [Append] take. Elements have [DecodeElement] and [AppendElement].
 type Model interface {
 	Shell | Submodel | ConceptDescription | ShellDescriptor | SubmodelDescriptor | Environment |
@@ -17,12 +20,12 @@ type Model interface {
 		Administration | LangString | EmbeddedDataSpecification
 }
 
-// Decode reads the JSON form. The error is ErrInvalidRequest with the path of the member and the rule
-// that it breaks. Unknown members are ignored; a member that is there twice, a wrong type, an unknown
-// word of an enumeration, a missing required member, invalid UTF-8 and data after the document are
-// refused. The id of a shell, submodel, concept description or descriptor may be missing, since it is
-// often in the path of a request; Check and the service refuse that. An empty text where the metamodel
-// wants at least one character is read as absent.
+// Decode reads the JSON form. The error is ErrInvalidRequest with the path of the member and the rule that it breaks.
+// Members that the metamodel does not have are kept in the field Unknown, and refused in keys, texts in a language,
+// value lists, level types and variables of operations, which have none. A duplicate member, a wrong type, an unknown
+// word of an enumeration, a missing required member, invalid UTF-8 and data after the document are refused too. The id
+// of a shell, submodel, concept description or descriptor may be missing, since it is often in the path of a request;
+// Validate and the repository refuse that. An empty text where the metamodel wants at least one character is absent.
 func Decode[T Model](data []byte) (*T, error) {
 	v := new(T)
 	if err := decode(data, func(d *decoder) { d.model(v) }); err != nil {
@@ -54,6 +57,15 @@ func Append[T Model](dst []byte, v *T) []byte {
 	return e.buf
 }
 
+// AppendVersion appends what [Append] appends in the form for a version, and returns how much it omitted or replaced;
+// see [View].
+func AppendVersion[T Model](dst []byte, v *T, version Version) ([]byte, int) {
+	omitted := 0
+	e := encoder{buf: dst, view: View{Extent: WithBlobValue, Version: version, Omitted: &omitted}}
+	e.model(v)
+	return e.buf, omitted
+}
+
 // AppendList appends an array of what [Append] appends.
 func AppendList[T Model](dst []byte, list []T) []byte {
 	e := encoder{buf: append(dst, '['), view: View{Extent: WithBlobValue}}
@@ -79,7 +91,15 @@ func AppendElement(dst []byte, element Element) []byte {
 	return AppendElementView(dst, element, View{Extent: WithBlobValue})
 }
 
-// Level says how deep a serialisation goes, after IDTA-01002.
+// AppendSubmodel appends the JSON form of a submodel in which properties have other values than their own: those of
+// instead, where nil means none.
+func AppendSubmodel(dst []byte, s *Submodel, instead map[*Property]*string) []byte {
+	e := encoder{buf: dst, view: View{Extent: WithBlobValue}, held: instead}
+	e.submodel(s)
+	return e.buf
+}
+
+// Level returns how deep a serialization goes, after IDTA-01002.
 type Level uint8
 
 // The levels.
@@ -88,7 +108,7 @@ const (
 	Core              // the thing itself and its direct children
 )
 
-// Extent says whether the bytes of blobs are part of a serialisation.
+// Extent reports whether the bytes of blobs are part of a serialization.
 type Extent uint8
 
 // The extents.
@@ -97,13 +117,31 @@ const (
 	WithBlobValue
 )
 
-// View is the modifiers level and extent of a serialisation. The zero value has their defaults.
+// Version is a version of the metamodel that a reader knows.
+type Version uint8
+
+// The versions.
+const (
+	Latest Version = iota // everything
+	V30                   // what a reader of metamodel 3.0 can read
+)
+
+// View is the modifiers level and extent of a serialization, and the version of its reader. The zero value has their
+// defaults.
+//
+// For [V30], what came later is omitted: members that the metamodel does not have, createdAt and updatedAt of
+// administrations, data specifications other than IEC 61360, entries of value lists without a valueId, and
+// relationships without both ends; in a list, the other entries go with these, so that no index changes. Other words
+// stand in where 3.0 wants one: NotApplicable for the asset kinds Role and Batch, application/octet-stream for an
+// absent contentType, and the entityType that the asset ids suggest.
 type View struct {
-	Level  Level
-	Extent Extent
+	Level   Level
+	Extent  Extent
+	Version Version
+	Omitted *int // if not nil, it is increased by what is omitted or replaced
 }
 
-// invalid gives the error for one member.
+// invalid returns the error for one member.
 func invalid(field, message string) error {
 	return ErrInvalidRequest.Invalid(fault.Field{Field: field, Message: message})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/otkit/otkit/internal/realtest"
 )
 
-// templates gives the published submodel templates in JSON by file name.
+// templates returns the published submodel templates in JSON by file name.
 func templates(t testing.TB) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(realtest.Data(t, "idta"), "templates", "*.json"))
@@ -30,7 +30,7 @@ func templates(t testing.TB) map[string][]byte {
 	return documents
 }
 
-// tree reads JSON into values of any, without what the codec leaves out on purpose: empty arrays, what
+// tree reads JSON into values of any, without what the codec omits on purpose: empty arrays, what
 // holds nothing else, and empty texts in members that are optional and have at least one character.
 func tree(t testing.TB, data []byte) any {
 	t.Helper()
@@ -188,7 +188,7 @@ func TestShortConceptDescriptionIsCompleted(t *testing.T) {
 	concept, err := aas.Decode[aas.ConceptDescription]([]byte(`{"id":"x","idShort":"n","embeddedDataSpecifications":[{"dataSpecificationContent":{"preferredName":[{"language":"en","text":"speed"}],"unit":"1/min","valueFormat":"NR2"}}]}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"modelType":"ConceptDescription","id":"x","idShort":"n","embeddedDataSpecifications":[{
-		"dataSpecification":{"type":"ExternalReference","keys":[{"type":"GlobalReference","value":"https://admin-shell.io/DataSpecificationTemplates/DataSpecificationIec61360/3/0"}]},
+		"dataSpecification":{"type":"ExternalReference","keys":[{"type":"GlobalReference","value":"https://admin-shell.io/DataSpecificationTemplates/DataSpecificationIec61360/3"}]},
 		"dataSpecificationContent":{"modelType":"DataSpecificationIec61360","preferredName":[{"language":"en","text":"speed"}],"unit":"1/min","valueFormat":"NR2"}}]}`,
 		string(aas.Append(nil, concept)))
 }
@@ -201,8 +201,8 @@ func TestWhatIsRefusedIsNamed(t *testing.T) {
 		`{"modelType":"Shell"}`:                                    {Field: "modelType", Message: "must be Submodel"},
 		`{"id":5}`:                                                 {Field: "id", Message: "must be a string"},
 		`{"id":null}`:                                              {Field: "id", Message: "must be a string"},
-		`{"id":"a","id":"a"}`:                                      {Field: "id", Message: "is there twice"},
-		`{"kind":"Sometimes"}`:                                     {Field: "kind", Message: "is none of the words that it may be"},
+		`{"id":"a","id":"a"}`:                                      {Field: "id", Message: "is a duplicate"},
+		`{"kind":"Sometimes"}`:                                     {Field: "kind", Message: "is not one of the allowed values"},
 		`{"submodelElements":{}}`:                                  {Field: "submodelElements", Message: "must be an array"},
 		`{"semanticId":{"type":"ExternalReference"}}`:              {Field: "semanticId.keys", Message: "is required"},
 		`{"qualifiers":[{"type":"a"}]}`:                            {Field: "qualifiers[0].valueType", Message: "is required"},
@@ -212,7 +212,7 @@ func TestWhatIsRefusedIsNamed(t *testing.T) {
 		element(`{"value":7,"modelType":"Property"}`):              {Field: "submodelElements[1].value[0].value", Message: "must be a string"},
 		element(`{"modelType":"Blob","value":"%"}`):                {Field: "submodelElements[1].value[0].value", Message: "must be Base64"},
 		element(`5`):                                               {Field: "submodelElements[1].value[0]", Message: "must be an object"},
-		element(`{"modelType":"Property","valueType":"xs:token"}`): {Field: "submodelElements[1].value[0].valueType", Message: "is none of the words that it may be"},
+		element(`{"modelType":"Property","valueType":"xs:token"}`): {Field: "submodelElements[1].value[0].valueType", Message: "is not one of the allowed values"},
 	} {
 		_, err := aas.Decode[aas.Submodel]([]byte(text))
 		require.ErrorIs(t, err, aas.ErrInvalidRequest, text)
@@ -233,10 +233,11 @@ func TestBrokenDocumentsAreRefused(t *testing.T) {
 	}
 }
 
-func TestUnknownMembersAndSpaceAreIgnored(t *testing.T) {
-	s, err := aas.Decode[aas.Submodel]([]byte("\xef\xbb\xbf \r\n\t{ \"future\" : [1,-2.5e+3,{\"a\":null,\"b\":\"\\\"\"}], \"future\":1, \"id\" : \"\\u00e4\\ud83d\\ude00\\n\\/\" } \n"))
+func TestSpaceIsIgnored(t *testing.T) {
+	s, err := aas.Decode[aas.Submodel]([]byte("\xef\xbb\xbf \r\n\t{ \"future\" : [1,-2.5e+3,{\"a\":null,\"b\":\"\\\"\"}], \"more\":1, \"id\" : \"\\u00e4\\ud83d\\ude00\\n\\/\" } \n"))
 	require.NoError(t, err)
 	require.Equal(t, "ä😀\n/", s.ID)
+	require.Equal(t, []string{"future", "more"}, aas.UnknownMembers(s.Unknown))
 }
 
 func nested(levels int) string {
@@ -272,19 +273,45 @@ func TestInvalidTextIsWrittenAsValidUTF8(t *testing.T) {
 	require.Contains(t, data, "\"a\uFFFDb\\u0001\x7f\u2028\"")
 }
 
+// The seeds are small, and each target reads one kind of document: a fuzzer that found something new in a large
+// input would spend its time on making that smaller.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{everything, everyShell, everyDescriptor, nested(5), `{"id":"\ud83d\ude00"}`} {
-		f.Add([]byte(seed))
+	for _, e := range submodel(f, everything).Elements {
+		one := aas.Submodel{Elements: []aas.Element{e}}
+		one.ID = "x"
+		f.Add(aas.Append(nil, &one))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzModel[aas.Submodel](t, data)
-		fuzzModel[aas.Shell](t, data)
-		fuzzModel[aas.ShellDescriptor](t, data)
-		fuzzModel[aas.Environment](t, data)
-	})
+	f.Add([]byte(nested(3)))
+	f.Add([]byte(`{"id":"\ud83d\ude00"}`))
+	f.Fuzz(fuzzModel[aas.Submodel])
 }
 
+func FuzzDecodeShell(f *testing.F) {
+	f.Add([]byte(`{"id":"x","assetInformation":{"assetKind":"Instance","globalAssetId":"a"},"submodels":[` + modelRef + `]}`))
+	f.Add([]byte(`{"id":"x","assetInformation":{"assetKind":"Type","specificAssetIds":[{"name":"n","value":"v","externalSubjectId":` + modelRef + `}],"defaultThumbnail":{"path":"/p"}}}`))
+	f.Add([]byte(`{"id":"x","derivedFrom":` + modelRef + `,"administration":{"version":"1"},"extensions":[{"name":"e","value":"1"}],"assetInformation":{"assetKind":"Role"}}`))
+	f.Fuzz(fuzzModel[aas.Shell])
+}
+
+func FuzzDecodeDescriptor(f *testing.F) {
+	f.Add([]byte(`{"id":"x","endpoints":[{"interface":"AAS-3.0","protocolInformation":{"href":"h","securityAttributes":[{"type":"NONE","key":"k","value":"v"}]}}]}`))
+	f.Add([]byte(`{"id":"x","submodelDescriptors":[{"id":"y","endpoints":[],"semanticId":` + modelRef + `}]}`))
+	f.Fuzz(fuzzModel[aas.ShellDescriptor])
+}
+
+func FuzzDecodeEnvironment(f *testing.F) {
+	f.Add([]byte(`{"assetAdministrationShells":[{"id":"x","assetInformation":{"assetKind":"Type"}}],"submodels":[{"id":"y"}]}`))
+	f.Add([]byte(`{"conceptDescriptions":[{"id":"x","isCaseOf":[` + modelRef + `],"embeddedDataSpecifications":[{"dataSpecificationContent":{"modelType":"DataSpecificationIec61360","preferredName":[{"language":"en","text":"n"}],"levelType":{"min":true,"nom":false,"typ":false,"max":true}}}]}]}`))
+	f.Fuzz(fuzzModel[aas.Environment])
+}
+
+// maxFuzzed bounds the inputs of fuzzing: larger ones find nothing that these do not.
+const maxFuzzed = 4 << 10
+
 func fuzzModel[T aas.Model](t *testing.T, data []byte) {
+	if len(data) > maxFuzzed {
+		return
+	}
 	v, err := aas.Decode[T](data)
 	if err != nil {
 		require.ErrorIs(t, err, aas.ErrInvalidRequest)

@@ -1,6 +1,6 @@
 package aas
 
-// ConceptDescription says what a semantic id means.
+// ConceptDescription returns what a semantic id means.
 type ConceptDescription struct {
 	Identifiable
 	IsCaseOf []Reference
@@ -10,6 +10,10 @@ type ConceptDescription struct {
 type EmbeddedDataSpecification struct {
 	DataSpecification *Reference // nil only in the short form of a concept description, which is completed
 	Content           *IEC61360
+	// OtherContent is the JSON text of content of another kind than [IEC61360], such as that of units of measure in
+	// metamodel 3.2; Content is nil then.
+	OtherContent string
+	Unknown      string // see [Referable]
 }
 
 // IEC61360 is the content of a data specification after IEC 61360, the one kind that the metamodel has.
@@ -26,6 +30,7 @@ type IEC61360 struct {
 	ValueList          []ValueReferencePair
 	Value              string
 	LevelType          *LevelType
+	Unknown            string // see [Referable]
 }
 
 // ValueReferencePair is one value that a concept may take.
@@ -34,5 +39,5 @@ type ValueReferencePair struct {
 	ValueID *Reference
 }
 
-// LevelType says which values of a range a concept has.
+// LevelType returns which values of a range a concept has.
 type LevelType struct{ Min, Nom, Typ, Max bool }

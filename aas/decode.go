@@ -22,11 +22,12 @@ type decoder struct {
 	path  []step
 	depth int // elements and references around the position
 
+	nameAt            int // where the name of the last member begins
 	elements, entries int
 	merging           bool // into elements that exist already
 	metadataOnly      bool // leave values as they are
 
-	ahead    []glimpse // objects that were looked at ahead, ascending, up to aheadEnd
+	ahead    []objectHead // objects that were looked at ahead, ascending, up to aheadEnd
 	aheadEnd int
 	scanning bool
 
@@ -39,8 +40,8 @@ type step struct {
 	index int // of an entry of an array; -1 for a member
 }
 
-// glimpse is what decides how the object that begins at start is read.
-type glimpse struct {
+// objectHead is what decides how the object that begins at start is read.
+type objectHead struct {
 	start   int
 	kind    ElementKind
 	idShort string
@@ -51,6 +52,7 @@ type object struct {
 	key     member
 	started bool
 	seen    [2]uint64 // members
+	unknown []string  // names of members that the metamodel does not have
 }
 
 func (o *object) has(m member) bool { return o.seen[m/64]&(1<<(m%64)) != 0 }
@@ -115,7 +117,7 @@ func (d *decoder) where() string {
 	return b.String()
 }
 
-// peek skips white space and gives the next byte, 0 at the end.
+// peek skips white space and returns the next byte, 0 at the end.
 func (d *decoder) peek() byte {
 	for d.pos < len(d.text) {
 		switch c := d.text[d.pos]; c {
@@ -161,7 +163,7 @@ func (d *decoder) next(o *object) bool {
 	o.key = membersByName[name]
 	if o.key != noMember {
 		if o.has(o.key) {
-			d.fail("is there twice")
+			d.fail("is a duplicate")
 			return false
 		}
 		o.seen[o.key/64] |= 1 << (o.key % 64)
@@ -192,6 +194,7 @@ func (d *decoder) nextName(o *object) (string, bool) {
 		d.malformed()
 		return "", false
 	}
+	d.nameAt = d.pos
 	name := d.str()
 	if d.peek() != ':' {
 		d.malformed()
@@ -225,7 +228,7 @@ func (d *decoder) needNew(o *object, members ...member) {
 	}
 }
 
-// openArray enters an array and says whether it has an entry, which is then at the position.
+// openArray enters an array and reports whether it has an entry, which is then at the position.
 func (d *decoder) openArray() bool {
 	if d.err != nil {
 		return false

@@ -33,7 +33,7 @@ func (d *decoder) skip() {
 }
 
 func (d *decoder) skipObject() {
-	seen := glimpse{start: d.pos}
+	seen := objectHead{start: d.pos}
 	var o object
 	d.begin(&o)
 	for {
@@ -54,9 +54,9 @@ func (d *decoder) skipObject() {
 	}
 }
 
-// look gives the modelType and the idShort of the object at the position, which does not change. Each
+// look returns the modelType and the idShort of the object at the position, which does not change. Each
 // byte is looked at once more at most, and not once for each level around it.
-func (d *decoder) look() glimpse {
+func (d *decoder) look() objectHead {
 	d.peek()
 	start := d.pos
 	if start >= d.aheadEnd {
@@ -66,19 +66,19 @@ func (d *decoder) look() glimpse {
 		d.scanning, d.aheadEnd, d.entries = false, d.pos, entries
 		if d.err != nil {
 			d.path = d.path[:depth]
-			return glimpse{}
+			return objectHead{}
 		}
 		d.pos = start
-		slices.SortFunc(d.ahead, func(a, b glimpse) int { return a.start - b.start })
+		slices.SortFunc(d.ahead, func(a, b objectHead) int { return a.start - b.start })
 	}
-	at, ok := slices.BinarySearchFunc(d.ahead, start, func(g glimpse, start int) int { return g.start - start })
+	at, ok := slices.BinarySearchFunc(d.ahead, start, func(g objectHead, start int) int { return g.start - start })
 	if !ok {
-		return glimpse{}
+		return objectHead{}
 	}
 	return d.ahead[at]
 }
 
-// kindAhead gives the modelType of the object at the position, which does not change; empty when there
+// kindAhead returns the modelType of the object at the position, which does not change; empty when there
 // is none.
 func (d *decoder) kindAhead() ElementKind {
 	d.peek()
@@ -94,7 +94,7 @@ func (d *decoder) kindAhead() ElementKind {
 // nearBytes bounds what kindNear looks at, since the objects within an object are looked at again.
 const nearBytes = 1 << 10
 
-// kindNear gives the modelType of the object at the position when it is within the next bytes, found by
+// kindNear returns the modelType of the object at the position when it is within the next bytes, found by
 // quotes and brackets alone. Whether that is right JSON is seen when the object is read.
 func (d *decoder) kindNear() ElementKind {
 	text := d.text[d.pos:min(d.pos+nearBytes, len(d.text))]
@@ -126,7 +126,7 @@ func (d *decoder) kindNear() ElementKind {
 	return ""
 }
 
-// closing gives where the string ends that begins at start; -1 when it has an escape or no end.
+// closing returns where the string ends that begins at start; -1 when it has an escape or no end.
 func closing(text string, start int) int {
 	end := strings.IndexByte(text[start:], '"')
 	if end < 0 || strings.IndexByte(text[start:start+end], '\\') >= 0 {
@@ -135,7 +135,7 @@ func closing(text string, start int) int {
 	return start + end
 }
 
-// kindFirst gives the modelType when it is the first member.
+// kindFirst returns the modelType when it is the first member.
 func (d *decoder) kindFirst() (ElementKind, bool) {
 	start := d.pos
 	defer func() { d.pos = start }()

@@ -27,7 +27,7 @@ func (d *decoder) langString() (l LangString) {
 		case mText:
 			l.Text = d.str()
 		default:
-			d.skip()
+			d.refuse()
 		}
 	}
 	d.need(&o, mLanguage, mText)
@@ -45,7 +45,7 @@ func (d *decoder) key() (k Key) {
 		case mValue:
 			k.Value = d.str()
 		default:
-			d.skip()
+			d.refuse()
 		}
 	}
 	d.need(&o, mType, mValue)
@@ -66,7 +66,7 @@ func (d *decoder) reference() (r Reference) {
 		case mReferredSemanticID:
 			r.ReferredSemanticID = d.referencePointer()
 		default:
-			d.skip()
+			d.unknown(&o, &r.Unknown)
 		}
 	}
 	d.need(&o, mType, mKeys)
@@ -85,7 +85,7 @@ func (d *decoder) referenceList() []Reference {
 	return list(d, &d.references, (*decoder).reference)
 }
 
-// semantics reads a member of what has semantics, or says that the member is none of it.
+// semantics reads a member of what has semantics, or reports that the member is none of it.
 func (d *decoder) semantics(o *object, s *Semantics) bool {
 	switch o.key {
 	case mSemanticID:
@@ -112,7 +112,7 @@ func (d *decoder) extension() (e Extension) {
 			e.RefersTo = d.referenceList()
 		default:
 			if !d.semantics(&o, &e.Semantics) {
-				d.skip()
+				d.unknown(&o, &e.Unknown)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func (d *decoder) qualifier() (q Qualifier) {
 			q.ValueID = d.referencePointer()
 		default:
 			if !d.semantics(&o, &q.Semantics) {
-				d.skip()
+				d.unknown(&o, &q.Unknown)
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func (d *decoder) referable(o *object, r *Referable) bool {
 	return true
 }
 
-// identifiable reads a member of an identifiable, or skips it when it is none.
+// identifiable reads a member of an identifiable, or keeps it as an unknown one.
 func (d *decoder) identifiable(o *object, i *Identifiable, modelType string) {
 	switch o.key {
 	case mModelType:
@@ -181,7 +181,7 @@ func (d *decoder) identifiable(o *object, i *Identifiable, modelType string) {
 		i.EmbeddedDataSpecifications = d.specificationList()
 	default:
 		if !d.referable(o, &i.Referable) {
-			d.skip()
+			d.unknown(o, &i.Unknown)
 		}
 	}
 }
@@ -198,10 +198,14 @@ func (d *decoder) administration() (a Administration) {
 			a.Revision = d.str()
 		case mCreator:
 			a.Creator = d.referencePointer()
+		case mCreatedAt:
+			a.CreatedAt = d.str()
+		case mUpdatedAt:
+			a.UpdatedAt = d.str()
 		case mTemplateID:
 			a.TemplateID = d.str()
 		default:
-			d.skip()
+			d.unknown(&o, &a.Unknown)
 		}
 	}
 	return a
@@ -219,9 +223,9 @@ func (d *decoder) specification() (s EmbeddedDataSpecification) {
 		case mDataSpecification:
 			s.DataSpecification = d.referencePointer()
 		case mDataSpecificationContent:
-			s.Content = new(d.iec61360())
+			d.content(&s)
 		default:
-			d.skip()
+			d.unknown(&o, &s.Unknown)
 		}
 	}
 	d.need(&o, mDataSpecificationContent)
@@ -229,6 +233,21 @@ func (d *decoder) specification() (s EmbeddedDataSpecification) {
 		s.DataSpecification = Global(IEC61360Template)
 	}
 	return s
+}
+
+// content reads the content of a data specification: as it is if it says that it is not after IEC 61360.
+func (d *decoder) content(s *EmbeddedDataSpecification) {
+	if d.peek() == '{' {
+		if kind := d.kindAhead(); kind != "" && kind != contentModelType {
+			from := d.pos
+			d.skip()
+			if d.err == nil {
+				s.OtherContent = d.text[from:d.pos]
+			}
+			return
+		}
+	}
+	s.Content = new(d.iec61360())
 }
 
 func (d *decoder) iec61360() (c IEC61360) {
@@ -264,7 +283,7 @@ func (d *decoder) iec61360() (c IEC61360) {
 		case mLevelType:
 			c.LevelType = new(d.levelType())
 		default:
-			d.skip()
+			d.unknown(&o, &c.Unknown)
 		}
 	}
 	d.need(&o, mPreferredName)
@@ -278,7 +297,7 @@ func (d *decoder) valueList() (pairs []ValueReferencePair) {
 		if o.key == mValueReferencePairs {
 			pairs = list(d, &arena, (*decoder).valueReferencePair)
 		} else {
-			d.skip()
+			d.refuse()
 		}
 	}
 	d.need(&o, mValueReferencePairs)
@@ -294,7 +313,7 @@ func (d *decoder) valueReferencePair() (p ValueReferencePair) {
 		case mValueID:
 			p.ValueID = d.referencePointer()
 		default:
-			d.skip()
+			d.refuse()
 		}
 	}
 	d.need(&o, mValue)
@@ -314,7 +333,7 @@ func (d *decoder) levelType() (l LevelType) {
 		case mMax:
 			l.Max = d.boolean()
 		default:
-			d.skip()
+			d.refuse()
 		}
 	}
 	d.need(&o, mMin, mNom, mTyp, mMax)

@@ -46,7 +46,7 @@ func (d *decoder) element() Element {
 	return e
 }
 
-// newElement gives an empty element; nil for an unknown kind.
+// newElement returns an empty element; nil for an unknown kind.
 func newElement(kind ElementKind) Element {
 	switch kind {
 	case KindProperty:
@@ -95,7 +95,7 @@ func (d *decoder) fill(e Element) {
 			d.skip()
 		case d.common(&o, common, e.ElementKind()):
 		case !d.own(&o, e):
-			d.skip()
+			d.unknown(&o, &common.Unknown)
 		}
 	}
 	switch e.(type) {
@@ -109,7 +109,7 @@ func (d *decoder) fill(e Element) {
 	d.depth--
 }
 
-// common reads a member that every element has, or says that it is none.
+// common reads a member that every element has, or reports that it is none.
 func (d *decoder) common(o *object, c *ElementCommon, kind ElementKind) bool {
 	switch o.key {
 	case mModelType:
@@ -132,7 +132,7 @@ func (d *decoder) common(o *object, c *ElementCommon, kind ElementKind) bool {
 	return true
 }
 
-// own reads a member that only this kind of element has, or says that there is no such member.
+// own reads a member that only this kind of element has, or reports that there is no such member.
 func (d *decoder) own(o *object, e Element) bool {
 	switch e := e.(type) {
 	case *Property:
@@ -241,7 +241,12 @@ func (d *decoder) relationship(o *object, r *RelationshipElement) bool {
 func (d *decoder) blob(o *object, b *Blob) bool {
 	switch o.key {
 	case mValue:
-		b.Value = d.bytes()
+		if b.RemoveValue = d.peek() == 'n'; b.RemoveValue {
+			b.Value = nil
+			d.skip()
+		} else {
+			b.Value = d.bytes()
+		}
 	case mContentType:
 		b.ContentType = d.str()
 	default:
@@ -329,7 +334,7 @@ func (d *decoder) variable() (value Element) {
 		if o.key == mValue {
 			value = d.element()
 		} else {
-			d.skip()
+			d.refuse()
 		}
 	}
 	d.need(&o, mValue)

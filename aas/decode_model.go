@@ -77,7 +77,7 @@ func (d *decoder) assetInformation(a *AssetInformation) {
 		case mDefaultThumbnail:
 			a.DefaultThumbnail = new(d.resource())
 		default:
-			d.skip()
+			d.unknown(&o, &a.Unknown)
 		}
 	}
 	d.need(&o, mAssetKind)
@@ -95,7 +95,7 @@ func (d *decoder) assetID() (a SpecificAssetID) {
 			a.ExternalSubjectID = d.referencePointer()
 		default:
 			if !d.semantics(&o, &a.Semantics) {
-				d.skip()
+				d.unknown(&o, &a.Unknown)
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func (d *decoder) resource() (r Resource) {
 		case mContentType:
 			r.ContentType = d.str()
 		default:
-			d.skip()
+			d.unknown(&o, &r.Unknown)
 		}
 	}
 	d.need(&o, mPath)
@@ -165,7 +165,7 @@ func (d *decoder) environment(e *Environment) {
 		case mConceptDescriptions:
 			e.ConceptDescriptions = pointers(d, (*decoder).concept)
 		default:
-			d.skip()
+			d.unknown(&o, &e.Unknown)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func (d *decoder) shellDescriptor(s *ShellDescriptor) {
 			s.SubmodelDescriptors = list(d, &arena, (*decoder).submodelDescriptor)
 		default:
 			if !d.referable(&o, &r) {
-				d.skip()
+				d.unknown(&o, &s.Unknown)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (d *decoder) submodelDescriptor() (s SubmodelDescriptor) {
 			s.ID = d.str()
 		default:
 			if !d.referable(&o, &r) && !d.semantics(&o, &s.Semantics) {
-				d.skip()
+				d.unknown(&o, &s.Unknown)
 			}
 		}
 	}
@@ -250,7 +250,7 @@ func (d *decoder) endpoint() (e Endpoint) {
 		case mProtocolInformation:
 			e.Protocol = d.protocol()
 		default:
-			d.skip()
+			d.unknown(&o, &e.Unknown)
 		}
 	}
 	d.need(&o, mInterface, mProtocolInformation)
@@ -277,7 +277,7 @@ func (d *decoder) protocol() (p ProtocolInformation) {
 			var arena arena[SecurityAttribute]
 			p.SecurityAttributes = list(d, &arena, (*decoder).securityAttribute)
 		default:
-			d.skip()
+			d.unknown(&o, &p.Unknown)
 		}
 	}
 	d.need(&o, mHref)
@@ -295,7 +295,7 @@ func (d *decoder) securityAttribute() (s SecurityAttribute) {
 		case mValue:
 			s.Value = d.str()
 		default:
-			d.skip()
+			d.refuse()
 		}
 	}
 	d.need(&o, mType, mKey, mValue)

@@ -148,7 +148,7 @@ func (d *decoder) bytes() []byte {
 func word[T ~string](d *decoder, known map[T]struct{}) T {
 	w := T(d.str())
 	if _, ok := known[w]; !ok && d.err == nil {
-		d.fail("is none of the words that it may be")
+		d.fail("is not one of the allowed values")
 	}
 	return w
 }

@@ -14,6 +14,7 @@ type ShellDescriptor struct {
 	DisplayName         []LangString
 	Description         []LangString
 	Extensions          []Extension
+	Unknown             string // see [Referable]
 }
 
 // SubmodelDescriptor tells a registry where a submodel is served.
@@ -26,15 +27,17 @@ type SubmodelDescriptor struct {
 	DisplayName []LangString
 	Description []LangString
 	Extensions  []Extension
+	Unknown     string // see [Referable]
 }
 
 // Endpoint is one address that something is served at.
 type Endpoint struct {
 	Interface string // such as AAS-3.1 or SUBMODEL-3.1
 	Protocol  ProtocolInformation
+	Unknown   string // see [Referable]
 }
 
-// ProtocolInformation says how to speak with an endpoint.
+// ProtocolInformation returns how to speak with an endpoint.
 type ProtocolInformation struct {
 	Href                    string
 	EndpointProtocol        string
@@ -43,6 +46,7 @@ type ProtocolInformation struct {
 	SubprotocolBody         string
 	SubprotocolBodyEncoding string
 	SecurityAttributes      []SecurityAttribute
+	Unknown                 string // see [Referable]
 }
 
 // SecurityAttribute is one demand of an endpoint.

@@ -23,9 +23,9 @@ const (
 
 // Element is a submodel element: a pointer to one of the structs of this file.
 type Element interface {
-	// ElementKind gives the modelType.
+	// ElementKind returns the modelType.
 	ElementKind() ElementKind
-	// Common gives what every element has; changes to it change the element.
+	// Common returns what every element has; changes to it change the element.
 	Common() *ElementCommon
 }
 
@@ -37,7 +37,7 @@ type ElementCommon struct {
 	EmbeddedDataSpecifications []EmbeddedDataSpecification
 }
 
-// Common gives c itself.
+// Common returns c itself.
 func (c *ElementCommon) Common() *ElementCommon { return c }
 
 // Property is one value of a simple type.
@@ -85,6 +85,9 @@ type Blob struct {
 	ElementCommon
 	Value       []byte // nil when absent
 	ContentType string
+	// RemoveValue tells an absent value that was null in a document from one that was omitted: a put then
+	// removes the stored value instead of keeping it. It is not part of the encoded form.
+	RemoveValue bool
 }
 
 // File is the path or URL of a file.
@@ -110,7 +113,7 @@ type List struct {
 	Value                 []Element
 }
 
-// EntityType says whether an entity stands for itself.
+// EntityType reports whether an entity stands for itself.
 type EntityType string
 
 // The types of entity.
@@ -136,7 +139,7 @@ type Operation struct {
 	InoutputVariables []Element
 }
 
-// Capability says what an asset can do.
+// Capability returns what an asset can do.
 type Capability struct{ ElementCommon }
 
 // BasicEventElement describes an event that something gives out or takes.
@@ -152,46 +155,46 @@ type BasicEventElement struct {
 	MaxInterval   string // xs:duration
 }
 
-// ElementKind gives KindProperty.
+// ElementKind returns KindProperty.
 func (*Property) ElementKind() ElementKind { return KindProperty }
 
-// ElementKind gives KindMultiLanguageProperty.
+// ElementKind returns KindMultiLanguageProperty.
 func (*MultiLanguageProperty) ElementKind() ElementKind { return KindMultiLanguageProperty }
 
-// ElementKind gives KindRange.
+// ElementKind returns KindRange.
 func (*Range) ElementKind() ElementKind { return KindRange }
 
-// ElementKind gives KindReferenceElement.
+// ElementKind returns KindReferenceElement.
 func (*ReferenceElement) ElementKind() ElementKind { return KindReferenceElement }
 
-// ElementKind gives KindRelationshipElement.
+// ElementKind returns KindRelationshipElement.
 func (*RelationshipElement) ElementKind() ElementKind { return KindRelationshipElement }
 
-// ElementKind gives KindAnnotatedRelationshipElement.
+// ElementKind returns KindAnnotatedRelationshipElement.
 func (*AnnotatedRelationshipElement) ElementKind() ElementKind {
 	return KindAnnotatedRelationshipElement
 }
 
-// ElementKind gives KindBlob.
+// ElementKind returns KindBlob.
 func (*Blob) ElementKind() ElementKind { return KindBlob }
 
-// ElementKind gives KindFile.
+// ElementKind returns KindFile.
 func (*File) ElementKind() ElementKind { return KindFile }
 
-// ElementKind gives KindCollection.
+// ElementKind returns KindCollection.
 func (*Collection) ElementKind() ElementKind { return KindCollection }
 
-// ElementKind gives KindList.
+// ElementKind returns KindList.
 func (*List) ElementKind() ElementKind { return KindList }
 
-// ElementKind gives KindEntity.
+// ElementKind returns KindEntity.
 func (*Entity) ElementKind() ElementKind { return KindEntity }
 
-// ElementKind gives KindOperation.
+// ElementKind returns KindOperation.
 func (*Operation) ElementKind() ElementKind { return KindOperation }
 
-// ElementKind gives KindCapability.
+// ElementKind returns KindCapability.
 func (*Capability) ElementKind() ElementKind { return KindCapability }
 
-// ElementKind gives KindBasicEventElement.
+// ElementKind returns KindBasicEventElement.
 func (*BasicEventElement) ElementKind() ElementKind { return KindBasicEventElement }

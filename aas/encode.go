@@ -66,7 +66,7 @@ func (e *encoder) bytes(m member, data []byte) {
 	e.buf = append(e.buf, '"')
 }
 
-// array appends an array that is left out when it is empty.
+// array appends an array that is omitted when it is empty.
 func array[T any](e *encoder, m member, list []T, write func(*encoder, *T)) {
 	if len(list) == 0 {
 		return

@@ -25,6 +25,7 @@ func (e *encoder) reference(r *Reference) {
 		e.buf = append(e.buf, "[]"...)
 	}
 	array(e, mKeys, r.Keys, (*encoder).key)
+	e.unknown(r.Unknown)
 	e.close()
 }
 
@@ -51,6 +52,7 @@ func (e *encoder) extension(x *Extension) {
 	e.text(mValueType, string(x.ValueType))
 	e.pointer(mValue, x.Value)
 	e.referenceList(mRefersTo, x.RefersTo)
+	e.unknown(x.Unknown)
 	e.close()
 }
 
@@ -62,6 +64,7 @@ func (e *encoder) qualifier(q *Qualifier) {
 	e.must(mValueType, string(q.ValueType))
 	e.pointer(mValue, q.Value)
 	e.optionalReference(mValueID, q.ValueID)
+	e.unknown(q.Unknown)
 	e.close()
 }
 
@@ -89,13 +92,18 @@ func (e *encoder) administration(a *Administration) {
 	e.text(mVersion, a.Version)
 	e.text(mRevision, a.Revision)
 	e.optionalReference(mCreator, a.Creator)
+	if (a.CreatedAt != "" || a.UpdatedAt != "") && !e.omits() {
+		e.text(mCreatedAt, a.CreatedAt)
+		e.text(mUpdatedAt, a.UpdatedAt)
+	}
 	e.text(mTemplateID, a.TemplateID)
 	e.specifications(a.EmbeddedDataSpecifications)
+	e.unknown(a.Unknown)
 	e.close()
 }
 
 func (e *encoder) specifications(list []EmbeddedDataSpecification) {
-	array(e, mEmbeddedDataSpecifications, list, (*encoder).specification)
+	array(e, mEmbeddedDataSpecifications, e.specificationsOf(list), (*encoder).specification)
 }
 
 func (e *encoder) specification(s *EmbeddedDataSpecification) {
@@ -106,11 +114,15 @@ func (e *encoder) specification(s *EmbeddedDataSpecification) {
 	}
 	e.optionalReference(mDataSpecification, specification)
 	e.name(mDataSpecificationContent)
-	content := s.Content
-	if content == nil {
-		content = new(IEC61360)
+	switch {
+	case s.Content != nil:
+		e.iec61360(s.Content)
+	case s.OtherContent != "":
+		e.buf = append(e.buf, s.OtherContent...)
+	default:
+		e.iec61360(new(IEC61360))
 	}
-	e.iec61360(content)
+	e.unknown(s.Unknown)
 	e.close()
 }
 
@@ -130,10 +142,10 @@ func (e *encoder) iec61360(c *IEC61360) {
 	e.text(mDataType, c.DataType)
 	e.texts(mDefinition, c.Definition)
 	e.text(mValueFormat, c.ValueFormat)
-	if len(c.ValueList) > 0 {
+	if pairs := e.pairsOf(c.ValueList); len(pairs) > 0 {
 		e.name(mValueList)
 		e.open()
-		array(e, mValueReferencePairs, c.ValueList, (*encoder).valueReferencePair)
+		array(e, mValueReferencePairs, pairs, (*encoder).valueReferencePair)
 		e.close()
 	}
 	e.text(mValue, c.Value)
@@ -146,6 +158,7 @@ func (e *encoder) iec61360(c *IEC61360) {
 		e.boolean(mMax, c.LevelType.Max)
 		e.close()
 	}
+	e.unknown(c.Unknown)
 	e.close()
 }
 

@@ -27,6 +27,10 @@ func (e *encoder) elements(m member, elements []Element, children bool) {
 
 // children appends the children of an element: with descend with their own ones.
 func (e *encoder) children(m member, elements []Element, children, descend bool) {
+	e.entries(m, e.elementsOf(elements, false), children, descend)
+}
+
+func (e *encoder) entries(m member, elements []Element, children, descend bool) {
 	if children && len(elements) > 0 {
 		e.elements(m, elements, descend)
 	}
@@ -62,32 +66,33 @@ func (e *encoder) element(element Element, children, descend bool) {
 		e.relationship(&v.RelationshipElement)
 		e.children(mAnnotations, v.Annotations, children, descend)
 	case *Blob:
-		e.text(mContentType, v.ContentType)
+		e.text(mContentType, e.contentType(v.ContentType))
 		if v.Value != nil && e.view.Extent == WithBlobValue {
 			e.bytes(mValue, v.Value)
 		}
 	case *File:
-		e.text(mContentType, v.ContentType)
+		e.text(mContentType, e.contentType(v.ContentType))
 		e.pointer(mValue, v.Value)
 	case *Collection:
 		e.children(mValue, v.Value, children, descend)
 	case *List:
 		e.listHead(v)
-		e.children(mValue, v.Value, children, descend)
+		e.entries(mValue, e.elementsOf(v.Value, true), children, descend)
 	case *Entity:
-		e.text(mEntityType, string(v.EntityType))
+		e.text(mEntityType, string(e.entityType(v)))
 		e.text(mGlobalAssetID, v.GlobalAssetID)
 		array(e, mSpecificAssetIDs, v.SpecificAssetIDs, (*encoder).assetID)
 		e.children(mStatements, v.Statements, children, descend)
 	case *Operation:
-		array(e, mInputVariables, v.InputVariables, (*encoder).variable)
-		array(e, mOutputVariables, v.OutputVariables, (*encoder).variable)
-		array(e, mInoutputVariables, v.InoutputVariables, (*encoder).variable)
+		array(e, mInputVariables, e.elementsOf(v.InputVariables, false), (*encoder).variable)
+		array(e, mOutputVariables, e.elementsOf(v.OutputVariables, false), (*encoder).variable)
+		array(e, mInoutputVariables, e.elementsOf(v.InoutputVariables, false), (*encoder).variable)
 	case *BasicEventElement:
 		e.name(mObserved)
 		e.reference(&v.Observed)
 		e.eventHead(v)
 	}
+	e.unknown(element.Common().Unknown)
 	e.close()
 }
 

@@ -41,6 +41,7 @@ func (e *encoder) model(v any) {
 func (e *encoder) shell(s *Shell) {
 	e.open()
 	e.identifiable(&s.Identifiable, shellModelType)
+	e.unknown(s.Unknown) // here, so that a shell ends with its submodels or its asset information
 	e.optionalReference(mDerivedFrom, s.DerivedFrom)
 	e.name(mAssetInformation)
 	e.assetInformation(&s.AssetInformation)
@@ -50,7 +51,7 @@ func (e *encoder) shell(s *Shell) {
 
 func (e *encoder) assetInformation(a *AssetInformation) {
 	e.open()
-	e.must(mAssetKind, string(a.AssetKind))
+	e.must(mAssetKind, string(e.assetKind(a.AssetKind)))
 	e.text(mGlobalAssetID, a.GlobalAssetID)
 	array(e, mSpecificAssetIDs, a.SpecificAssetIDs, (*encoder).assetID)
 	e.text(mAssetType, a.AssetType)
@@ -58,6 +59,7 @@ func (e *encoder) assetInformation(a *AssetInformation) {
 		e.name(mDefaultThumbnail)
 		e.resource(a.DefaultThumbnail)
 	}
+	e.unknown(a.Unknown)
 	e.close()
 }
 
@@ -67,6 +69,7 @@ func (e *encoder) assetID(a *SpecificAssetID) {
 	e.must(mName, a.Name)
 	e.must(mValue, a.Value)
 	e.optionalReference(mExternalSubjectID, a.ExternalSubjectID)
+	e.unknown(a.Unknown)
 	e.close()
 }
 
@@ -74,15 +77,17 @@ func (e *encoder) resource(r *Resource) {
 	e.open()
 	e.must(mPath, r.Path)
 	e.text(mContentType, r.ContentType)
+	e.unknown(r.Unknown)
 	e.close()
 }
 
 func (e *encoder) submodel(s *Submodel) {
 	e.open()
 	e.submodelHead(s)
-	if len(s.Elements) > 0 {
-		e.elements(mSubmodelElements, s.Elements, e.view.Level == Deep)
+	if elements := e.elementsOf(s.Elements, false); len(elements) > 0 {
+		e.elements(mSubmodelElements, elements, e.view.Level == Deep)
 	}
+	e.unknown(s.Unknown)
 	e.close()
 }
 
@@ -98,6 +103,7 @@ func (e *encoder) concept(c *ConceptDescription) {
 	e.open()
 	e.identifiable(&c.Identifiable, conceptModelType)
 	e.referenceList(mIsCaseOf, c.IsCaseOf)
+	e.unknown(c.Unknown)
 	e.close()
 }
 
@@ -106,6 +112,7 @@ func (e *encoder) environment(v *Environment) {
 	array(e, mShells, v.Shells, func(e *encoder, s **Shell) { e.shell(*s) })
 	array(e, mSubmodels, v.Submodels, func(e *encoder, s **Submodel) { e.submodel(*s) })
 	array(e, mConceptDescriptions, v.ConceptDescriptions, func(e *encoder, c **ConceptDescription) { e.concept(*c) })
+	e.unknown(v.Unknown)
 	e.close()
 }
 
@@ -117,12 +124,13 @@ func (e *encoder) shellDescriptor(s *ShellDescriptor) {
 		e.name(mAdministration)
 		e.administration(s.Administration)
 	}
-	e.text(mAssetKind, string(s.AssetKind))
+	e.text(mAssetKind, string(e.assetKind(s.AssetKind)))
 	e.text(mAssetType, s.AssetType)
 	e.text(mGlobalAssetID, s.GlobalAssetID)
 	array(e, mSpecificAssetIDs, s.SpecificAssetIDs, (*encoder).assetID)
 	array(e, mEndpoints, s.Endpoints, (*encoder).endpoint)
 	array(e, mSubmodelDescriptors, s.SubmodelDescriptors, (*encoder).submodelDescriptor)
+	e.unknown(s.Unknown)
 	e.close()
 }
 
@@ -140,6 +148,7 @@ func (e *encoder) submodelDescriptor(s *SubmodelDescriptor) {
 		e.buf = append(e.buf, "[]"...)
 	}
 	array(e, mEndpoints, s.Endpoints, (*encoder).endpoint)
+	e.unknown(s.Unknown)
 	e.close()
 }
 
@@ -148,6 +157,7 @@ func (e *encoder) endpoint(p *Endpoint) {
 	e.must(mInterface, p.Interface)
 	e.name(mProtocolInformation)
 	e.protocol(&p.Protocol)
+	e.unknown(p.Unknown)
 	e.close()
 }
 
@@ -162,6 +172,7 @@ func (e *encoder) protocol(p *ProtocolInformation) {
 	e.text(mSubprotocolBody, p.SubprotocolBody)
 	e.text(mSubprotocolBodyEncoding, p.SubprotocolBodyEncoding)
 	array(e, mSecurityAttributes, p.SecurityAttributes, (*encoder).securityAttribute)
+	e.unknown(p.Unknown)
 	e.close()
 }
 

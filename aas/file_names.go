@@ -1,8 +1,6 @@
 package aas
 
 import (
-	"context"
-	"errors"
 	"net/url"
 	"strings"
 )
@@ -30,9 +28,9 @@ func NewFileNames(names ...[]string) FileNames {
 	return f
 }
 
-// Find gives the name of the file that a value means.
+// Find returns the name of the file that a value means.
 func (f FileNames) Find(value string) (name string, ok bool) {
-	plain := plainFileName(value)
+	plain := FileName(value)
 	for _, name := range []string{plain, value} {
 		if f.exact[name] {
 			return name, true
@@ -42,8 +40,8 @@ func (f FileNames) Find(value string) (name string, ok bool) {
 	return name, ok && value != ""
 }
 
-// plainFileName gives the absolute path that the value of an element stands for.
-func plainFileName(value string) string {
+// FileName returns the absolute path of the file that the value of an element means.
+func FileName(value string) string {
 	if len(value) >= 5 && strings.EqualFold(value[:5], "file:") {
 		value = value[5:]
 	}
@@ -55,50 +53,5 @@ func plainFileName(value string) string {
 
 func foldFileName(name string) string { return strings.ToLower("/" + strings.TrimLeft(name, "/")) }
 
-// FileValue gives the value by which an element names a file: its name as a URI.
+// FileValue returns the value by which an element names a file: its name as a URI.
 func FileValue(name string) string { return (&url.URL{Path: name}).EscapedPath() }
-
-// namedFile gives the file of a document that a value means.
-func (s *Service) namedFile(ctx context.Context, kind Kind, id, value string) (StoredFile, error) {
-	f, err := s.File(ctx, FileKey{kind, id, plainFileName(value)})
-	if !errors.Is(err, ErrFileNotFound) {
-		return f, err
-	}
-	names, err := s.FileNames(ctx, kind, id)
-	if err != nil {
-		return StoredFile{}, err
-	}
-	name, ok := NewFileNames(names).Find(value)
-	if !ok {
-		return StoredFile{}, ErrFileNotFound
-	}
-	return s.File(ctx, FileKey{kind, id, name})
-}
-
-// dropped gives the stored files of a document that it named before and does not name now, when the
-// files of a change are there.
-func dropped(d Document, stored, before, now []string, files []StoredFile) []FileKey {
-	fresh := make([]string, len(files))
-	for i := range files {
-		fresh[i] = files[i].Key.Name
-	}
-	old, kept := named(NewFileNames(stored), before), named(NewFileNames(fresh, stored), now)
-	var keys []FileKey
-	for _, name := range stored {
-		if old[name] && !kept[name] {
-			keys = append(keys, FileKey{d.Kind, d.ID, name})
-		}
-	}
-	return keys
-}
-
-// named gives the names of the files that some values mean.
-func named(files FileNames, values []string) map[string]bool {
-	names := make(map[string]bool, len(values))
-	for _, value := range values {
-		if name, ok := files.Find(value); ok {
-			names[name] = true
-		}
-	}
-	return names
-}

@@ -44,9 +44,9 @@ const (
 	UnsignedShort      DataType = "xs:unsignedShort"
 )
 
-// CheckLexical says whether a text is in the lexical form of a data type, without white space around
+// ValidateLexical reports whether a text is in the lexical form of a data type, without white space around
 // it. The error is ErrInvalidRequest.
-func CheckLexical(t DataType, text string) error {
+func ValidateLexical(t DataType, text string) error {
 	rule, known := lexicalRules[t]
 	switch {
 	case !known:
@@ -103,7 +103,7 @@ func matching(pattern string) func(string) bool {
 	return func(s string) bool { return len(s) <= maxForm && form.MatchString(s) }
 }
 
-// groups gives what the groups of a form match, nil when it does not.
+// groups returns what the groups of a form match, nil when it does not.
 func groups(pattern string) func(string) []string {
 	form := regexp.MustCompile(pattern)
 	return func(s string) []string {
@@ -114,7 +114,7 @@ func groups(pattern string) func(string) []string {
 	}
 }
 
-// isXMLText says whether XML 1.0 can hold the text (AASd-130).
+// isXMLText reports whether XML 1.0 can hold the text (AASd-130).
 func isXMLText(s string) bool {
 	for i, r := range s {
 		switch {

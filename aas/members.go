@@ -14,6 +14,7 @@ const (
 	mCategory
 	mConceptDescriptions
 	mContentType
+	mCreatedAt
 	mCreator
 	mDataSpecification
 	mDataSpecificationContent
@@ -89,6 +90,7 @@ const (
 	mTypeValueListElement
 	mUnit
 	mUnitID
+	mUpdatedAt
 	mValue
 	mValueFormat
 	mValueID
@@ -110,6 +112,7 @@ var memberNames = [endOfMembers]string{
 	mCategory:                   "category",
 	mConceptDescriptions:        "conceptDescriptions",
 	mContentType:                "contentType",
+	mCreatedAt:                  "createdAt",
 	mCreator:                    "creator",
 	mDataSpecification:          "dataSpecification",
 	mDataSpecificationContent:   "dataSpecificationContent",
@@ -184,6 +187,7 @@ var memberNames = [endOfMembers]string{
 	mType:                       "type",
 	mTypeValueListElement:       "typeValueListElement",
 	mUnit:                       "unit",
+	mUpdatedAt:                  "updatedAt",
 	mUnitID:                     "unitId",
 	mValue:                      "value",
 	mValueFormat:                "valueFormat",
@@ -203,7 +207,7 @@ var membersByName = func() map[string]member {
 	return byName
 }()
 
-// inMetadata says whether the member of a submodel or an element is part of $metadata, after the
+// inMetadata reports whether the member of a submodel or an element is part of $metadata, after the
 // schemas of IDTA-01002.
 func inMetadata(m member) bool {
 	switch m {

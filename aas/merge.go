@@ -13,6 +13,19 @@ func MergeElement(element Element, patch []byte) error {
 	return patchElement(element, patch, decoder{merging: true})
 }
 
+// MergeSubmodelInPlace is [MergeSubmodel] without the copy that makes all changes or none: elements stay the same
+// ones, and after an error s may have some of the changes.
+func MergeSubmodelInPlace(s *Submodel, patch []byte) error {
+	d := decoder{merging: true}
+	return d.decode(patch, func(d *decoder) { d.submodel(s) })
+}
+
+// MergeElementInPlace is [MergeSubmodelInPlace] for one element.
+func MergeElementInPlace(element Element, patch []byte) error {
+	d := decoder{merging: true}
+	return d.decode(patch, func(d *decoder) { d.fill(element) })
+}
+
 // ApplyMetadata changes s as PATCH of $metadata does: as [MergeSubmodel], and what is not part of
 // $metadata is ignored, so that no value changes.
 func ApplyMetadata(s *Submodel, metadata []byte) error {

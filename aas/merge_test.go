@@ -10,7 +10,7 @@ import (
 
 func TestMetadataHasNoValues(t *testing.T) {
 	s := submodel(t, everything)
-	metadata := submodel(t, string(aas.AppendMetadata(nil, s)))
+	metadata := submodel(t, string(aas.AppendMetadata(nil, s, aas.View{})))
 	bare := *s
 	bare.Elements = nil
 	require.Equal(t, &bare, metadata)
@@ -32,7 +32,7 @@ func TestMetadataHasNoValues(t *testing.T) {
 	} {
 		e, err := s.Element(path(t, name))
 		require.NoError(t, err)
-		require.JSONEq(t, want, string(aas.AppendElementMetadata(nil, e)), name)
+		require.JSONEq(t, want, string(aas.AppendElementMetadata(nil, e, aas.View{})), name)
 	}
 }
 

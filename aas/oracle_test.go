@@ -12,7 +12,7 @@ import (
 	"github.com/otkit/otkit/aas"
 )
 
-// coreTree gives what aas-core understands of an environment.
+// coreTree returns what aas-core understands of an environment.
 func coreTree(t *testing.T, data []byte) any {
 	t.Helper()
 	var v any
@@ -53,13 +53,13 @@ func TestCheckFindsNothingWhereAASCoreDoes(t *testing.T) {
 		environment, err := aas.Decode[aas.Environment](data)
 		require.NoError(t, err)
 		for _, s := range environment.Submodels {
-			require.NoError(t, s.Check(), name)
+			require.NoError(t, s.Validate(), name)
 		}
 		for _, s := range environment.Shells {
-			require.NoError(t, s.Check(), name)
+			require.NoError(t, s.Validate(), name)
 		}
 		for _, c := range environment.ConceptDescriptions {
-			require.NoError(t, c.Check(), name)
+			require.NoError(t, c.Validate(), name)
 		}
 	}
 }
@@ -87,10 +87,10 @@ func TestLexicalFormsAgreeWithAASCore(t *testing.T) {
 			if dataType == aas.NonPositiveInteger && text == "0000" {
 				want = true // zero in XSD, with however many digits; aas-core takes one alone
 			}
-			require.Equal(t, want, aas.CheckLexical(dataType, text) == nil, "%s %q", dataType, text)
+			require.Equal(t, want, aas.ValidateLexical(dataType, text) == nil, "%s %q", dataType, text)
 		}
 	}
-	require.NoError(t, aas.CheckLexical(aas.AnyURI, "https://example.com/ä?b#c"))
-	require.ErrorIs(t, aas.CheckLexical(aas.AnyURI, "\x00"), aas.ErrInvalidRequest)
-	require.ErrorContains(t, aas.CheckLexical("xs:token", "x"), "is no data type of the metamodel")
+	require.NoError(t, aas.ValidateLexical(aas.AnyURI, "https://example.com/ä?b#c"))
+	require.ErrorIs(t, aas.ValidateLexical(aas.AnyURI, "\x00"), aas.ErrInvalidRequest)
+	require.ErrorContains(t, aas.ValidateLexical("xs:token", "x"), "is no data type of the metamodel")
 }

@@ -64,7 +64,7 @@ func parseStep(text string) (step PathStep, rest string, ok bool) {
 	return PathStep{IDShort: name}, text[end:], true
 }
 
-// String gives the text of the path.
+// String returns the text of the path.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, step := range p {
@@ -80,10 +80,10 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// Parent gives the path without its last step; empty for one step and for none.
+// Parent returns the path without its last step; empty for one step and for none.
 func (p Path) Parent() Path { return slices.Clip(p[:max(len(p)-1, 0)]) }
 
-// Leaf gives the last step; the zero step for an empty path.
+// Leaf returns the last step; the zero step for an empty path.
 func (p Path) Leaf() PathStep {
 	if len(p) == 0 {
 		return PathStep{}

@@ -7,13 +7,16 @@ type LangString struct {
 }
 
 // Referable is what everything with a name has. A nil slice and a slice without entries are the same
-// and left out of the JSON form, here and everywhere in the model.
+// and omitted of the JSON form, here and everywhere in the model.
 type Referable struct {
 	Extensions  []Extension
 	Category    string // CONSTANT, PARAMETER or VARIABLE; out of use in V3
 	IDShort     string // letters, digits, - and _, beginning with a letter; empty for an entry of a list
 	DisplayName []LangString
 	Description []LangString
+	// Unknown has the members that the metamodel does not have, as JSON text such as "x":1,"y":[]. They are kept and
+	// written again, here and in the other types with this field. [UnknownMembers] returns their names.
+	Unknown string
 }
 
 // Identifiable is what everything with a global id has.
@@ -30,10 +33,13 @@ type Administration struct {
 	Version                    string
 	Revision                   string // only with a Version
 	Creator                    *Reference
+	CreatedAt                  string // xs:dateTime in UTC; since metamodel 3.2
+	UpdatedAt                  string // likewise
 	TemplateID                 string
+	Unknown                    string // see [Referable]
 }
 
-// Semantics says what something means.
+// Semantics returns what something means.
 type Semantics struct {
 	SemanticID              *Reference
 	SupplementalSemanticIDs []Reference // only with a SemanticID
@@ -46,9 +52,10 @@ type Extension struct {
 	ValueType DataType // empty means xs:string
 	Value     *string  // nil when absent
 	RefersTo  []Reference
+	Unknown   string // see [Referable]
 }
 
-// QualifierKind says what a qualifier qualifies.
+// QualifierKind returns what a qualifier qualifies.
 type QualifierKind string
 
 // The kinds of qualifier.
@@ -66,6 +73,7 @@ type Qualifier struct {
 	ValueType DataType
 	Value     *string // nil when absent
 	ValueID   *Reference
+	Unknown   string // see [Referable]
 }
 
 // DataType is an XSD type, such as xs:string.

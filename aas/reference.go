@@ -1,6 +1,8 @@
 package aas
 
-// ReferenceType says what a reference points at.
+import "slices"
+
+// ReferenceType returns what a reference points at.
 type ReferenceType string
 
 // The types of reference.
@@ -14,6 +16,7 @@ type Reference struct {
 	Type               ReferenceType
 	ReferredSemanticID *Reference
 	Keys               []Key
+	Unknown            string // see [Referable]
 }
 
 // Key is one step of a [Reference].
@@ -22,7 +25,7 @@ type Key struct {
 	Value string
 }
 
-// KeyType says what a key names: an [ElementKind], a [Kind] of document, or one of the constants.
+// KeyType returns what a key names: an [ElementKind], a [Kind] of document, or one of the constants.
 type KeyType string
 
 // The types of key that are no kind of element.
@@ -39,12 +42,18 @@ const (
 	KeyEventElement       KeyType = "EventElement"
 )
 
-// RefTo gives the model reference to a submodel.
+// RefTo returns the model reference to a submodel.
 func RefTo(submodelID string) Reference {
 	return Reference{Type: ModelReference, Keys: []Key{{KeySubmodel, submodelID}}}
 }
 
-// Global gives the external reference with one global key, the usual form of a semantic id.
+// Matches reports whether two references are of one type and have the same keys. What ReferredSemanticID
+// explains makes no difference. A nil reference matches none.
+func (v *Reference) Matches(other *Reference) bool {
+	return v != nil && other != nil && v.Type == other.Type && slices.Equal(v.Keys, other.Keys)
+}
+
+// Global returns the external reference with one global key, the usual form of a semantic id.
 func Global(value string) *Reference {
 	return &Reference{Type: ExternalReference, Keys: []Key{{KeyGlobalReference, value}}}
 }

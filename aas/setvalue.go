@@ -31,6 +31,17 @@ func SetElementValue(element Element, valueOnly []byte) error {
 	return nil
 }
 
+// SetValuesInPlace is [SetValues] without the copy that makes all changes or none: elements stay the same ones, and
+// after an error s may have some of the changes.
+func SetValuesInPlace(s *Submodel, valueOnly []byte) error {
+	return decode(valueOnly, func(d *decoder) { d.namedValues(s.Elements) })
+}
+
+// SetElementValueInPlace is [SetValuesInPlace] for one element.
+func SetElementValueInPlace(element Element, valueOnly []byte) error {
+	return decode(valueOnly, func(d *decoder) { d.value(element) })
+}
+
 func (d *decoder) namedValues(elements []Element) {
 	existing := finder{elements: elements}
 	var o object
@@ -42,7 +53,7 @@ func (d *decoder) namedValues(elements []Element) {
 			return
 		}
 		if !seen.add(name) {
-			d.fail("is there twice")
+			d.fail("is a duplicate")
 			return
 		}
 		element, ok := existing.find(name)
@@ -105,7 +116,7 @@ func clearValue(element Element) bool {
 	return true
 }
 
-// part reads a member of a value that is an object of named parts, or says that it is none.
+// part reads a member of a value that is an object of named parts, or reports that it is none.
 func (d *decoder) part(o *object, element Element) bool {
 	switch v := element.(type) {
 	case *Range:
@@ -229,7 +240,7 @@ func (d *decoder) languageObject(texts []LangString) []LangString {
 			return texts
 		}
 		if !seen.add(language) {
-			d.fail("is there twice")
+			d.fail("is a duplicate")
 			return texts
 		}
 		texts = append(texts, LangString{language, d.str()})

@@ -8,7 +8,7 @@ type Shell struct {
 	Submodels        []Reference // model references to submodels
 }
 
-// AssetKind says whether an asset is a thing or a design.
+// AssetKind reports whether an asset is a thing or a design.
 type AssetKind string
 
 // The kinds of asset.
@@ -17,6 +17,7 @@ const (
 	Instance      AssetKind = "Instance"
 	Role          AssetKind = "Role"
 	NotApplicable AssetKind = "NotApplicable"
+	Batch         AssetKind = "Batch" // since metamodel 3.2
 )
 
 // AssetInformation identifies an asset. By AASd-131 at least one of GlobalAssetID and
@@ -27,6 +28,7 @@ type AssetInformation struct {
 	SpecificAssetIDs []SpecificAssetID
 	AssetType        string
 	DefaultThumbnail *Resource
+	Unknown          string // see [Referable]
 }
 
 // SpecificAssetID is an id that an asset has in some domain, such as a serial number.
@@ -35,12 +37,14 @@ type SpecificAssetID struct {
 	Name              string
 	Value             string
 	ExternalSubjectID *Reference
+	Unknown           string // see [Referable]
 }
 
 // Resource is a file: a path in a package or a URL.
 type Resource struct {
 	Path        string
 	ContentType string // media type; may be empty
+	Unknown     string // see [Referable]
 }
 
 // Environment is shells, submodels and concept descriptions in one document.
@@ -48,4 +52,5 @@ type Environment struct {
 	Shells              []*Shell
 	Submodels           []*Submodel
 	ConceptDescriptions []*ConceptDescription
+	Unknown             string // see [Referable]
 }

@@ -1,6 +1,6 @@
 package aas
 
-// ModellingKind says whether a submodel is a template or an instance.
+// ModellingKind reports whether a submodel is a template or an instance.
 type ModellingKind string
 
 // The modelling kinds. An absent kind means an instance.

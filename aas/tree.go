@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// containers gives where an element keeps its children: none, one, or three of an operation.
+// containers returns where an element keeps its children: none, one, or three of an operation.
 func containers(element Element) [3]*[]Element {
 	switch e := element.(type) {
 	case *Collection:
@@ -22,7 +22,7 @@ func containers(element Element) [3]*[]Element {
 	return [3]*[]Element{}
 }
 
-// containerMembers gives the names of what containers gives.
+// containerMembers returns the names of what containers returns.
 func containerMembers(element Element) [3]string {
 	switch element.(type) {
 	case *Entity:
@@ -107,7 +107,7 @@ func child(parent Element, step PathStep) place {
 	return place{index: -1}
 }
 
-// Element gives the element at a path, or ErrElementNotFound. Variables of an operation are found by
+// Element returns the element at a path, or ErrElementNotFound. Variables of an operation are found by
 // their idShort.
 func (s *Submodel) Element(p Path) (Element, error) {
 	at, err := s.find(p)
@@ -160,7 +160,7 @@ func insert(elements *[]Element, name string, parent Path, element Element) erro
 	return nil
 }
 
-// isKind says whether an element is of a kind, which may be one of the abstract ones of a list.
+// isKind reports whether an element is of a kind, which may be one of the abstract ones of a list.
 func isKind(element Element, kind ElementKind) bool {
 	own := element.ElementKind()
 	switch KeyType(kind) {
@@ -212,7 +212,7 @@ func (s *Submodel) listOf(p Path) (*List, bool) {
 	return list, ok
 }
 
-// Remove takes an element away, or gives ErrElementNotFound.
+// Remove takes an element away, or returns ErrElementNotFound.
 func (s *Submodel) Remove(p Path) error {
 	at, err := s.find(p)
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *Submodel) Remove(p Path) error {
 }
 
 // Walk calls fn for every element with its path, parents before their children, variables of
-// operations included. When fn gives false, the children of that element are left out. The path is valid
+// operations included. When fn returns false, the children of that element are omitted. The path is valid
 // during the call alone.
 func (s *Submodel) Walk(fn func(path Path, element Element) bool) {
 	walk(make(Path, 0, 8), s.Elements, false, fn)
@@ -248,7 +248,39 @@ func walk(parent Path, elements []Element, indexed bool, fn func(path Path, elem
 	}
 }
 
-// Paths gives the idShortPaths of the elements: with Deep of all, with Core of those at the top.
+// EachElement calls fn for every element of list and their descendants, parents first, variables of operations
+// included.
+func EachElement(list []Element, fn func(Element)) {
+	for _, e := range list {
+		fn(e)
+		for _, children := range containers(e) {
+			if children != nil {
+				EachElement(*children, fn)
+			}
+		}
+	}
+}
+
+// ElementsIn returns the elements in a member of a [Submodel] or an [Element], such as statements; nil when v has no
+// elements there.
+func ElementsIn(v any, member string) []Element {
+	switch v := v.(type) {
+	case *Submodel:
+		if member == "submodelElements" {
+			return v.Elements
+		}
+	case Element:
+		names := containerMembers(v)
+		for i, list := range containers(v) {
+			if list != nil && names[i] == member {
+				return *list
+			}
+		}
+	}
+	return nil
+}
+
+// Paths returns the idShortPaths of the elements: with Deep of all, with Core of those at the top.
 // Variables of operations have none.
 func (s *Submodel) Paths(level Level) []string {
 	var paths []string
@@ -262,7 +294,7 @@ func (s *Submodel) Paths(level Level) []string {
 	return paths
 }
 
-// ElementPaths gives the path p of an element and those of its descendants: with Core of its children
+// ElementPaths returns the path p of an element and those of its descendants: with Core of its children
 // alone.
 func ElementPaths(p Path, element Element, level Level) []string {
 	depth := -1
@@ -290,7 +322,7 @@ func appendPaths(paths []string, path string, element Element, depth int) []stri
 	return paths
 }
 
-// ReferenceTo gives the model reference to an element, whose keys name the kinds of the elements on the
+// ReferenceTo returns the model reference to an element, whose keys name the kinds of the elements on the
 // way; an empty path is the submodel itself.
 func (s *Submodel) ReferenceTo(p Path) (Reference, error) {
 	r := RefTo(s.ID)

@@ -7,7 +7,7 @@ import (
 )
 
 // AppendValue appends the $value of a submodel: an object of the values of its elements by idShort.
-// Elements without a value, operations and capabilities are left out; with Core the children of
+// Elements without a value, operations and capabilities are omitted; with Core the children of
 // children too.
 func AppendValue(dst []byte, s *Submodel, v View) []byte {
 	e := encoder{buf: dst, view: v}
@@ -26,7 +26,7 @@ func AppendElementValue(dst []byte, element Element, v View) []byte {
 	return e.buf
 }
 
-// HasValue says whether an element has a $value.
+// HasValue reports whether an element has a $value.
 func HasValue(element Element) bool {
 	switch v := element.(type) {
 	case *Property:
@@ -58,7 +58,7 @@ func HasValue(element Element) bool {
 	return true
 }
 
-// value appends the value of an element, or says that it has none.
+// value appends the value of an element, or reports that it has none.
 func (e *encoder) value(element Element, children, descend bool) bool {
 	if !HasValue(element) {
 		return false
@@ -213,7 +213,7 @@ func jsonType(t DataType) jsonKind {
 	return jsonString
 }
 
-// plainNumber gives a JSON number in the lexical form of a data type, which may have no exponent and no
+// plainNumber returns a JSON number in the lexical form of a data type, which may have no exponent and no
 // fraction: 1e3 is 1000, 5.0 is 5. False when that changes its value, or it is far too long.
 func plainNumber(t DataType, text string) (string, bool) {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 func submodel(t testing.TB, text string) *aas.Submodel {
@@ -141,11 +142,11 @@ func TestRefusedValuesChangeNothing(t *testing.T) {
 		`{"p":1,"op":{}}`:                 "op has no value: it is of kind Operation",
 		`{"p":1,"cap":1}`:                 "cap has no value: it is of kind Capability",
 		`{"p":1,"r":{"mid":1}}`:           "r.mid is no part of the value of a Range",
-		`{"p":1,"e":{"entityType":"x"}}`:  "e.entityType is none of the words",
+		`{"p":1,"e":{"entityType":"x"}}`:  "e.entityType is not one of the allowed values",
 		`{"p":1,"other":2}`:               "other is no element that is there",
-		`{"p":1,"p":2}`:                   "p is there twice",
-		`{"m":{"de":"a","de":"b"}}`:       "m.de is there twice",
-		`{"m":[{"de":"a","de":"b"}]}`:     "m[0].de is there twice",
+		`{"p":1,"p":2}`:                   "p is a duplicate",
+		`{"m":{"de":"a","de":"b"}}`:       "m.de is a duplicate",
+		`{"m":[{"de":"a","de":"b"}]}`:     "m[0].de is a duplicate",
 		`{"p":1,"c":{"other":2}}`:         "c.other is no element that is there",
 		`{"p":1,"l":["a","b","c"]}`:       "l[2] is more than the list has, which is 2",
 		`{"p":1`:                          "is not valid JSON",
@@ -264,9 +265,9 @@ func TestVeryLongFormsAreRefused(t *testing.T) {
 		aas.Integer: digits, aas.NegativeInteger: "-" + digits, aas.Decimal: digits + ".5", aas.Double: "0." + digits, aas.Float: "0." + digits,
 		aas.Int: digits, aas.UnsignedLong: digits,
 	} {
-		require.ErrorIs(t, aas.CheckLexical(valueType, text), aas.ErrInvalidRequest, valueType)
+		require.ErrorIs(t, aas.ValidateLexical(valueType, text), aas.ErrInvalidRequest, valueType)
 	}
-	require.NoError(t, aas.CheckLexical(aas.Integer, digits[:4096]))
+	require.NoError(t, aas.ValidateLexical(aas.Integer, digits[:4096]))
 }
 
 func TestTypesOfASubmodel(t *testing.T) {
@@ -280,6 +281,6 @@ func TestTypesOfASubmodel(t *testing.T) {
 		"https://adminshell.io/idta/SubmodelTemplate/Foo/v1/0":   {"foo"},
 	} {
 		m := &aas.Submodel{Semantics: aas.Semantics{SemanticID: aas.Global(id)}}
-		require.Equal(t, want, aas.TypesOf(m), id)
+		require.Equal(t, want, repository.TypesOf(m), id)
 	}
 }

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -14,46 +15,75 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Login is an open session together with what its holder needs.
+// Login is the result of a login: an open session and its tokens.
 type Login struct {
 	Session      Session
 	Account      Account // PasswordHash is empty
 	RefreshToken string  // shown once; the store has only its hash
 }
 
-// Login opens a session. remote is the caller's address, with or without a port. An unknown name
-// and a wrong password give the same [ErrCredentials] after the same work; after repeated failures
-// of a name from an address it gives [ErrTooManyLogins].
+// Login opens a session. remote is the caller's address, with or without a port. For an unknown name and for a wrong
+// password it returns the same [ErrCredentials] after the same work. After repeated failures of a name from an address, or
+// of a password on many names, it returns [ErrTooManyLogins].
+//
+// Passwords are checked a few at a time. Accounts that had a session from their address lately go first, then by turns one
+// of an address from which others had one and one of any other, one address after the other.
 func (s *Service) Login(ctx context.Context, name, password, remote string) (Login, error) {
+	opened, account, err := s.login(ctx, name, password, remote)
+	s.opts.OnLogin(ctx, LoginEvent{Account: account, Role: opened.Account.Role, Address: hostOf(remote), Session: opened.Session.ID, Err: err})
+	return opened, err
+}
+
+// login also returns the name of the account that was tried, if there is one.
+func (s *Service) login(ctx context.Context, name, password, remote string) (_ Login, account string, err error) {
 	from := pair{address: addressOf(remote)}
 	if ValidName(name) { // other names belong to nobody and share one count
 		from.account = FoldName(name)
 	}
+	at := place{address: from.address, rank: s.met.rank(from)}
 	if err := s.throttle.begin(from); err != nil {
-		return Login{}, err
+		return Login{}, "", err
 	}
 	result := undecided
 	defer func() { s.throttle.end(from, result) }()
+	if at.rank != familiar { // so that strangers who try a password cannot slow the one whose it is
+		if err := s.spray.begin(password); err != nil {
+			return Login{}, "", err
+		}
+		defer func() { s.spray.end(password, from.account, result) }()
+	}
 
-	a, err := s.authenticate(ctx, name, password)
+	a, err := s.authenticate(ctx, at, name, password)
 	if errors.Is(err, ErrCredentials) {
 		result = wrong
-		// A name that nobody can have may be a password typed into the wrong box.
-		s.opts.Logger.WarnContext(ctx, "login failed", "account", from.account, "remote", from.address)
+		// An unknown name may be a password typed into the wrong field.
+		s.opts.Logger.WarnContext(ctx, "login failed", "account", cmp.Or(a.Name, "(unknown)"), "remote", from.address)
 	}
 	if err != nil {
-		return Login{}, err
+		return Login{}, a.Name, err
 	}
 	result = right
-	opened, err := s.open(ctx, a, password)
+	opened, err := s.open(ctx, at, a, password, hostOf(remote))
 	if err != nil {
-		return Login{}, err
+		return Login{}, a.Name, err
 	}
+	if validateLength(password, opened.Account.Role) != nil {
+		s.opts.Logger.WarnContext(ctx, "password is shorter than its role requires; change it", "account", a.Name, "role", opened.Account.Role)
+	}
+	s.met.meet(from)
 	s.opts.Logger.InfoContext(ctx, "login", "account", a.Name, "remote", from.address, "session", opened.Session.ID)
-	return opened, nil
+	return opened, a.Name, nil
 }
 
-func (s *Service) authenticate(ctx context.Context, name, password string) (Account, error) {
+// Seen records that an account uses a session from an address, so that its next login there goes first. Login calls it
+// itself.
+func (s *Service) Seen(account, remote string) {
+	s.met.meet(pair{account: FoldName(account), address: addressOf(remote)})
+}
+
+// authenticate returns the account that name and password are of. With ErrCredentials it returns the account of
+// that name, if there is one.
+func (s *Service) authenticate(ctx context.Context, at place, name, password string) (Account, error) {
 	var a Account
 	if ValidName(name) { // what else a caller may send is nothing to ask a database about
 		var err error
@@ -67,22 +97,22 @@ func (s *Service) authenticate(ctx context.Context, name, password string) (Acco
 		stored = ""
 		password = password[:MaxPasswordBytes]
 	}
-	ok, stale, err := s.hasher.verify(ctx, password, stored)
+	ok, stale, err := s.hasher.verify(ctx, at, password, stored)
 	if err != nil {
 		return Account{}, err
 	}
 	if !ok {
-		return Account{}, ErrCredentials
+		return a, ErrCredentials
 	}
 	if stale {
-		a.PasswordHash = s.rehash(ctx, a, password)
+		a.PasswordHash = s.rehash(ctx, at, a, password)
 	}
 	return a, nil
 }
 
 // rehash stores the password's hash with today's parameters. Its failure must not fail the login.
-func (s *Service) rehash(ctx context.Context, a Account, password string) string {
-	hash, err := s.hasher.hash(ctx, password)
+func (s *Service) rehash(ctx context.Context, at place, a Account, password string) string {
+	hash, err := s.hasher.hash(ctx, at, password)
 	if err == nil {
 		err = s.store.UpdateAccount(ctx, a.Name, func(now *Account) error {
 			if now.PasswordHash == a.PasswordHash { // else it was changed meanwhile, and that stands
@@ -92,15 +122,16 @@ func (s *Service) rehash(ctx context.Context, a Account, password string) string
 		})
 	}
 	if err != nil {
-		s.opts.Logger.WarnContext(ctx, "password hash was not renewed", "account", a.Name, "error", err)
+		s.opts.Logger.WarnContext(ctx, "failed to renew password hash", "account", a.Name, "error", err)
 		return a.PasswordHash
 	}
 	return hash
 }
 
-func (s *Service) open(ctx context.Context, a Account, password string) (Login, error) {
+func (s *Service) open(ctx context.Context, at place, a Account, password, address string) (Login, error) {
 	s.sweep(ctx)
-	session := Session{ID: s.opts.NewID(), Account: a.Name, ExpiresAt: s.opts.Now().UTC().Add(s.opts.RefreshTTL)}
+	now := s.opts.Now().UTC()
+	session := Session{ID: s.opts.NewID(), Account: a.Name, Address: address, CreatedAt: now, ExpiresAt: now.Add(s.opts.RefreshTTL)}
 	token, hash, err := s.newRefreshToken(session.ID)
 	if err != nil {
 		return Login{}, err
@@ -119,7 +150,7 @@ func (s *Service) open(ctx context.Context, a Account, password string) (Login, 
 		return Login{}, err
 	}
 	if current.PasswordHash != a.PasswordHash {
-		ok, _, err := s.hasher.verify(ctx, password, current.PasswordHash)
+		ok, _, err := s.hasher.verify(ctx, at, password, current.PasswordHash)
 		if err != nil || !ok {
 			return Login{}, errors.Join(ErrCredentials, err, s.end(context.WithoutCancel(ctx), session.ID))
 		}
@@ -128,9 +159,9 @@ func (s *Service) open(ctx context.Context, a Account, password string) (Login, 
 	return Login{Session: session, Account: current, RefreshToken: token}, nil
 }
 
-// Refresh trades a refresh token for a new one of the same session and extends the session by
-// RefreshTTL. Each token can be traded once: a used one gives [ErrRefreshToken] and ends the
-// session, because one of its two holders is a thief (RFC 9700, section 4.14.2).
+// Refresh exchanges a refresh token for a new one of the same session and extends the session by RefreshTTL. Each token
+// can be exchanged once. For a used token, Refresh ends the session and returns [ErrRefreshToken], because one of the two
+// holders is a thief (RFC 9700, section 4.14.2).
 func (s *Service) Refresh(ctx context.Context, refreshToken string) (Login, error) {
 	id, _, ok := strings.Cut(refreshToken, ".")
 	if !ok || !validSessionID(id) || len(refreshToken) > 256 {
@@ -165,7 +196,7 @@ func (s *Service) Refresh(ctx context.Context, refreshToken string) (Login, erro
 		if used {
 			now.EndedAt = at
 		} else {
-			now.RefreshHash, now.ExpiresAt = hash, at.Add(s.opts.RefreshTTL)
+			now.RefreshHash, now.RefreshedAt, now.ExpiresAt = hash, at, at.Add(s.opts.RefreshTTL)
 		}
 		after = *now
 		return nil
@@ -178,15 +209,15 @@ func (s *Service) Refresh(ctx context.Context, refreshToken string) (Login, erro
 	}
 	s.live.drop(id)
 	if used {
-		s.opts.Logger.WarnContext(ctx, "used refresh token came again, session ended", "account", after.Account, "session", id)
+		s.opts.Logger.WarnContext(ctx, "refresh token reused; session ended", "account", after.Account, "session", id)
 		return Login{}, ErrRefreshToken
 	}
 	a.PasswordHash = ""
 	return Login{Session: after, Account: a, RefreshToken: token}, nil
 }
 
-// Logout ends a session; its access and refresh tokens are refused from now on. Ending one that
-// has ended, or that nobody knows, is no error.
+// Logout ends a session; its access and refresh tokens are refused from now on. If the session has ended
+// or is unknown, Logout returns nil.
 func (s *Service) Logout(ctx context.Context, sessionID string) error {
 	if err := s.end(ctx, sessionID); err != nil {
 		return err
@@ -209,7 +240,7 @@ func (s *Service) end(ctx context.Context, id string) error {
 	return err
 }
 
-// sweep forgets expired sessions, at most once an hour.
+// sweep removes expired sessions, at most once an hour.
 func (s *Service) sweep(ctx context.Context) {
 	now := s.opts.Now()
 	last := s.swept.Load()
@@ -217,7 +248,7 @@ func (s *Service) sweep(ctx context.Context) {
 		return
 	}
 	if err := s.sessions.RemoveSessions(ctx, now.UTC()); err != nil {
-		s.opts.Logger.WarnContext(ctx, "expired sessions were not removed", "error", err)
+		s.opts.Logger.WarnContext(ctx, "failed to remove expired sessions", "error", err)
 	}
 }
 
@@ -227,7 +258,7 @@ func (s *Service) newRefreshToken(id string) (token string, hash []byte, err err
 		return "", nil, fmt.Errorf("accounts: random source: %w", err)
 	}
 	if !validSessionID(id) {
-		return "", nil, errors.New("accounts: Options.NewID gave an id that is not 1 to 64 of letters, digits, _@-")
+		return "", nil, errors.New("accounts: Options.NewID must return 1 to 64 of letters, digits, _@-")
 	}
 	token = id + "." + base64.RawURLEncoding.EncodeToString(secret[:])
 	sum := sha256.Sum256([]byte(token))

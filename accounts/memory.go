@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Memory is a [Store] and a [SessionStore] that forgets everything when the process ends.
+// Memory is a [Store] and a [SessionStore] that loses everything when the process ends.
 // Safe for concurrent use; an update function must not call back into the same Memory.
 type Memory struct {
 	mu       sync.RWMutex
@@ -22,7 +22,7 @@ var (
 	_ SessionStore = (*Memory)(nil)
 )
 
-// NewMemory makes an empty store.
+// NewMemory returns an empty store.
 func NewMemory() *Memory {
 	return &Memory{accounts: make(map[string]Account), sessions: make(map[string]Session)}
 }
@@ -163,15 +163,32 @@ func (m *Memory) UpdateSession(ctx context.Context, id string, update func(*Sess
 	return nil
 }
 
+// Sessions implements [SessionStore].
+func (m *Memory) Sessions(ctx context.Context, account string) ([]Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var all []Session
+	for _, s := range m.sessions {
+		if account == "" || FoldName(s.Account) == FoldName(account) {
+			s.RefreshHash = bytes.Clone(s.RefreshHash)
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
 // EndSessions implements [SessionStore].
-func (m *Memory) EndSessions(ctx context.Context, account string, at time.Time) error {
+func (m *Memory) EndSessions(ctx context.Context, account, keep string, at time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, s := range m.sessions {
-		if FoldName(s.Account) == FoldName(account) && s.EndedAt.IsZero() {
+		if FoldName(s.Account) == FoldName(account) && id != keep && s.EndedAt.IsZero() {
 			s.EndedAt = at
 			m.sessions[id] = s
 		}

@@ -4,11 +4,11 @@ import "strings"
 
 const maxNameLength = 64
 
-// FoldName gives the form of an account name that stores compare: two names are the same account
+// FoldName returns the form of an account name that stores compare: two names are the same account
 // when their folded forms are equal. Names are ASCII, so it is the lower case of ASCII letters.
 func FoldName(name string) string { return strings.ToLower(name) }
 
-// ValidName says whether a name may be given to an account: 1 to 64 ASCII letters, digits and ._@-
+// ValidName reports whether an account may have the name: 1 to 64 ASCII letters, digits and ._@-
 func ValidName(name string) bool {
 	if name == "" || len(name) > maxNameLength {
 		return false
@@ -24,14 +24,14 @@ func ValidName(name string) bool {
 	return true
 }
 
-// Valid says whether the role is one of the three.
+// Valid reports whether the role is one of the three.
 func (r Role) Valid() bool { return r.rank() > 0 }
 
-// Includes says whether a caller with this role may do what needs the other role. A role that is
-// not one of the three includes nothing and is included by nothing.
+// Includes reports whether a caller with this role may do what needs the other role. A role that is not one of the three
+// includes nothing and is included by nothing.
 func (r Role) Includes(needed Role) bool { return needed.Valid() && r.rank() >= needed.rank() }
 
-// ParseRole finds a role by its name, without regard to case.
+// ParseRole returns the role of a name, in any case.
 func ParseRole(name string) (Role, bool) {
 	for _, r := range [...]Role{Viewer, Operator, Admin} {
 		if strings.EqualFold(name, string(r)) {

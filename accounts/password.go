@@ -8,17 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync/atomic"
-	"unicode/utf8"
 
-	"github.com/otkit/otkit/fault"
 	"golang.org/x/crypto/argon2"
-)
-
-// Rules of passwords.
-const (
-	MinPasswordLength = 8    // characters
-	MaxPasswordBytes  = 1024 // bytes of UTF-8
 )
 
 const (
@@ -28,24 +19,6 @@ const (
 	maxPasses    = 64
 	maxThreads   = 64
 )
-
-func checkPassword(password string) error {
-	switch {
-	case password == "":
-		return passwordRule("must not be empty")
-	case !utf8.ValidString(password):
-		return passwordRule("must be valid UTF-8")
-	case utf8.RuneCountInString(password) < MinPasswordLength:
-		return passwordRule(fmt.Sprintf("must have at least %d characters", MinPasswordLength))
-	case len(password) > MaxPasswordBytes:
-		return passwordRule(fmt.Sprintf("must have at most %d bytes", MaxPasswordBytes))
-	}
-	return nil
-}
-
-func passwordRule(rule string) error {
-	return ErrInvalidAccount.Invalid(fault.Field{Field: "password", Message: rule})
-}
 
 // phc is a password hash in PHC string form: $argon2id$v=19$m=19456,t=2,p=1$salt$key
 // (https://github.com/P-H-C/phc-string-format).
@@ -91,18 +64,16 @@ func (h phc) String() string {
 		base64.RawStdEncoding.EncodeToString(h.salt), base64.RawStdEncoding.EncodeToString(h.key))
 }
 
-// hasher makes and checks password hashes with a bound on how many run and wait, because each
-// takes memory and a core.
+// hasher computes and verifies password hashes. It bounds how many run and wait, because each takes memory and a core.
 type hasher struct {
 	params HashParams
 	rand   io.Reader
-	slots  chan struct{}
-	inside atomic.Int64 // running and waiting
-	dummy  phc          // checked in place of an unknown account's hash, so that both take the same time
+	queue  *queue
+	dummy  phc // checked in place of an unknown account's hash, so that both take the same time
 }
 
 func newHasher(p HashParams, random io.Reader) (*hasher, error) {
-	h := &hasher{params: p, rand: random, slots: make(chan struct{}, p.Concurrent)}
+	h := &hasher{params: p, rand: random, queue: newQueue(p.MaxConcurrent, p.MaxQueued)}
 	h.dummy = h.blank()
 	// A random key that belongs to no password: no hashing is needed to have it.
 	for _, b := range [][]byte{h.dummy.salt, h.dummy.key} {
@@ -120,12 +91,21 @@ func (h *hasher) blank() phc {
 	}
 }
 
-func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+// place is where somebody stands who waits for a hash.
+type place struct {
+	address string
+	rank    rank
+}
+
+// ours is the place of what the service does for itself.
+var ours = place{rank: familiar}
+
+func (h *hasher) hash(ctx context.Context, at place, password string) (string, error) {
 	made := h.blank()
 	if _, err := io.ReadFull(h.rand, made.salt); err != nil {
 		return "", fmt.Errorf("accounts: random source: %w", err)
 	}
-	key, err := h.derive(ctx, password, made)
+	key, err := h.derive(ctx, at, password, made)
 	if err != nil {
 		return "", err
 	}
@@ -133,14 +113,14 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	return made.String(), nil
 }
 
-// verify says whether the password belongs to the stored hash, and whether the hash should be made
-// anew with today's parameters. An empty or unreadable stored hash takes the same time and is false.
-func (h *hasher) verify(ctx context.Context, password, stored string) (ok, stale bool, err error) {
+// verify reports whether the password belongs to the stored hash, and whether the hash should be renewed because its
+// parameters differ. An empty or unreadable hash takes the same time and does not match.
+func (h *hasher) verify(ctx context.Context, at place, password, stored string) (ok, stale bool, err error) {
 	against, perr := parsePHC(stored)
 	if perr != nil {
 		against = h.dummy
 	}
-	key, err := h.derive(ctx, password, against)
+	key, err := h.derive(ctx, at, password, against)
 	if err != nil {
 		return false, false, err
 	}
@@ -151,16 +131,14 @@ func (h *hasher) verify(ctx context.Context, password, stored string) (ok, stale
 	return ok, stale, nil
 }
 
-func (h *hasher) derive(ctx context.Context, password string, p phc) ([]byte, error) {
-	defer h.inside.Add(-1)
-	if h.inside.Add(1) > int64(h.params.Concurrent+h.params.Waiting) {
-		return nil, tooMany(1)
+func (h *hasher) derive(ctx context.Context, at place, password string, p phc) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	done, err := h.queue.enter(ctx, at.address, at.rank)
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	return argon2.IDKey([]byte(password), p.salt, p.passes, p.memoryKiB, p.threads, uint32(len(p.key))), nil
 }

@@ -13,23 +13,27 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Service is what may be done with accounts and sessions. Safe for concurrent use. It starts no
-// goroutines and needs no closing. Several services, also of several processes, may share a store.
+// Service manages accounts and sessions. Safe for concurrent use. It starts no goroutines and needs no closing. Several services, also of several processes, may share a store.
 type Service struct {
 	store    Store
 	sessions SessionStore
 	opts     Options
 	hasher   *hasher
 	throttle *throttle
+	spray    *spray
+	met      *acquaintances
 	live     liveSessions
 	reading  singleflight.Group
 	swept    atomic.Int64 // Unix seconds of the last removal of expired sessions
 }
 
-// New makes a service. An error names the option that is out of range.
+// New returns a service. An error names the dependency that is missing or the option that is out of range.
 func New(store Store, sessions SessionStore, opts Options) (*Service, error) {
-	if store == nil || sessions == nil {
-		return nil, errors.New("accounts: store and sessions are required")
+	switch {
+	case store == nil:
+		return nil, errors.New("accounts: store is required")
+	case sessions == nil:
+		return nil, errors.New("accounts: sessions are required")
 	}
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -41,11 +45,13 @@ func New(store Store, sessions SessionStore, opts Options) (*Service, error) {
 	}
 	s := &Service{store: store, sessions: sessions, opts: opts, hasher: h}
 	s.throttle = newThrottle(opts.Throttle, opts.Now)
+	s.spray = newSpray(opts.Throttle, opts.Now)
+	s.met = newAcquaintances(opts.Now)
 	s.live.byID = make(map[string]*liveSession)
 	return s, nil
 }
 
-// Add makes an account. It gives [ErrInvalidAccount] naming each bad member, or [ErrAccountExists].
+// Add adds an account. It returns [ErrInvalidAccount] naming each bad member, or [ErrAccountExists].
 func (s *Service) Add(ctx context.Context, name, password string, role Role) error {
 	var fields []fault.Field
 	if !ValidName(name) {
@@ -54,13 +60,13 @@ func (s *Service) Add(ctx context.Context, name, password string, role Role) err
 	if !role.Valid() {
 		fields = append(fields, roleRule)
 	}
-	if f, ok := fault.From(checkPassword(password)); ok {
+	if f, ok := fault.From(ValidatePassword(name, password, role)); ok {
 		fields = append(fields, f.Fields...)
 	}
 	if len(fields) > 0 {
 		return ErrInvalidAccount.Invalid(fields...)
 	}
-	hash, err := s.hasher.hash(ctx, password)
+	hash, err := s.hasher.hash(ctx, ours, password)
 	if err != nil {
 		return err
 	}
@@ -74,34 +80,47 @@ func (s *Service) Add(ctx context.Context, name, password string, role Role) err
 
 var roleRule = fault.Field{Field: "role", Message: "must be Viewer, Operator or Admin"}
 
-// SetPassword changes a password and ends every session of the account. It gives
-// [ErrInvalidAccount] or [ErrAccountNotFound].
+// SetPassword changes a password and ends every session of the account. It returns [ErrInvalidAccount] or
+// [ErrAccountNotFound].
 func (s *Service) SetPassword(ctx context.Context, name, password string) error {
-	if err := checkPassword(password); err != nil {
+	return s.setPassword(ctx, ours, name, password, "")
+}
+
+// setPassword changes a password and ends every session of the account but one.
+func (s *Service) setPassword(ctx context.Context, at place, name, password, keep string) error {
+	account, err := s.store.Account(ctx, name)
+	if err != nil {
 		return err
 	}
-	hash, err := s.hasher.hash(ctx, password)
+	if err := ValidatePassword(account.Name, password, account.Role); err != nil {
+		return err
+	}
+	hash, err := s.hasher.hash(ctx, at, password)
 	if err != nil {
 		return err
 	}
 	now := s.opts.Now().UTC()
 	err = s.store.UpdateAccount(ctx, name, func(a *Account) error {
+		if a.Role != account.Role { // the rules may be stricter now
+			if err := ValidatePassword(a.Name, password, a.Role); err != nil {
+				return err
+			}
+		}
 		a.PasswordHash, a.UpdatedAt = hash, now
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	// The password is changed: its sessions end even when the caller gives up now.
-	defer s.live.dropAccount(name)
-	if err := s.sessions.EndSessions(context.WithoutCancel(ctx), name, now); err != nil {
-		return fmt.Errorf("end sessions: %w", err)
+	// The password is changed: the sessions end even if the caller gives up now.
+	if err := s.EndSessions(context.WithoutCancel(ctx), name, keep); err != nil {
+		return err
 	}
-	s.opts.Logger.InfoContext(ctx, "password changed", "account", name)
+	s.opts.Logger.InfoContext(ctx, "password changed", "account", account.Name)
 	return nil
 }
 
-// SetRole changes what an account may do, its open sessions included. It gives
+// SetRole changes what an account may do, including its open sessions. It returns
 // [ErrInvalidAccount] or [ErrAccountNotFound].
 func (s *Service) SetRole(ctx context.Context, name string, role Role) error {
 	if !role.Valid() {
@@ -120,7 +139,7 @@ func (s *Service) SetRole(ctx context.Context, name string, role Role) error {
 	return nil
 }
 
-// Remove removes an account and ends its sessions, or gives [ErrAccountNotFound].
+// Remove removes an account and ends its sessions, or returns [ErrAccountNotFound].
 func (s *Service) Remove(ctx context.Context, name string) error {
 	if err := s.store.RemoveAccount(ctx, name); err != nil {
 		return err
@@ -130,7 +149,7 @@ func (s *Service) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// List gives all accounts by name, without their password hashes.
+// List returns all accounts by name, without their password hashes.
 func (s *Service) List(ctx context.Context) ([]Account, error) {
 	all, err := s.store.Accounts(ctx)
 	for i := range all {
@@ -139,9 +158,8 @@ func (s *Service) List(ctx context.Context) ([]Account, error) {
 	return all, err
 }
 
-// EnsureAdmin makes the first account, an Admin, when there is no account at all. With an empty
-// password it makes a random one and returns it, for the command to print once; in every other
-// case it returns "".
+// EnsureAdmin adds the first account, an Admin, if there are no accounts. If password is empty, it sets a random password
+// and returns it, for the command to print once; otherwise it returns "".
 func (s *Service) EnsureAdmin(ctx context.Context, name, password string) (made string, err error) {
 	all, err := s.store.Accounts(ctx)
 	if err != nil || len(all) > 0 {

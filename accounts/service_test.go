@@ -52,7 +52,7 @@ func TestPasswordRules(t *testing.T) {
 	} {
 		require.ErrorIs(t, s.SetPassword(t.Context(), "anna", bad), accounts.ErrInvalidAccount, name)
 	}
-	for name, good := range map[string]string{"eight characters": "äöüßÄÖÜ€", "longest": strings.Repeat("x", 1024), "blanks count": "        "} {
+	for name, good := range map[string]string{"eight characters": "äöüßÄÖÜ€", "longest": strings.Repeat("xkQ7", 3) + strings.Repeat("w9z-pLm4", 126) + "vbR2", "blanks count": "h u n t!"} {
 		require.NoError(t, s.SetPassword(t.Context(), "anna", good), name)
 		_, err := s.Login(t.Context(), "anna", good, remote)
 		require.NoError(t, err, name)
@@ -164,13 +164,13 @@ func TestDamagedHashRefusesLogin(t *testing.T) {
 func TestBadOptionsNameTheirField(t *testing.T) {
 	store := accounts.NewMemory()
 	for field, o := range map[string]accounts.Options{
-		"RefreshTTL":      {RefreshTTL: 1},
-		"Recheck":         {Recheck: -1},
-		"Hash.MemoryKiB":  {Hash: accounts.HashParams{MemoryKiB: 7}},
-		"Hash.Passes":     {Hash: accounts.HashParams{Passes: 65}},
-		"Hash.Concurrent": {Hash: accounts.HashParams{Concurrent: -1}},
-		"Throttle.Forget": {Throttle: accounts.Throttle{Forget: 1}},
-		"Throttle.Pairs":  {Throttle: accounts.Throttle{Pairs: -1}},
+		"RefreshTTL":          {RefreshTTL: 1},
+		"MaxStaleness":        {MaxStaleness: -1},
+		"Hash.MemoryKiB":      {Hash: accounts.HashParams{MemoryKiB: 7}},
+		"Hash.Passes":         {Hash: accounts.HashParams{Passes: 65}},
+		"Hash.MaxConcurrent":  {Hash: accounts.HashParams{MaxConcurrent: -1}},
+		"Throttle.ResetAfter": {Throttle: accounts.Throttle{ResetAfter: 1}},
+		"Throttle.MaxEntries": {Throttle: accounts.Throttle{MaxEntries: -1}},
 	} {
 		_, err := accounts.New(store, store, o)
 		require.ErrorContains(t, err, field)
@@ -192,7 +192,7 @@ func TestNoRandomnessIsAnError(t *testing.T) {
 
 func TestLoginsBeyondTheQueueAreRefused(t *testing.T) {
 	s := newService(t, accounts.NewMemory(), accounts.Options{Hash: accounts.HashParams{
-		MemoryKiB: 4096, Passes: 4, Concurrent: 1, Waiting: 1,
+		MemoryKiB: 4096, Passes: 4, MaxConcurrent: 1, MaxQueued: 1,
 	}})
 	var refused, other atomic.Int32
 	var wg sync.WaitGroup

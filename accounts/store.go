@@ -24,7 +24,7 @@ const (
 	Admin    Role = "Admin"    // everything, tag writes and accounts included
 )
 
-// Account is a person or a program that may log in.
+// Account is a person or program that may log in.
 type Account struct {
 	Name         string // unique without regard to case; 1..64 of letters, digits and ._@-
 	PasswordHash string // argon2id in PHC string form
@@ -38,37 +38,43 @@ type Session struct {
 	ID          string // UUIDv7; the claim sid of its access tokens
 	Account     string
 	RefreshHash []byte // SHA-256 of the one refresh token that is valid now
+	Address     string // network address of the login; empty if it is not known
+	CreatedAt   time.Time
+	RefreshedAt time.Time // last refresh; zero before the first
 	ExpiresAt   time.Time
 	EndedAt     time.Time // zero while it lives
 }
 
-// Store keeps accounts. Names are compared without regard to case. Safe for concurrent use.
+// Store holds accounts. Names are compared without regard to case. Safe for concurrent use.
 // Package accountstest has a conformance suite for both stores.
 type Store interface {
-	// Account gives an account or ErrAccountNotFound.
+	// Account returns an account or ErrAccountNotFound.
 	Account(ctx context.Context, name string) (Account, error)
-	// AddAccount stores a new account or gives ErrAccountExists.
+	// AddAccount stores a new account or returns ErrAccountExists.
 	AddAccount(ctx context.Context, a Account) error
-	// UpdateAccount changes an account in one step or gives ErrAccountNotFound. update may be called
+	// UpdateAccount changes an account in one step or returns ErrAccountNotFound. update may be called
 	// more than once; its error ends the call and is returned. Name cannot be changed.
 	UpdateAccount(ctx context.Context, name string, update func(*Account) error) error
-	// RemoveAccount removes an account and its sessions, or gives ErrAccountNotFound.
+	// RemoveAccount removes an account and its sessions, or returns ErrAccountNotFound.
 	RemoveAccount(ctx context.Context, name string) error
-	// Accounts lists all accounts by name.
+	// Accounts returns all accounts by name.
 	Accounts(ctx context.Context) ([]Account, error)
 }
 
-// SessionStore keeps sessions. Safe for concurrent use.
+// SessionStore holds sessions. Safe for concurrent use.
 type SessionStore interface {
 	// AddSession stores a new session.
 	AddSession(ctx context.Context, s Session) error
-	// Session gives a session or ErrSessionNotFound.
+	// Session returns a session or ErrSessionNotFound.
 	Session(ctx context.Context, id string) (Session, error)
-	// UpdateSession changes a session in one step or gives ErrSessionNotFound. update may be called
+	// UpdateSession changes a session in one step or returns ErrSessionNotFound. update may be called
 	// more than once; its error ends the call and is returned.
 	UpdateSession(ctx context.Context, id string, update func(*Session) error) error
-	// EndSessions ends every session of an account that has not ended.
-	EndSessions(ctx context.Context, account string, at time.Time) error
-	// RemoveSessions forgets sessions that expired before the given time.
+	// Sessions returns the sessions of an account that have not been removed, of all accounts if account is empty, in no
+	// particular order. They may have ended or expired.
+	Sessions(ctx context.Context, account string) ([]Session, error)
+	// EndSessions ends every session of an account that has not ended, except the one with the id keep.
+	EndSessions(ctx context.Context, account, keep string, at time.Time) error
+	// RemoveSessions removes sessions that expired before the given time.
 	RemoveSessions(ctx context.Context, before time.Time) error
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// RetryAfter gives the time to wait that an [ErrTooManyLogins] tells, in whole seconds; 0 for other errors.
+// RetryAfter returns the time to wait after an [ErrTooManyLogins], in whole seconds; 0 for other errors.
 func RetryAfter(err error) time.Duration {
 	f, ok := fault.From(err)
 	if !ok {
@@ -65,13 +65,13 @@ func (t *throttle) begin(p pair) error {
 	}
 	now := t.now()
 	failed := f.count
-	if now.Sub(f.last) > t.Forget {
+	if now.Sub(f.last) > t.ResetAfter {
 		failed = 0
 	}
 	switch {
 	case now.Before(f.until):
 		return tooMany(f.until.Sub(now))
-	case f.open >= max(1, t.Free-failed):
+	case f.open >= max(1, t.FreeAttempts-failed):
 		return tooMany(t.Delay)
 	}
 	f.open++
@@ -113,12 +113,12 @@ func (t *throttle) end(p pair, o outcome) {
 
 func (t *throttle) failed(f *failures) {
 	now := t.now()
-	if now.Sub(f.last) > t.Forget {
+	if now.Sub(f.last) > t.ResetAfter {
 		f.count = 0
 	}
 	f.count++
 	f.last = now
-	if over := f.count - t.Free - 1; over >= 0 {
+	if over := f.count - t.FreeAttempts - 1; over >= 0 {
 		delay := t.MaxDelay
 		if over < 32 && t.Delay < t.MaxDelay>>over {
 			delay = t.Delay << over
@@ -130,14 +130,14 @@ func (t *throttle) failed(f *failures) {
 // makeRoom keeps the map within its bound. Of a few picked at random it drops the one that matters
 // least, so that filling the map does not wipe out a pair that is being slowed.
 func (t *throttle) makeRoom() {
-	if len(t.pairs) < t.Pairs {
+	if len(t.pairs) < t.MaxEntries {
 		return
 	}
 	var least pair
 	var fewest *failures
 	looked := 0
 	for p, f := range t.pairs {
-		if f.open == 0 && t.now().Sub(f.last) > t.Forget {
+		if f.open == 0 && t.now().Sub(f.last) > t.ResetAfter {
 			least, fewest = p, f
 			break
 		}

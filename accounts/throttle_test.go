@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +21,18 @@ func fail(t *testing.T, s *accounts.Service, from string) error {
 	_, err := s.Login(t.Context(), "anna", "wrong", from)
 	require.Error(t, err)
 	return err
+}
+
+// A password that was typed as the name must not stand in the log.
+func TestTheLogHasNoNameThatNobodyHas(t *testing.T) {
+	var log strings.Builder
+	s := withAnna(t, accounts.NewMemory(), accounts.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.ErrorIs(t, fail(t, s, remote), accounts.ErrCredentials)
+	require.Contains(t, log.String(), `msg="login failed" account=anna`)
+	_, err := s.Login(t.Context(), "Sommer2026", "anna", remote)
+	require.ErrorIs(t, err, accounts.ErrCredentials)
+	require.Contains(t, log.String(), "account=(unknown)")
+	require.NotContains(t, strings.ToLower(log.String()), "sommer")
 }
 
 func TestRepeatedFailuresAreSlowed(t *testing.T) {
@@ -207,12 +221,12 @@ func TestAnAttemptThatWasGivenUpDoesNotBlock(t *testing.T) {
 
 func TestManyNamesDoNotWashOutASlowedOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := withAnna(t, accounts.NewMemory(), accounts.Options{Throttle: accounts.Throttle{Pairs: 50}})
+		s := withAnna(t, accounts.NewMemory(), accounts.Options{Throttle: accounts.Throttle{MaxEntries: 50}})
 		for range 6 {
 			_ = fail(t, s, remote)
 		}
 		for i := range 500 {
-			_, err := s.Login(t.Context(), fmt.Sprintf("user%d", i), "wrong", remote)
+			_, err := s.Login(t.Context(), fmt.Sprintf("user%d", i), fmt.Sprintf("wrong%d", i), remote)
 			require.ErrorIs(t, err, accounts.ErrCredentials)
 		}
 		require.ErrorIs(t, fail(t, s, remote), accounts.ErrTooManyLogins)

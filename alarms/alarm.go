@@ -22,38 +22,42 @@ type Occurrence struct {
 	AcknowledgedBy string
 	Comment        string // of the acknowledgement
 
-	Active   bool
-	Latching bool     // stays active until it is reset
-	Withheld Withheld // why it is kept from lists and subscribers; 0 for shown
+	Active      bool
+	Latching    bool        // stays active until it is reset
+	Suppression Suppression // why it is kept from lists and subscribers; 0 for shown
 
 	Labels map[string]string // shared: not to be changed; nil for none
+
+	// Unjournaled reports that the store does not have it as it is here, since it could not be written. The
+	// Code is 0 where the condition has none yet. See Service.ShowPending.
+	Unjournaled bool
 }
 
-// Acknowledged says whether somebody has acknowledged it.
+// Acknowledged reports whether somebody has acknowledged it.
 func (o *Occurrence) Acknowledged() bool { return !o.AcknowledgedAt.IsZero() }
 
-// Withheld is a set of reasons for which occurrences of a condition are kept from operators.
-type Withheld uint8
+// Suppression is a set of reasons for which occurrences of a condition are kept from operators.
+type Suppression uint8
 
 // The reasons, after ISA-18.2.
 const (
-	WithheldShelved      Withheld = 1 << iota // an operator put it aside for a time
-	WithheldByDesign                          // logic of the plant says that it means nothing now
-	WithheldOutOfService                      // taken out for maintenance
+	SuppressionShelved      Suppression = 1 << iota // an operator put it aside for a time
+	SuppressionByDesign                             // logic of the plant says that it means nothing now
+	SuppressionOutOfService                         // taken out for maintenance
 )
 
 // Condition is something that can go wrong.
 type Condition struct {
 	Code         int64
 	Key          string
-	Withheld     Withheld
+	Suppression  Suppression
 	ShelvedUntil time.Time // zero when not shelved
 	ShelvedBy    string
 
-	// Who has withheld it the last time, when and why; nothing while it is not withheld.
-	WithheldBy      string
-	WithheldAt      time.Time
-	WithheldComment string
+	// Who has suppressed it the last time, when and why; nothing while it is not suppressed.
+	SuppressedBy       string
+	SuppressedAt       time.Time
+	SuppressionComment string
 
 	Last *Occurrence // the newest occurrence; nil when there was none
 }
@@ -72,15 +76,15 @@ const (
 	StateOutOfService           State = "OutOfService"
 )
 
-// State gives the condition's state. Where several reasons withhold it, out of service comes first
+// State returns the condition's state. Where several reasons suppress it, out of service comes first
 // and shelved last.
 func (c *Condition) State() State {
 	switch {
-	case c.Withheld&WithheldOutOfService != 0:
+	case c.Suppression&SuppressionOutOfService != 0:
 		return StateOutOfService
-	case c.Withheld&WithheldByDesign != 0:
+	case c.Suppression&SuppressionByDesign != 0:
 		return StateSuppressedByDesign
-	case c.Withheld&WithheldShelved != 0:
+	case c.Suppression&SuppressionShelved != 0:
 		return StateShelved
 	case c.Last == nil:
 		return StateNormal
@@ -94,13 +98,14 @@ func (c *Condition) State() State {
 	return StateNormal
 }
 
-// EventKind says what happened.
+// EventKind is what happened.
 type EventKind string
 
 // The kinds of events.
 const (
 	Raised       EventKind = "Raised"
 	Escalated    EventKind = "Escalated" // an active occurrence got a higher severity
+	Updated      EventKind = "Updated"   // the message or a label of an active occurrence changed
 	Returned     EventKind = "Returned"  // the condition of a latching occurrence is normal again
 	Recurred     EventKind = "Recurred"  // it came back before it was reset
 	Cleared      EventKind = "Cleared"
@@ -114,27 +119,39 @@ const (
 	InService    EventKind = "InService"
 )
 
-// Ends says whether the event ended an occurrence.
+// Ends reports whether the event ended an occurrence.
 func (k EventKind) Ends() bool { return k == Cleared || k == Reset }
 
 // Event is one entry of the journal.
 type Event struct {
-	Seq  int64  // from 1, ascending, in the order in which things happened
+	Seq  int64  // from 1, ascending, in the order in which things happened; 0 for what is not stored yet
 	ID   string // UUIDv7
 	At   time.Time
 	Kind EventKind
 
 	// Occurrence is as the event left it. Where the condition had none, only Code, Key, Source and
-	// Withheld are set, and the ID is empty.
+	// Suppression are set, and the ID is empty.
 	Occurrence Occurrence
 
 	By      string // who did it; empty for the system
 	Comment string
 	Until   time.Time // for Shelved
 
-	// New says that operators are to be told of the occurrence: it was raised, or is withheld no
+	// New marks an event to announce to operators: the occurrence was raised, or is suppressed no
 	// longer while it is active and unacknowledged.
 	New bool
+}
+
+// Shown reports whether operators who follow every change of alarms see the event: it is of an occurrence that is
+// not suppressed, or it is what suppressed it.
+func (e *Event) Shown() bool {
+	switch {
+	case e.Occurrence.ID == "":
+		return false
+	case e.Kind == Shelved, e.Kind == Suppressed, e.Kind == OutOfService:
+		return true
+	}
+	return e.New || e.Occurrence.Suppression == 0
 }
 
 // Resolution is what somebody did about a condition.

@@ -72,6 +72,7 @@ type Analytics struct {
 	Chattering []Frequent // conditions that chattered, most first; Count is the most in one ChatterWindow
 
 	Standing int          // active now, withheld ones left out
+	Returned int          // ended and unacknowledged now, withheld ones left out: ListReturned
 	Stale    []Occurrence // active for longer than StaleAfter now, newest first, at most MaxPageSize
 	StaleAll int          // the number of all stale ones
 }
@@ -162,7 +163,7 @@ func (s *Service) frequent(ctx context.Context, a *Analytics, byCode map[int64][
 	return nil
 }
 
-// most gives the first n of a list by count.
+// most returns the first n of a list by count.
 func most(list []Frequent, n int) []Frequent {
 	slices.SortFunc(list, func(x, y Frequent) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Code, y.Code))
@@ -172,17 +173,21 @@ func most(list []Frequent, n int) []Frequent {
 
 // standing fills in what is about the present.
 func (s *Service) standing(ctx context.Context, a *Analytics) error {
-	p, err := s.store.Occurrences(ctx, Query{Active: true, Withheld: ShowOpen, Count: true})
+	p, err := s.store.Occurrences(ctx, Query{Active: true, Suppressed: ExcludeSuppressed, Count: true})
 	if err != nil {
 		return err
 	}
 	a.Standing = p.Total
-	p, err = s.store.Occurrences(ctx, Query{Active: true, Withheld: ShowOpen, End: s.clock().Add(-a.Limits.StaleAfter), Limit: MaxPageSize, Count: true})
+	if p, err = s.store.Occurrences(ctx, Query{State: ListReturned, Count: true}); err != nil {
+		return err
+	}
+	a.Returned = p.Total
+	p, err = s.store.Occurrences(ctx, Query{Active: true, Suppressed: ExcludeSuppressed, End: s.clock().Add(-a.Limits.StaleAfter), Limit: MaxPageSize, Count: true})
 	a.Stale, a.StaleAll = p.Occurrences, p.Total
 	return err
 }
 
-// mostWithin gives the largest number of times within one window. times ascend.
+// mostWithin returns the largest number of times within one window. times ascend.
 func mostWithin(times []time.Time, window time.Duration) int {
 	peak, from := 0, 0
 	for i, t := range times {

@@ -16,9 +16,9 @@
 //
 // [Condition.State] follows ANSI/ISA-18.2-2016 (IEC 62682): normal, unacknowledged, acknowledged,
 // returned unacknowledged; shelved, suppressed by design and out of service beside them. While one of
-// the last three holds, occurrences are recorded and journaled as ever but withheld: left out of the
-// lists and not told to subscribers. When it ends and the condition is still active and
-// unacknowledged, the occurrence is told as new. Shelving ends by itself at its time limit, also when
+// the last three holds, occurrences are recorded and journaled as ever but suppressed: omitted from the
+// lists and not sent to subscribers. When it ends and the condition is still active and
+// unacknowledged, the occurrence is announced as new. Shelving ends by itself at its time limit, also when
 // the process was down at that moment.
 //
 // A latching occurrence stays active when its condition returns to normal, until [Service.Reset].
@@ -26,17 +26,20 @@
 // # Order
 //
 // Each event of the journal has a sequence number, and an occurrence has that of the event that
-// raised it. The journal is ordered by these numbers: a clock that is set back changes what the times
-// say, never the order. Lists of occurrences are ordered by the time of the raise, and those that were
-// raised at one time by these numbers.
+// raised it. The journal is ordered by these numbers. A clock that is set back by up to a day does not
+// change the order of times either: they continue at half speed until it has caught up. Lists of
+// occurrences are ordered by the time of the raise, and those that were raised at one time by these
+// numbers.
 //
-// # Rules
+// # Sources
 //
-// [Rules] evaluates [Rule] values over the changes of a tag engine and raises and clears their alarms.
+// Package alarms/rules raises alarms for tags, and package alarms/driveralarms for drivers. A program that raises its own calls
+// [Service.Raise] or [Service.Apply].
 //
 // # Writing
 //
 // Calls of many goroutines are gathered into one transaction of the [Store] while the one before it
-// commits. Each call returns when what it did is stored; subscribers are told afterwards, in order. A
+// commits. Each call returns when its changes are stored; subscribers are notified afterwards, in order. What
+// a source cannot store is shown from memory until it is, see [Service.ShowPending]. A
 // call whose context ends before that gets an [ErrOutcomeUnknown] when it may be stored nevertheless.
 package alarms

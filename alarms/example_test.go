@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/otkit/otkit/alarms"
-	"github.com/otkit/otkit/tags"
 )
 
 func Example() {
@@ -39,38 +38,4 @@ func Example() {
 	// anna <nil>
 	// true
 	// false <nil>
-}
-
-// In an application the changes come from a tag engine: engine.Observe(rules.Observe).
-func ExampleRules() {
-	ctx := context.Background()
-	store := alarms.NewMemory()
-	service, err := alarms.New(ctx, store, alarms.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer service.Close()
-	rules, err := alarms.NewRules(ctx, store, service, alarms.RulesOptions{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, err = rules.Add(ctx, alarms.Rule{
-		ID: "too-hot", Name: "Press too hot", Tag: "press.temperature", Kind: alarms.High, Limit: 80, Deadband: 2, Severity: alarms.Warning, Enabled: true,
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	hot := tags.Change{Tag: &tags.Tag{Name: "press.temperature", Unit: "°C"}, Sample: tags.Sample{Value: tags.FloatValue(81.5), Quality: tags.Good}}
-	rules.Observe([]tags.Change{hot})
-	if err := rules.Close(ctx); err != nil { // stores what waits
-		fmt.Println(err)
-	}
-	active, err := service.Active(ctx)
-	for _, o := range active {
-		fmt.Println(o.Severity, o.Message, err)
-	}
-	// Output: Warning Press too hot: press.temperature is 81.5 °C, above 80 <nil>
 }

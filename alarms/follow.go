@@ -3,15 +3,110 @@ package alarms
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
+
+// Follow calls handle with what a subscription delivers, until ctx ends or the service is closed, and returns why. A subscriber that is
+// too slow misses nothing here: what does not fit into SubscribeOptions.Buffer is read from the journal. Calls of handle do not overlap.
+func (s *Service) Follow(ctx context.Context, o SubscribeOptions, handle func([]Event)) error {
+	o.repeats = true // the follower itself knows which ones it has delivered before they were stored
+	f := follower{service: s, options: &o, handle: handle, after: -1}
+	var slow *Subscription // the last one, which ended
+	for {
+		sub, err := s.Subscribe(o)
+		if err != nil {
+			return err
+		}
+		if slow != nil && f.after < 0 { // now, since the first event may have come in between
+			f.after = slow.started()
+		}
+		if f.after >= 0 {
+			err = f.catchUp(ctx, sub.started())
+		}
+		for err == nil {
+			var events []Event
+			if events, err = sub.Next(ctx, followBatch); err == nil {
+				f.deliver(events)
+			}
+		}
+		sub.Close()
+		if !errors.Is(err, ErrSlowSubscriber) {
+			return err
+		}
+		slow = sub
+	}
+}
+
+// follower is one call of Follow.
+type follower struct {
+	service *Service
+	options *SubscribeOptions
+	handle  func([]Event)
+	after   int64     // number of the last event that was delivered; -1 for none
+	early   recentIDs // occurrences that were delivered before they were stored
+}
+
+// journalRetry is the time between attempts to read the journal.
+const journalRetry = time.Second
+
+// catchUp delivers what is stored up to a number and was not delivered yet.
+func (f *follower) catchUp(ctx context.Context, until int64) error {
+	failing := false
+	for f.after < until {
+		events, err := f.service.store.Events(ctx, f.after, followBatch)
+		if err != nil {
+			if ctx.Err() == nil && !failing {
+				f.service.log.Error("failed to read the alarm journal; retrying", "error", err)
+			}
+			failing = true
+			select {
+			case <-time.After(journalRetry):
+				continue
+			case <-f.service.closed:
+				return ErrClosed
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if len(events) == 0 {
+			return nil // they were trimmed
+		}
+		last := events[len(events)-1].Seq
+		f.deliver(slices.DeleteFunc(events, func(e Event) bool { return !f.options.selects(&e) }))
+		f.after = last
+	}
+	return nil
+}
+
+// deliver hands on events that were not delivered before.
+func (f *follower) deliver(events []Event) {
+	fresh := events[:0]
+	for _, e := range events {
+		switch {
+		case e.Seq == 0:
+			f.early.add(e.Occurrence.ID)
+		case e.Seq <= f.after:
+			continue
+		default:
+			f.after = e.Seq
+			if !f.options.All && e.Kind == Raised && f.early.remove(e.Occurrence.ID) {
+				continue
+			}
+		}
+		fresh = append(fresh, e)
+	}
+	if len(fresh) > 0 {
+		f.handle(fresh)
+	}
+}
 
 // followBatch is how many events are read from the journal at once.
 const followBatch = 1000
 
 var errSeen = errors.New("alarms: the end of the journal was seen")
 
-// endOfJournal gives the number of the last event that is stored.
+// endOfJournal returns the number of the last event that is stored.
 func endOfJournal(ctx context.Context, store Store) (int64, error) {
 	var last int64
 	err := store.Write(ctx, nil, func(next int64, _ []Found) (Changes, error) {
@@ -24,7 +119,7 @@ func endOfJournal(ctx context.Context, store Store) (int64, error) {
 	return last, err
 }
 
-// follow tells what other services have stored, until ctx ends.
+// follow publishes what other services have stored, until ctx ends.
 func (s *Service) follow(ctx context.Context) {
 	failing := false
 	for {
@@ -51,7 +146,7 @@ func (s *Service) follow(ctx context.Context) {
 	}
 }
 
-// catchUp tells events that are stored and not told yet, and gives how many it has read.
+// catchUp publishes events that are stored and not published yet. It returns how many it has read.
 func (s *Service) catchUp(ctx context.Context) (int, error) {
 	events, err := s.store.Events(ctx, s.hub.last(), followBatch)
 	if err != nil {
@@ -61,7 +156,7 @@ func (s *Service) catchUp(ctx context.Context) (int, error) {
 	return len(events), nil
 }
 
-// tellOwn tells subscribers what this service has just stored. Where another service has stored
+// tellOwn publishes what this service has just stored. Where another service has stored
 // something before it, the journal is read first, so that the order is kept.
 func (s *Service) tellOwn(events []Event) {
 	if s.hub.publish(events, s.followEvery == 0) {

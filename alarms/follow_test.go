@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -126,4 +127,107 @@ func TestFollowingGoesOnAfterAnOutage(t *testing.T) {
 	require.Equal(t, 2501, n)
 	_, err = alarms.New(t.Context(), store, alarms.Options{Follow: -1})
 	require.ErrorContains(t, err, "Follow")
+}
+
+// TestFollowMissesNothing has a follower sleep while far more happens than its subscription holds.
+func TestFollowMissesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &moody{Store: newStore()}
+		s, err := alarms.New(t.Context(), store, alarms.Options{})
+		require.NoError(t, err)
+		for i := range 3 {
+			raise(t, s, pump(fmt.Sprint("before", i)))
+		}
+		var (
+			mu  sync.Mutex
+			got []string
+		)
+		heard := func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(got)
+		}
+		var awake atomic.Bool
+		done := make(chan error, 1)
+		go func() {
+			done <- s.Follow(t.Context(), alarms.SubscribeOptions{Changes: true, Buffer: 2}, func(events []alarms.Event) {
+				mu.Lock()
+				for i := range events {
+					got = append(got, events[i].Occurrence.Key)
+				}
+				mu.Unlock()
+				if !awake.Load() {
+					time.Sleep(time.Minute)
+				}
+			})
+		}()
+		synctest.Wait()
+		waits := pump("early")
+		waits.ID = "01a20440-3a48-77fa-a566-e3a68db203d1"
+		signals := []alarms.Signal{{Raise: &waits}}
+		s.ShowPending(t.Context(), []alarms.PendingSignals{{Key: "early", Signals: signals}})
+		synctest.Wait()
+		want := []string{"early"}
+		_, err = s.Apply(t.Context(), signals)
+		require.NoError(t, err)
+		s.ShowPending(t.Context(), []alarms.PendingSignals{{Key: "early"}})
+		for i := range 2500 {
+			key := fmt.Sprint("k", i)
+			raise(t, s, pump(key))
+			want = append(want, key)
+		}
+		awake.Store(true)
+		store.down.Store(true)
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, []string{"early"}, heard(), "the journal cannot be read")
+		store.down.Store(false)
+		time.Sleep(2 * time.Second)
+		require.Equal(t, want, heard(), "each once, in order")
+		_, err = s.Clear(t.Context(), alarms.ByKey("k0"), "", "")
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, append(want, "k0"), heard())
+		require.NoError(t, s.Close())
+		require.ErrorIs(t, <-done, alarms.ErrClosed)
+		require.ErrorIs(t, s.Follow(t.Context(), alarms.SubscribeOptions{}, func([]alarms.Event) {}), alarms.ErrClosed)
+	})
+}
+
+// TestFollowMissesNothingBeforeTheFirstEvent has a follower be too slow for what is not stored yet, before it has received any event.
+func TestFollowMissesNothingBeforeTheFirstEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := alarms.New(t.Context(), newStore(), alarms.Options{})
+		require.NoError(t, err)
+		got := make(chan string, 100)
+		done := make(chan error, 1)
+		go func() {
+			done <- s.Follow(t.Context(), alarms.SubscribeOptions{Changes: true, Buffer: 2}, func(events []alarms.Event) {
+				for i := range events {
+					got <- events[i].Occurrence.Key
+				}
+				time.Sleep(time.Minute)
+			})
+		}()
+		synctest.Wait()
+		show := func(key string, id int) {
+			waits := pump(key)
+			waits.ID = fmt.Sprintf("01a20440-3a48-77fa-a566-e3a68db203d%d", id)
+			s.ShowPending(t.Context(), []alarms.PendingSignals{{Key: key, Signals: []alarms.Signal{{Raise: &waits}}}})
+			synctest.Wait()
+		}
+		for i, key := range []string{"early", "full1", "full2", "full3"} {
+			show(key, i)
+		}
+		for _, key := range []string{"k0", "k1", "k2"} {
+			raise(t, s, pump(key))
+		}
+		time.Sleep(10 * time.Minute)
+		var keys []string
+		for len(got) > 0 {
+			keys = append(keys, <-got)
+		}
+		require.Equal(t, []string{"early", "k0", "k1", "k2"}, keys)
+		require.NoError(t, s.Close())
+		require.ErrorIs(t, <-done, alarms.ErrClosed)
+	})
 }

@@ -1,6 +1,7 @@
 package alarms
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otkit/otkit/alarms/internal/limits"
 	"github.com/otkit/otkit/fault"
 )
 
@@ -21,27 +23,25 @@ const maxSpan = 31 * 24 * time.Hour
 // ListQuery selects from the active occurrences or from history.
 type ListQuery struct {
 	Severities         SeveritySet // see ParseWireFilter
-	OnlyUnacknowledged bool        // for List
-	Withheld           Show        // for List: default ShowAll counts as ShowOpen; ShowWithheld gives those alone
-	Page               int         // from 1
-	PageSize           int         // 1..500
+	OnlyUnacknowledged bool
+	State              ListState // default: ListActive for List, every occurrence for History
+	Search                       // texts of at most 512 bytes, at most 10 labels
+	Page               int       // from 1
+	PageSize           int       // 1..500
 }
 
-// List gives active occurrences, newest first, with the number of all that match. The errors are
-// ErrPageSizeExceeded and ErrInvalidRequest.
+// List returns the occurrences of a state, by default the active ones, newest first, with the number of all
+// that match. The errors are ErrPageSizeExceeded and ErrInvalidRequest.
 func (s *Service) List(ctx context.Context, q ListQuery) (Page, error) {
 	query, err := q.paged()
 	if err != nil {
 		return Page{}, err
 	}
-	query.Active, query.Unacknowledged, query.Withheld = true, q.OnlyUnacknowledged, ShowOpen
-	if q.Withheld == ShowWithheld {
-		query.Withheld = ShowWithheld
-	}
-	return s.store.Occurrences(ctx, query)
+	query.State = cmp.Or(query.State, ListActive)
+	return s.occurrences(ctx, query, false)
 }
 
-// History gives every occurrence raised at start or later and before end, newest first, with the
+// History returns every occurrence raised at start or later and before end, newest first, with the
 // number of all that match. The errors are ErrInvalidTimeRange, ErrPageSizeExceeded and
 // ErrInvalidRequest.
 func (s *Service) History(ctx context.Context, start, end time.Time, q ListQuery) (Page, error) {
@@ -52,16 +52,72 @@ func (s *Service) History(ctx context.Context, start, end time.Time, q ListQuery
 	if err != nil {
 		return Page{}, err
 	}
-	query.Start, query.End, query.Unacknowledged = start, end, q.OnlyUnacknowledged
+	query.Start, query.End = start, end
 	return s.store.Occurrences(ctx, query)
 }
 
 func (q *ListQuery) paged() (Query, error) {
 	offset, limit, err := q.Window()
-	return Query{Severities: q.Severities, Offset: offset, Limit: limit, Count: true}, err
+	if err != nil {
+		return Query{}, err
+	}
+	if _, err := ParseListState(string(q.State)); err != nil {
+		return Query{}, err
+	}
+	if err := q.Search.Check(); err != nil {
+		return Query{}, err
+	}
+	return Query{Severities: q.Severities, Unacknowledged: q.OnlyUnacknowledged, State: q.State, Search: q.Search,
+		Offset: offset, Limit: limit, Count: true}, nil
 }
 
-// Window gives how many entries are before the page and on it. The errors are ErrPageSizeExceeded and
+// maxSearchLabels bounds Search.Labels.
+const maxSearchLabels = 10
+
+// Check returns an ErrInvalidRequest that names each member that is too long.
+func (s *Search) Check() error {
+	var bad []fault.Field
+	for _, text := range [][2]string{{"source", s.Source}, {"text", s.Text}} {
+		if msg := limits.Fault(text[1], 0, maxKey); msg != "" {
+			bad = append(bad, fault.Field{Field: text[0], Message: msg})
+		}
+	}
+	if len(s.Labels) > maxSearchLabels {
+		bad = append(bad, fault.Field{Field: "label", Message: fmt.Sprintf("must not be more than %d", maxSearchLabels)})
+	}
+	for name, value := range s.Labels {
+		msg := limits.Fault(name, 1, maxKey)
+		if msg == "" {
+			msg = limits.Fault(value, 0, limits.MaxMessage)
+		}
+		if msg != "" {
+			bad = append(bad, fault.Field{Field: "label", Message: msg})
+			break
+		}
+	}
+	if len(bad) > 0 {
+		return ErrInvalidRequest.Invalid(bad...)
+	}
+	return nil
+}
+
+// ParseLabels reads labels to search for, each of the form name=value. The error is an ErrInvalidRequest.
+func ParseLabels(list []string) (map[string]string, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	labels := make(map[string]string, len(list))
+	for _, pair := range list {
+		name, value, ok := strings.Cut(pair, "=")
+		if before, again := labels[name]; !ok || name == "" || again && before != value {
+			return nil, ErrInvalidRequest.Invalid(fault.Field{Field: "label", Message: "must be name=value, each name once"})
+		}
+		labels[name] = value
+	}
+	return labels, nil
+}
+
+// Window returns how many entries are before the page and on it. The errors are ErrPageSizeExceeded and
 // ErrInvalidRequest.
 func (q *ListQuery) Window() (offset, limit int, err error) {
 	if err := checkPage(q.PageSize, "pageSize"); err != nil {
@@ -83,13 +139,23 @@ func checkPage(size int, name string) error {
 	return nil
 }
 
-// Active gives every occurrence that is active, unacknowledged and not withheld, newest first.
-func (s *Service) Active(ctx context.Context) ([]Occurrence, error) {
-	p, err := s.store.Occurrences(ctx, Query{Active: true, Unacknowledged: true, Withheld: ShowOpen, Limit: math.MaxInt32})
+// Active returns every occurrence that is active, unacknowledged and not suppressed, newest first.
+func (s *Service) Active(ctx context.Context) ([]Occurrence, error) { return s.active(ctx, false) }
+
+// ActiveBrief returns what Active does without the labels, which may be most of it.
+func (s *Service) ActiveBrief(ctx context.Context) ([]Occurrence, error) { return s.active(ctx, true) }
+
+func (s *Service) active(ctx context.Context, brief bool) ([]Occurrence, error) {
+	p, err := s.occurrences(ctx, Query{Active: true, Unacknowledged: true, Suppressed: ExcludeSuppressed, Limit: math.MaxInt32, NoLabels: brief}, true)
+	for i := range p.Occurrences {
+		if brief {
+			p.Occurrences[i].Labels = nil
+		}
+	}
 	return p.Occurrences, err
 }
 
-// RecentHistory gives the newest occurrences, at most limit of them, 1..500.
+// RecentHistory returns the newest occurrences, at most limit of them, 1..500.
 func (s *Service) RecentHistory(ctx context.Context, limit int) ([]Occurrence, error) {
 	if err := checkPage(limit, "limit"); err != nil {
 		return nil, err
@@ -98,12 +164,27 @@ func (s *Service) RecentHistory(ctx context.Context, limit int) ([]Occurrence, e
 	return p.Occurrences, err
 }
 
-// Occurrence gives an occurrence or ErrAlarmNotFound.
+// Occurrence returns an occurrence, which may not be stored yet, or ErrAlarmNotFound.
 func (s *Service) Occurrence(ctx context.Context, id string) (Occurrence, error) {
-	return s.store.Occurrence(ctx, canonical(id))
+	o, err := s.store.Occurrence(ctx, canonical(id))
+	if errors.Is(err, ErrAlarmNotFound) {
+		if pending := s.pending.find(ByID(id)); pending != nil {
+			return *pending, nil
+		}
+	}
+	return o, err
 }
 
-// EventsOf gives a page of what happened to an occurrence, oldest first, with the number of all. Pages
+// OccurrencesByID returns the occurrences with these ids, in any order, each once. Unknown ids are omitted.
+func (s *Service) OccurrencesByID(ctx context.Context, ids []string) ([]Occurrence, error) {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = canonical(id)
+	}
+	return s.store.OccurrencesByID(ctx, list)
+}
+
+// EventsOf returns a page of what happened to an occurrence, oldest first, with the number of all. Pages
 // count from 1 and have 1..500 events. The errors are ErrAlarmNotFound, ErrPageSizeExceeded and
 // ErrInvalidRequest.
 func (s *Service) EventsOf(ctx context.Context, id string, page, size int) ([]Event, int, error) {
@@ -118,29 +199,28 @@ func (s *Service) EventsOf(ctx context.Context, id string, page, size int) ([]Ev
 	return s.store.EventsOf(ctx, o.Seq, query.Offset, query.Limit)
 }
 
-// Codes gives the codes of the conditions with these keys, which get one where they have none. It writes for
+// Codes returns the codes of the conditions with these keys, which get one where they have none. It writes for
 // those alone: codes that are there can be had while nothing can be stored.
 func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
-	codes := make(map[string]int64, len(keys))
-	var refs []Ref
 	for _, key := range keys {
-		if msg := textFault(key, 1, maxKey); msg != "" {
+		if msg := limits.Fault(key, 1, maxKey); msg != "" {
 			return nil, ErrInvalidRequest.Because("a key %s", msg)
 		}
-		c, err := s.store.Condition(ctx, ByKey(key))
-		switch {
-		case err == nil:
-			codes[key] = c.Code
-		case errors.Is(err, ErrAlarmNotFound):
+	}
+	codes, err := s.store.Codes(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	var refs []Ref
+	for _, key := range keys {
+		if _, ok := codes[key]; !ok {
 			refs = append(refs, Ref{Key: key, Create: true})
-		default:
-			return nil, err
 		}
 	}
 	if len(refs) == 0 {
 		return codes, nil
 	}
-	err := s.do(ctx, refs, func(_ *draft, found []Found) error {
+	err = s.do(ctx, refs, func(_ *draft, found []Found) error {
 		for i, f := range found {
 			codes[refs[i].Key] = f.Condition.Code
 		}
@@ -152,14 +232,14 @@ func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, e
 	return codes, nil
 }
 
-// Condition gives a condition by code or key, or ErrAlarmNotFound.
+// Condition returns a condition by code or key, or ErrAlarmNotFound.
 func (s *Service) Condition(ctx context.Context, ref Ref) (Condition, error) {
 	return s.store.Condition(ctx, ref)
 }
 
-// Withheld gives the conditions that are shelved, suppressed by design or out of service, by code.
-func (s *Service) Withheld(ctx context.Context) ([]Condition, error) {
-	return s.store.WithheldConditions(ctx)
+// SuppressedConditions returns the conditions that are shelved, suppressed by design or out of service, by code.
+func (s *Service) SuppressedConditions(ctx context.Context) ([]Condition, error) {
+	return s.store.SuppressedConditions(ctx)
 }
 
 // Trim forgets what ended before the given time; see Store.Trim.
@@ -209,7 +289,7 @@ func checkSpan(start, end time.Time) error {
 	return nil
 }
 
-// ResolutionRequest says what somebody did about a condition. All but Notes are required.
+// ResolutionRequest records how a condition was resolved. All but Notes are required.
 type ResolutionRequest struct {
 	ResolvedBy    string // at most 512 bytes
 	ActionTaken   string // at most 4096 bytes
@@ -228,7 +308,7 @@ func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) 
 		name, value string
 		most        int
 	}{{"resolvedBy", r.ResolvedBy, maxKey}, {"actionTaken", r.ActionTaken, maxComment}} {
-		msg := textFault(text.value, 1, text.most)
+		msg := limits.Fault(text.value, 1, text.most)
 		if msg == "" && strings.TrimSpace(text.value) == "" {
 			msg = "is required"
 		}
@@ -240,7 +320,7 @@ func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) 
 		bad = append(bad, fault.Field{Field: "wasSuccessful", Message: "is required"})
 	}
 	if r.Notes != nil {
-		if msg := textFault(*r.Notes, 0, 4*maxComment); msg != "" {
+		if msg := limits.Fault(*r.Notes, 0, 4*maxComment); msg != "" {
 			bad = append(bad, fault.Field{Field: "notes", Message: msg})
 		}
 	}
@@ -255,7 +335,7 @@ func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) 
 	})
 }
 
-// Resolutions gives the resolutions of a code, newest first. The error for a code below 1 is an
+// Resolutions returns the resolutions of a code, newest first. The error for a code below 1 is an
 // ErrInvalidRequest.
 func (s *Service) Resolutions(ctx context.Context, code int64) ([]Resolution, error) {
 	if code < 1 {
@@ -267,7 +347,7 @@ func (s *Service) Resolutions(ctx context.Context, code int64) ([]Resolution, er
 	return s.resolutions.Resolutions(ctx, code)
 }
 
-// EachActive yields every active occurrence, withheld ones included, newest first. An error ends it.
+// EachActive yields every active occurrence, suppressed ones included, newest first. An error ends it.
 func (s *Service) EachActive(ctx context.Context) iter.Seq2[Occurrence, error] {
 	return func(yield func(Occurrence, error) bool) {
 		for q := (Query{Active: true, Limit: MaxPageSize}); ; {

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/otkit/otkit/internal/ranked"
 )
 
 // memoryKept is how many inactive occurrences, events and resolutions a Memory keeps.
 const memoryKept = 200_000
 
-// Memory is a [Store], [ResolutionStore], [RuleStore] and [RuleStateStore] that forgets everything
+// Memory is a [Store] and [ResolutionStore] that forgets everything
 // when the process ends, and the oldest inactive occurrences and events beyond 200,000 of each. Safe
 // for concurrent use; a change or update function must not call back into the same Memory.
 type Memory struct {
@@ -22,16 +24,13 @@ type Memory struct {
 	codes       map[string]int64
 	code        int64 // last given
 	occurrences map[string]*memorySlot
-	list        []*memorySlot // ascending by Mark
-	active      int
+	list        *ranked.List[*memorySlot] // ascending by Mark
 	events      []Event
 	seq         int64 // last given
 	resolutions []Resolution
 	resolution  int64 // last given
 
-	rules  map[string]Rule
-	states map[string]RuleState
-	edits  int64 // changes of rules
+	kept func() []string // keys of conditions that Trim keeps
 }
 
 // memorySlot has the newest version of one occurrence. A version is never altered.
@@ -40,17 +39,20 @@ type memorySlot struct{ o *Occurrence }
 var (
 	_ Store           = (*Memory)(nil)
 	_ ResolutionStore = (*Memory)(nil)
-	_ RuleStore       = (*Memory)(nil)
-	_ RuleStateStore  = (*Memory)(nil)
 )
 
 // NewMemory makes an empty store.
 func NewMemory() *Memory {
 	return &Memory{
 		conditions: make(map[int64]*Condition), newest: make(map[int64]*memorySlot), codes: make(map[string]int64),
-		occurrences: make(map[string]*memorySlot), rules: make(map[string]Rule), states: make(map[string]RuleState),
+		occurrences: make(map[string]*memorySlot),
+		list:        ranked.New(func(a, b *memorySlot) int { return a.o.Mark().Compare(b.o.Mark()) }, func(s *memorySlot) uint8 { return s.o.Class() }),
 	}
 }
+
+// KeepKeys sets a function that returns the keys of conditions that Trim keeps, such as those of rules. It must not call m, and must be
+// set before m is used.
+func (m *Memory) KeepKeys(keys func() []string) { m.kept = keys }
 
 // Write implements [Store].
 func (m *Memory) Write(ctx context.Context, refs []Ref, change func(next int64, found []Found) (Changes, error)) error {
@@ -149,7 +151,7 @@ func (l *lookup) condition(code int64) *Condition {
 	return c
 }
 
-// load gives a copy of a condition with its Last, or nil.
+// load returns a copy of a condition with its Last, or nil.
 func (m *Memory) load(code int64) *Condition {
 	kept := m.conditions[code]
 	if kept == nil {
@@ -176,26 +178,13 @@ func (m *Memory) putOccurrence(o Occurrence) {
 		slot = &memorySlot{}
 		m.occurrences[o.ID] = slot
 	} else {
-		at, _ := m.place(slot.o)
-		m.list = slices.Delete(m.list, at, at+1)
-		if slot.o.Active {
-			m.active--
-		}
+		m.list.Delete(slot)
 	}
 	slot.o = &o
-	if o.Active {
-		m.active++
-	}
 	if n := m.newest[o.Code]; n == nil || n.o.Seq <= o.Seq {
 		m.newest[o.Code] = slot
 	}
-	at, _ := m.place(&o)
-	m.list = slices.Insert(m.list, at, slot)
-}
-
-// place finds where an occurrence is in the list, or belongs.
-func (m *Memory) place(o *Occurrence) (int, bool) {
-	return slices.BinarySearchFunc(m.list, o.Mark(), func(s *memorySlot, mark Mark) int { return s.o.Mark().Compare(mark) })
+	m.list.Insert(slot)
 }
 
 // bound forgets the oldest beyond memoryKept. It lets a quarter more gather, so that what it costs
@@ -205,7 +194,7 @@ func (m *Memory) bound() {
 	if len(m.events) > most {
 		m.events = slices.Clone(m.events[len(m.events)-memoryKept:])
 	}
-	if over := len(m.list) - m.active - memoryKept; over > memoryKept/4 {
+	if over := m.list.Len() - m.list.Count(classes(&Query{Active: true})) - memoryKept; over > memoryKept/4 {
 		m.drop(func(o *Occurrence) bool {
 			if !o.Active && over > 0 {
 				over--
@@ -221,7 +210,7 @@ func (m *Memory) bound() {
 
 // drop forgets occurrences, oldest first.
 func (m *Memory) drop(old func(*Occurrence) bool) {
-	m.list = slices.DeleteFunc(m.list, func(slot *memorySlot) bool {
+	m.list.DeleteFunc(func(slot *memorySlot) bool {
 		if !old(slot.o) {
 			return false
 		}
@@ -244,8 +233,10 @@ func (m *Memory) Trim(ctx context.Context, before time.Time) error {
 	for _, r := range m.resolutions {
 		needed[r.Code] = true
 	}
-	for id := range m.rules {
-		needed[m.codes[ruleKey+id]] = true
+	if m.kept != nil {
+		for _, key := range m.kept() {
+			needed[m.codes[key]] = true
+		}
 	}
 	m.drop(func(o *Occurrence) bool {
 		if o.Active || !o.ClearedAt.Before(before) {
@@ -255,7 +246,7 @@ func (m *Memory) Trim(ctx context.Context, before time.Time) error {
 			return true
 		}
 		c := m.conditions[o.Code]
-		if needed[o.Code] || c.Withheld != 0 {
+		if needed[o.Code] || c.Suppression != 0 {
 			return false
 		}
 		delete(m.conditions, c.Code)
@@ -266,7 +257,7 @@ func (m *Memory) Trim(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// journalled gives when an event was written down, to the millisecond; zero if its id does not say.
+// journalled returns when an event was stored, to the millisecond; zero if its id has no time.
 func journalled(id string) time.Time {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 7 {
@@ -289,7 +280,7 @@ func (m *Memory) AddResolution(ctx context.Context, r Resolution) (Resolution, e
 	return r, nil
 }
 
-// withNotes gives a copy that shares nothing with the caller's.
+// withNotes returns a copy that shares nothing with the caller's.
 func withNotes(r Resolution) Resolution {
 	if r.Notes != nil {
 		notes := *r.Notes

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/otkit/otkit/internal/ranked"
 )
 
 // Occurrence implements [Store].
@@ -23,6 +26,22 @@ func (m *Memory) Occurrence(ctx context.Context, id string) (Occurrence, error) 
 	return *slot.o, nil
 }
 
+// OccurrencesByID implements [Store].
+func (m *Memory) OccurrencesByID(ctx context.Context, ids []string) ([]Occurrence, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	found := make(map[string]Occurrence, len(ids))
+	for _, id := range ids {
+		if slot := m.occurrences[id]; slot != nil {
+			found[id] = *slot.o
+		}
+	}
+	return slices.Collect(maps.Values(found)), nil
+}
+
 // Occurrences implements [Store].
 func (m *Memory) Occurrences(ctx context.Context, q Query) (Page, error) {
 	if err := ctx.Err(); err != nil {
@@ -30,21 +49,58 @@ func (m *Memory) Occurrences(ctx context.Context, q Query) (Page, error) {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	page := Page{Occurrences: []Occurrence{}}
-	skip, left := q.Offset, m.active
-	for _, slot := range slices.Backward(m.list) {
+	if reason := q.State.Reason(); reason != 0 {
+		return m.suppressed(&q, reason), nil
+	}
+	set := classes(&q)
+	above, total := 0, m.list.Count(set)
+	if !q.End.IsZero() {
+		end := m.list.Below(set, func(s *memorySlot) bool { return s.o.RaisedAt.Before(q.End) })
+		above, total = total-end, end
+	}
+	if !q.Start.IsZero() {
+		total -= m.list.Below(set, func(s *memorySlot) bool { return s.o.RaisedAt.Before(q.Start) })
+	}
+	total = max(total, 0)
+	if q.Counted() && q.Before.Seq == 0 {
+		above += q.Offset
+		q.Limit, q.Offset = max(min(q.Limit, total-q.Offset), 0), 0
+		page := q.take(m.list.Backward(set, above), false)
+		if q.Count {
+			page.Total = total
+		}
+		return page, nil
+	}
+	return q.take(m.list.Backward(set, above), q.Count), nil
+}
+
+// suppressed selects among the newest occurrences of the conditions that are suppressed for a reason.
+func (m *Memory) suppressed(q *Query, reason Suppression) Page {
+	var list []*memorySlot
+	for code, c := range m.conditions {
+		if slot := m.newest[code]; c.Suppression&reason != 0 && slot != nil && q.SelectsClass(slot.o.Class()) {
+			list = append(list, slot)
+		}
+	}
+	slices.SortFunc(list, func(a, b *memorySlot) int { return b.o.Mark().Compare(a.o.Mark()) })
+	return q.take(slices.Values(list), q.Count)
+}
+
+// take makes a page of slots of the right class, which descend. With count it goes through all of them.
+func (q *Query) take(slots iter.Seq[*memorySlot], count bool) Page {
+	page, skip := Page{Occurrences: []Occurrence{}}, q.Offset
+	for slot := range slots {
 		o := slot.o
 		full := len(page.Occurrences) >= q.Limit
-		if full && !q.Count || q.Active && left == 0 {
+		if full && !count || !q.Start.IsZero() && o.RaisedAt.Before(q.Start) {
 			break
 		}
-		if o.Active {
-			left--
-		}
-		if !q.selects(o) {
+		if !q.End.IsZero() && !o.RaisedAt.Before(q.End) || q.Code != 0 && q.Code != o.Code || !q.matches(o) {
 			continue
 		}
-		page.Total++
+		if count {
+			page.Total++
+		}
 		switch {
 		case full || q.Before.Seq > 0 && o.Mark().Compare(q.Before) >= 0:
 		case skip > 0:
@@ -53,23 +109,11 @@ func (m *Memory) Occurrences(ctx context.Context, q Query) (Page, error) {
 			page.Occurrences = append(page.Occurrences, *o)
 		}
 	}
-	if !q.Count {
-		page.Total = 0
-	}
-	return page, nil
+	return page
 }
 
-// selects says whether an occurrence is one of those that the query is about.
-func (q *Query) selects(o *Occurrence) bool {
-	return (!q.Active || o.Active) && (!q.Unacknowledged || !o.Acknowledged()) &&
-		(q.Withheld == ShowAll || (q.Withheld == ShowWithheld) == (o.Withheld != 0)) &&
-		q.Severities.Has(o.Severity) && (q.Code == 0 || q.Code == o.Code) && within(o.RaisedAt, q.Start, q.End)
-}
-
-// within says whether start <= t < end, where a zero bound is none.
-func within(t, start, end time.Time) bool {
-	return (start.IsZero() || !t.Before(start)) && (end.IsZero() || t.Before(end))
-}
+// classes returns the classes of occurrences that a query selects.
+func classes(q *Query) ranked.Set { return ranked.SetOf(q.SelectsClass) }
 
 // Condition implements [Store].
 func (m *Memory) Condition(ctx context.Context, ref Ref) (Condition, error) {
@@ -88,8 +132,24 @@ func (m *Memory) Condition(ctx context.Context, ref Ref) (Condition, error) {
 	return Condition{}, ErrAlarmNotFound
 }
 
-// WithheldConditions implements [Store].
-func (m *Memory) WithheldConditions(ctx context.Context) ([]Condition, error) {
+// Codes implements [Store].
+func (m *Memory) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	codes := make(map[string]int64, len(keys))
+	for _, key := range keys {
+		if code, ok := m.codes[key]; ok {
+			codes[key] = code
+		}
+	}
+	return codes, nil
+}
+
+// SuppressedConditions implements [Store].
+func (m *Memory) SuppressedConditions(ctx context.Context) ([]Condition, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -97,7 +157,7 @@ func (m *Memory) WithheldConditions(ctx context.Context) ([]Condition, error) {
 	defer m.mu.RUnlock()
 	list := []Condition{}
 	for code, c := range m.conditions {
-		if c.Withheld != 0 {
+		if c.Suppression != 0 {
 			list = append(list, *m.load(code))
 		}
 	}
@@ -145,7 +205,7 @@ func (m *Memory) Hours(ctx context.Context, start, end time.Time) ([]Hour, error
 	defer m.mu.RUnlock()
 	at := make(map[int64]*Hour)
 	hours := []Hour{}
-	for _, slot := range m.list {
+	for slot := range m.list.All() {
 		if slot.o.RaisedAt.Before(start) || !slot.o.RaisedAt.Before(end) {
 			continue
 		}
@@ -173,7 +233,7 @@ func (m *Memory) Lives(ctx context.Context, start, end time.Time) iter.Seq2[Life
 		}
 		m.mu.RLock()
 		var lives []Life
-		for _, slot := range m.list {
+		for slot := range m.list.All() {
 			if o := slot.o; !o.RaisedAt.Before(start) && o.RaisedAt.Before(end) {
 				lives = append(lives, Life{Seq: o.Seq, Code: o.Code, RaisedAt: o.RaisedAt, ClearedAt: o.ClearedAt})
 			}

@@ -2,9 +2,6 @@ package alarms_test
 
 import (
 	"testing"
-	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alarms/alarmstest"
@@ -14,32 +11,6 @@ func TestMemory(t *testing.T) {
 	alarmstest.TestStore(t, func(testing.TB) (alarmstest.Store, func() alarmstest.Store) { return alarms.NewMemory(), nil })
 }
 
-func TestMemoryRules(t *testing.T) {
-	alarmstest.TestRuleStore(t, func(testing.TB) (alarmstest.RuleStore, func() alarmstest.RuleStore) {
-		return alarms.NewMemory(), nil
-	})
-}
-
-func TestMemoryKeepsTheConditionsOfRules(t *testing.T) {
-	store := alarms.NewMemory()
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	service, err := alarms.New(t.Context(), store, alarms.Options{Now: func() time.Time { return now }})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, service.Close()) }()
-	require.NoError(t, store.AddRule(t.Context(), alarms.Rule{ID: "hot"}))
-	for _, key := range []string{"rule:hot", "rule:gone"} {
-		_, err := service.Raise(t.Context(), alarms.Alarm{Key: key, Source: "s"})
-		require.NoError(t, err)
-		_, err = service.Clear(t.Context(), alarms.ByKey(key), "", "")
-		require.NoError(t, err)
-	}
-	require.NoError(t, service.Trim(t.Context(), now.Add(time.Hour)))
-	_, err = service.Condition(t.Context(), alarms.ByKey("rule:hot"))
-	require.NoError(t, err)
-	_, err = service.Condition(t.Context(), alarms.ByKey("rule:gone"))
-	require.ErrorIs(t, err, alarms.ErrAlarmNotFound)
-	require.NoError(t, store.RemoveRule(t.Context(), "hot"))
-	require.NoError(t, service.Trim(t.Context(), now.Add(time.Hour)))
-	_, err = service.Condition(t.Context(), alarms.ByKey("rule:hot"))
-	require.ErrorIs(t, err, alarms.ErrAlarmNotFound)
+func BenchmarkMemory(b *testing.B) {
+	alarmstest.BenchmarkStore(b, func(testing.TB) alarmstest.Store { return alarms.NewMemory() })
 }

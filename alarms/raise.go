@@ -7,14 +7,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/otkit/otkit/alarms/internal/limits"
 	"github.com/otkit/otkit/fault"
 )
 
 // Alarm is what is raised.
 type Alarm struct {
-	// Key says which condition it is: the same for each time that the same thing goes wrong. Rules
+	// Key identifies the condition: the same for each time that the same thing goes wrong. Rules
 	// have "rule:<id>"; a program uses a prefix of its own. 1..512 characters.
 	Key        string
+	ID         string // of the occurrence that begins, a UUID; default: a new UUIDv7
 	Source     string // tag or equipment; 1..512 characters
 	SourceType string // default Equipment; at most 128 characters
 	Message    string // at most 4096 characters
@@ -22,6 +26,9 @@ type Alarm struct {
 	Latching   bool              // it stays active until Reset when the condition returns to normal
 	Labels     map[string]string // at most 100; not to be changed afterwards
 	At         time.Time         // when it went wrong; zero or a time to come stand for now
+	// Refresh has an active occurrence take the message and the labels with these names, which is journaled as
+	// [Updated]; nil leaves them as they were.
+	Refresh []string
 }
 
 const (
@@ -29,7 +36,7 @@ const (
 	maxType    = 128
 	maxLabels  = 100
 	maxComment = 4096
-	maxBatch   = 10_000
+	maxBatch   = MaxBatch
 )
 
 // Signal is one word of a source about one condition: that it holds, or that it is normal again.
@@ -39,10 +46,10 @@ type Signal struct {
 	At    time.Time // when it became normal; zero or a time to come stand for now
 	// End, with normal, ends a latching occurrence as well.
 	End bool
-	// Comment says why it ends, where that is not the source's becoming normal, and By who has ended it then.
+	// Comment is why it ends, where that is not the source's becoming normal, and By who has ended it then.
 	Comment, By string
 	// NotAfter, where it is set, keeps a late word from ending what began later: for normal, an occurrence
-	// that was raised after it goes on. One that was raised more than [ClockSlack] from now was raised
+	// that was raised after it continues. One that was raised more than [ClockSlack] from now was raised
 	// before a clock was set back, and does not count as later.
 	NotAfter time.Time
 }
@@ -51,11 +58,11 @@ type Signal struct {
 // been set back since.
 const ClockSlack = 5 * time.Minute
 
-// Result says what a Signal did.
+// Result is what a Signal did.
 type Result struct {
 	// Occurrence is the condition's newest one; its ID is empty when it never had any.
 	Occurrence Occurrence
-	// Changed is Raised, Escalated, Recurred, Cleared or Returned; empty when nothing changed.
+	// Changed is Raised, Escalated, Recurred, Updated, Cleared or Returned; empty when nothing changed.
 	Changed EventKind
 }
 
@@ -83,9 +90,9 @@ func (s *Service) RaiseMany(ctx context.Context, list []Alarm) ([]Result, error)
 // bad member of each alarm.
 func (s *Service) Apply(ctx context.Context, signals []Signal) ([]Result, error) {
 	if len(signals) > maxBatch {
-		return nil, ErrBatchSizeExceeded
+		return nil, ErrBatchSizeExceeded.Because("at most %d are carried out at once", maxBatch)
 	}
-	if err := validateSignals(signals); err != nil {
+	if err := ValidateSignals(signals); err != nil {
 		return nil, err
 	}
 	results := make([]Result, len(signals))
@@ -120,19 +127,19 @@ func (d *draft) signal(sig Signal, c *Condition) Result {
 		return Result{Occurrence: Occurrence{Key: sig.Key}}
 	case c.Last == nil:
 		return Result{Occurrence: Occurrence{Key: sig.Key, Code: c.Code}}
-	case sig.late(c.Last.RaisedAt, d.now):
+	case sig.late(c.Last.RaisedAt, d.wall):
 		return Result{Occurrence: *c.Last}
 	}
 	kind := d.clear(c, d.at(sig.At), sig.By, sig.Comment, sig.End)
 	return Result{Occurrence: *c.Last, Changed: kind}
 }
 
-// late says whether a word of normal is about what was before an occurrence.
+// late reports whether a return to normal is about what was before an occurrence.
 func (sig *Signal) late(raised, now time.Time) bool {
 	return !sig.NotAfter.IsZero() && raised.After(sig.NotAfter) && !raised.After(now.Add(ClockSlack))
 }
 
-// at gives the time of what a source reports: now, when it says none or one to come.
+// at returns the time of what a source reports: now, when it has none or one in the future.
 func (d *draft) at(t time.Time) time.Time {
 	if t.IsZero() || t.After(d.now) {
 		return d.now
@@ -156,20 +163,24 @@ func (d *draft) raise(a *Alarm, c *Condition) EventKind {
 			began = last.RaisedAt.Add(time.Microsecond)
 		}
 	}
+	id := canonical(a.ID)
+	if id == "" || c.Last != nil && c.Last.ID == id {
+		id = d.newID()
+	}
 	o := &Occurrence{
-		ID: d.newID(), Code: c.Code, Key: c.Key, Source: a.Source, SourceType: a.SourceType, Message: a.Message,
-		Severity: a.Severity, RaisedAt: began, Active: true, Latching: a.Latching, Withheld: c.Withheld, Labels: maps.Clone(a.Labels),
+		ID: id, Code: c.Code, Key: c.Key, Source: a.Source, SourceType: a.SourceType, Message: a.Message,
+		Severity: a.Severity, RaisedAt: began, Active: true, Latching: a.Latching, Suppression: c.Suppression, Labels: maps.Clone(a.Labels),
 	}
 	if o.SourceType == "" {
 		o.SourceType = "Equipment"
 	}
 	c.Last = o
 	d.condition(c)
-	d.event(Event{At: o.RaisedAt, Kind: Raised, New: c.Withheld == 0}, c, o)
+	d.event(Event{At: o.RaisedAt, Kind: Raised, New: c.Suppression == 0}, c, o)
 	return Raised
 }
 
-// changedBy says in what way an active occurrence is not any more what it was when it is raised once
+// changedBy returns in what way an active occurrence is not any more what it was when it is raised once
 // more; nothing when it is the same.
 func (o *Occurrence) changedBy(a *Alarm) string {
 	switch {
@@ -181,7 +192,7 @@ func (o *Occurrence) changedBy(a *Alarm) string {
 	return ""
 }
 
-// again carries an active occurrence that nobody has acknowledged on.
+// again continues an active occurrence that is not acknowledged.
 func (d *draft) again(a *Alarm, c *Condition) (kind EventKind) {
 	o := c.Last
 	if !o.ReturnedAt.IsZero() {
@@ -194,11 +205,35 @@ func (d *draft) again(a *Alarm, c *Condition) (kind EventKind) {
 		kind = Escalated
 		d.event(Event{At: d.at(a.At), Kind: kind}, c, o)
 	}
+	if a.Refresh != nil && o.refresh(a) && kind == "" {
+		kind = Updated
+		d.event(Event{Kind: kind}, c, o)
+	}
 	return kind
 }
 
+// refresh takes the message and some labels of an alarm, and reports whether they are others.
+func (o *Occurrence) refresh(a *Alarm) bool {
+	labels := maps.Clone(o.Labels)
+	if labels == nil {
+		labels = make(map[string]string)
+	}
+	for _, name := range a.Refresh {
+		if text, ok := a.Labels[name]; ok {
+			labels[name] = text
+		} else {
+			delete(labels, name)
+		}
+	}
+	if o.Message == a.Message && maps.Equal(labels, o.Labels) {
+		return false
+	}
+	o.Message, o.Labels = a.Message, labels
+	return true
+}
+
 // supersede ends an acknowledged occurrence, since what was acknowledged is not what is wrong now, and
-// gives the time at which the next one begins.
+// returns the time at which the next one begins.
 func (d *draft) supersede(c *Condition, at time.Time, why string) time.Time {
 	o := c.Last
 	for _, earliest := range []time.Time{o.RaisedAt, o.ReturnedAt, o.AcknowledgedAt} {
@@ -227,7 +262,7 @@ func (d *draft) clear(c *Condition, at time.Time, by, comment string, end bool) 
 	return Cleared
 }
 
-// notBefore gives t, or the earliest time when t is before it: a clock that was set back must not end
+// notBefore returns t, or the earliest time when t is before it: a clock that was set back must not end
 // what it began later.
 func notBefore(t, earliest time.Time) time.Time {
 	if t.Before(earliest) {
@@ -236,7 +271,7 @@ func notBefore(t, earliest time.Time) time.Time {
 	return t
 }
 
-// Clear says that a condition is normal again; by may be empty for the system. Clearing what is not
+// Clear reports that a condition is normal again; by may be empty for the system. Clearing what is not
 // active changes nothing. A Ref by ID clears the occurrence only while it is the active one. The
 // error is an ErrAlarmNotFound for what never was.
 func (s *Service) Clear(ctx context.Context, ref Ref, by, comment string) (Occurrence, error) {
@@ -262,7 +297,7 @@ func (s *Service) Clear(ctx context.Context, ref Ref, by, comment string) (Occur
 	return out, nil
 }
 
-// Reset clears a latching occurrence whose condition is normal again. It gives an ErrAlarmNotFound
+// Reset clears a latching occurrence whose condition is normal again. It returns an ErrAlarmNotFound
 // when nothing is active, and an ErrNotReturned while the condition lasts.
 func (s *Service) Reset(ctx context.Context, ref Ref, by, comment string) (Occurrence, error) {
 	if err := requireBy(by, comment); err != nil {
@@ -289,7 +324,8 @@ func (s *Service) Reset(ctx context.Context, ref Ref, by, comment string) (Occur
 	return out, nil
 }
 
-func validateSignals(signals []Signal) error {
+// ValidateSignals returns an ErrInvalidAlarm that names what is wrong with signals.
+func ValidateSignals(signals []Signal) error {
 	var bad []fault.Field
 	for i, sig := range signals {
 		prefix := ""
@@ -297,13 +333,13 @@ func validateSignals(signals []Signal) error {
 			prefix = fmt.Sprintf("[%d].", i)
 		}
 		if sig.Raise == nil {
-			if msg := textFault(sig.Key, 1, maxKey); msg != "" {
+			if msg := limits.Fault(sig.Key, 1, maxKey); msg != "" {
 				bad = append(bad, fault.Field{Field: prefix + "key", Message: msg})
 			}
-			if msg := textFault(sig.Comment, 0, maxComment); msg != "" {
+			if msg := limits.Fault(sig.Comment, 0, maxComment); msg != "" {
 				bad = append(bad, fault.Field{Field: prefix + "comment", Message: msg})
 			}
-			if msg := textFault(sig.By, 0, maxKey); msg != "" {
+			if msg := limits.Fault(sig.By, 0, maxKey); msg != "" {
 				bad = append(bad, fault.Field{Field: prefix + "by", Message: msg})
 			}
 			continue
@@ -316,15 +352,18 @@ func validateSignals(signals []Signal) error {
 	return nil
 }
 
-// faults appends what is wrong with an alarm.
+// faults appends the errors of an alarm.
 func (a *Alarm) faults(prefix string, bad []fault.Field) []fault.Field {
 	for _, s := range []struct {
 		name, text  string
 		least, most int
-	}{{"key", a.Key, 1, maxKey}, {"source", a.Source, 1, maxKey}, {"sourceType", a.SourceType, 0, maxType}, {"message", a.Message, 0, maxMessage}} {
-		if msg := textFault(s.text, s.least, s.most); msg != "" {
+	}{{"key", a.Key, 1, maxKey}, {"source", a.Source, 1, maxKey}, {"sourceType", a.SourceType, 0, maxType}, {"message", a.Message, 0, limits.MaxMessage}} {
+		if msg := limits.Fault(s.text, s.least, s.most); msg != "" {
 			bad = append(bad, fault.Field{Field: prefix + s.name, Message: msg})
 		}
+	}
+	if a.ID != "" && uuid.Validate(a.ID) != nil {
+		bad = append(bad, fault.Field{Field: prefix + "id", Message: "must be a UUID"})
 	}
 	if !a.Severity.Valid() {
 		bad = append(bad, fault.Field{Field: prefix + "severity", Message: "must be Info, Warning, Error or Critical"})
@@ -333,8 +372,8 @@ func (a *Alarm) faults(prefix string, bad []fault.Field) []fault.Field {
 		bad = append(bad, fault.Field{Field: prefix + "labels", Message: fmt.Sprintf("must not be more than %d", maxLabels)})
 	}
 	for k, v := range a.Labels {
-		if textFault(k, 0, maxMessage) != "" || textFault(v, 0, maxMessage) != "" {
-			bad = append(bad, fault.Field{Field: prefix + "labels", Message: fmt.Sprintf("must be valid UTF-8 of at most %d bytes", maxMessage)})
+		if limits.Fault(k, 0, limits.MaxMessage) != "" || limits.Fault(v, 0, limits.MaxMessage) != "" {
+			bad = append(bad, fault.Field{Field: prefix + "labels", Message: fmt.Sprintf("must be valid UTF-8 of at most %d bytes", limits.MaxMessage)})
 			break
 		}
 	}
@@ -343,10 +382,10 @@ func (a *Alarm) faults(prefix string, bad []fault.Field) []fault.Field {
 
 // checkRemarks checks who did something and why.
 func checkRemarks(by, comment string) error {
-	if msg := textFault(by, 0, maxKey); msg != "" {
+	if msg := limits.Fault(by, 0, maxKey); msg != "" {
 		return ErrInvalidRequest.Invalid(fault.Field{Field: "by", Message: msg})
 	}
-	if msg := textFault(comment, 0, maxComment); msg != "" {
+	if msg := limits.Fault(comment, 0, maxComment); msg != "" {
 		return ErrInvalidRequest.Invalid(fault.Field{Field: "comment", Message: msg})
 	}
 	return nil

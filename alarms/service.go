@@ -24,7 +24,7 @@ type Options struct {
 
 	// Follow is how often the journal is looked at for events that other services have stored in the same
 	// store; subscribers hear those as well, each event once and in the order of the journal. What this
-	// service stores is told at once. Default 0: the store is this service's alone.
+	// service stores is published immediately. Default 0: the store is this service's alone.
 	Follow time.Duration
 
 	MaxShelve  time.Duration // longest time for which an alarm may be shelved; default 24 h
@@ -38,7 +38,7 @@ type Options struct {
 	Limits Limits // for Analytics
 }
 
-// Service raises, clears and acknowledges alarms and tells subscribers. Safe for concurrent use.
+// Service raises, clears and acknowledges alarms and notifies subscribers. Safe for concurrent use.
 // Close must be called.
 type Service struct {
 	store       Store
@@ -65,7 +65,10 @@ type Service struct {
 	callMu sync.RWMutex // held for reading while a call enters the queue
 	ended  bool
 
-	hub hub
+	times   steadyClock
+	shelves map[int64]shelf // by code; of watchShelf alone
+	hub     hub
+	pending pendingAlarms
 }
 
 // New starts a service. Alarms whose shelving ended while nothing ran are put back before it returns.
@@ -103,6 +106,10 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	}
 	if s.resolutions == nil {
 		s.resolutions, _ = store.(ResolutionStore)
+	}
+	s.times.now = s.now
+	if err := s.times.begin(ctx, store); err != nil {
+		return nil, err
 	}
 	s.hub.changed = make(chan struct{})
 	if o.Follow > 0 {
@@ -143,8 +150,11 @@ func (s *Service) Close() error {
 	return nil
 }
 
-// clock gives the time as it is stored.
-func (s *Service) clock() time.Time { return stamp(s.now()) }
+// clock returns the time as it is stored.
+func (s *Service) clock() time.Time {
+	at, _ := s.times.look()
+	return stamp(at)
+}
 
-// stamp gives a time as it is stored: UTC, whole microseconds.
+// stamp returns a time as it is stored: UTC, whole microseconds.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

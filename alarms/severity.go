@@ -6,7 +6,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Severity says how bad an alarm is. The zero Severity is Info.
+// Severity is how severe an alarm is. The zero Severity is Info.
 type Severity uint8
 
 // The severities, from least to most.
@@ -22,10 +22,10 @@ var severityNames = [...]string{"Info", "Warning", "Error", "Critical"}
 // Severities lists the severities from least to most.
 func Severities() []Severity { return []Severity{Info, Warning, Error, Critical} }
 
-// Valid says whether s is one of the severities.
+// Valid reports whether s is one of the severities.
 func (s Severity) Valid() bool { return int(s) < len(severityNames) }
 
-// String gives the name.
+// String returns the name.
 func (s Severity) String() string {
 	if s.Valid() {
 		return severityNames[s]
@@ -33,7 +33,7 @@ func (s Severity) String() string {
 	return fmt.Sprintf("Severity(%d)", uint8(s))
 }
 
-// Wire gives the word of the surfaces that know three severities only. An Error is shown as Critical
+// Wire returns the name for the APIs that know three severities only. An Error is shown as Critical
 // there: never as less than was meant.
 func (s Severity) Wire() string {
 	if s == Error {
@@ -52,7 +52,7 @@ func ParseSeverity(name string) (Severity, error) {
 	return Info, ErrInvalidRequest.Because("severity must be Info, Warning, Error or Critical")
 }
 
-// MarshalText gives the name.
+// MarshalText returns the name.
 func (s Severity) MarshalText() ([]byte, error) {
 	if !s.Valid() {
 		return nil, ErrInvalidRequest.Because("severity %d is not one", uint8(s))
@@ -78,7 +78,7 @@ func SetOf(list ...Severity) SeveritySet {
 	return set
 }
 
-// AtLeast gives the set of s and what is worse.
+// AtLeast returns the set of s and all more severe.
 func AtLeast(s Severity) SeveritySet {
 	var set SeveritySet
 	for ; s.Valid(); s++ {
@@ -87,7 +87,7 @@ func AtLeast(s Severity) SeveritySet {
 	return set
 }
 
-// Has says whether s is in the set.
+// Has reports whether s is in the set.
 func (set SeveritySet) Has(s Severity) bool { return set == 0 || set&(1<<s) != 0 }
 
 // ParseWireFilter reads the filter of the surfaces that know three severities: Critical takes Error in

@@ -26,7 +26,7 @@ func ByCode(code int64) Ref { return Ref{Code: code} }
 // ByID names an occurrence. A UUID may be in either case.
 func ByID(id string) Ref { return Ref{ID: canonical(id)} }
 
-// canonical gives the form of a UUID in which occurrences have it.
+// canonical returns the form of a UUID in which occurrences have it.
 func canonical(id string) string {
 	if u, err := uuid.Parse(id); err == nil && len(id) == len(u.String()) {
 		return u.String()
@@ -49,25 +49,39 @@ type Changes struct {
 
 // Query selects occurrences. The zero Query selects all.
 type Query struct {
-	Active         bool // active ones only
-	Unacknowledged bool // unacknowledged ones only
-	Withheld       Show // default: withheld ones too
+	Active         bool              // active ones only
+	Unacknowledged bool              // unacknowledged ones only
+	Suppressed     SuppressionFilter // default: suppressed ones too
+	State          ListState         // default: any
 	Severities     SeveritySet
 	Code           int64     // of this condition only; 0 for any
 	Start, End     time.Time // raised at Start or later and before End; zero for no bound
-	Before         Mark      // older than this one; the zero Mark for any. For reading on where the last page ended.
-	Offset, Limit  int       // so many are skipped and given; Limit 0 gives none
-	Count          bool      // the number of all that are selected is wanted, Before, Offset and Limit apart
+	Search
+	Before        Mark // older than this one; the zero Mark for any. For reading on where the last page ended.
+	Offset, Limit int  // so many are skipped and given; Limit 0 gives none
+	Count         bool // the number of all that are selected is wanted, Before, Offset and Limit apart
+	NoLabels      bool // the labels are not wanted, so that a store need not read them
 }
 
-// Show says whether withheld occurrences are selected.
-type Show uint8
+// Search narrows a list by what occurrences say. Letters A to Z match in either case. The zero Search
+// selects all.
+type Search struct {
+	Source string            // part of the source
+	Text   string            // part of the message
+	Labels map[string]string // the occurrence has all of these
+}
 
-// The ways to select withheld occurrences.
+// Empty reports whether s selects all.
+func (s *Search) Empty() bool { return s.Source == "" && s.Text == "" && len(s.Labels) == 0 }
+
+// SuppressionFilter selects occurrences by whether they are suppressed.
+type SuppressionFilter uint8
+
+// The ways to select suppressed occurrences.
 const (
-	ShowAll Show = iota
-	ShowOpen
-	ShowWithheld
+	IncludeSuppressed SuppressionFilter = iota
+	ExcludeSuppressed
+	OnlySuppressed
 )
 
 // Mark is the place of an occurrence in a list.
@@ -76,10 +90,10 @@ type Mark struct {
 	Seq      int64
 }
 
-// Mark gives the place of an occurrence in a list.
+// Mark returns the place of an occurrence in a list.
 func (o *Occurrence) Mark() Mark { return Mark{RaisedAt: o.RaisedAt, Seq: o.Seq} }
 
-// Compare gives -1, 0 or 1: the order of lists is from high to low.
+// Compare returns -1, 0 or 1: the order of lists is from high to low.
 func (m Mark) Compare(other Mark) int {
 	return cmp.Or(m.RaisedAt.Compare(other.RaisedAt), cmp.Compare(m.Seq, other.Seq))
 }
@@ -108,7 +122,7 @@ type Life struct {
 type Store interface {
 	// Write changes the store in one transaction that is apart from all others. It looks up each Ref,
 	// calls change with what was found (found[i] for refs[i]) and with the first free sequence number,
-	// stores what change gives and returns when it is durable. change may be called more than once,
+	// stores what change returns, and returns when that is durable. change may be called more than once,
 	// with fresh values; its error ends the call, is returned, and nothing is stored, new codes
 	// included. The values that change is given are its own to alter. Refs that name the same
 	// condition get the same *Condition, those that name the same occurrence the same *Occurrence,
@@ -119,18 +133,22 @@ type Store interface {
 	// becomes visible after one with a higher number has.
 	Write(ctx context.Context, refs []Ref, change func(next int64, found []Found) (Changes, error)) error
 
-	// Occurrence gives an occurrence or ErrAlarmNotFound.
+	// Occurrence returns an occurrence or ErrAlarmNotFound.
 	Occurrence(ctx context.Context, id string) (Occurrence, error)
-	// Occurrences gives what a query selects.
+	// OccurrencesByID returns the occurrences with these ids, in any order, each once. Unknown ids are omitted.
+	OccurrencesByID(ctx context.Context, ids []string) ([]Occurrence, error)
+	// Occurrences returns what a query selects.
 	Occurrences(ctx context.Context, q Query) (Page, error)
-	// Condition gives a condition with its Last, by code or key, or ErrAlarmNotFound.
+	// Condition returns a condition with its Last, by code or key, or ErrAlarmNotFound.
 	Condition(ctx context.Context, ref Ref) (Condition, error)
-	// WithheldConditions gives the conditions whose Withheld is not 0, each with its Last, by code.
-	WithheldConditions(ctx context.Context) ([]Condition, error)
+	// Codes returns the codes of the conditions with these keys. Unknown keys are omitted.
+	Codes(ctx context.Context, keys []string) (map[string]int64, error)
+	// SuppressedConditions returns the conditions whose Suppression is not 0, each with its Last, by code.
+	SuppressedConditions(ctx context.Context) ([]Condition, error)
 
-	// Events gives at most limit events with a number above after, in ascending order.
+	// Events returns at most limit events with a number above after, in ascending order.
 	Events(ctx context.Context, after int64, limit int) ([]Event, error)
-	// EventsOf gives the events of the occurrence with a Seq in ascending order: limit of them after the
+	// EventsOf returns the events of the occurrence with a Seq in ascending order: limit of them after the
 	// first offset ones, and the number of all.
 	EventsOf(ctx context.Context, occurrence int64, offset, limit int) ([]Event, int, error)
 
@@ -143,7 +161,7 @@ type Store interface {
 	// Trim removes occurrences that were cleared before the given time, and events from before it that
 	// were also journalled before it, as their IDs say, which are UUIDv7: an event can be from long before
 	// it is heard of. A
-	// condition stays with its code and its newest occurrence while it is withheld, and while there is
+	// condition stays with its code and its newest occurrence while it is suppressed, and while there is
 	// a resolution or, with the key of a rule, the rule in the same store; otherwise it goes with its
 	// newest occurrence, and gets a new code if it comes back.
 	Trim(ctx context.Context, before time.Time) error
@@ -151,35 +169,9 @@ type Store interface {
 
 // ResolutionStore keeps resolutions. Safe for concurrent use.
 type ResolutionStore interface {
-	// AddResolution stores a resolution and gives it with its ID, which is above that of every
+	// AddResolution stores a resolution and returns it with its ID, which is above that of every
 	// earlier one.
 	AddResolution(ctx context.Context, r Resolution) (Resolution, error)
-	// Resolutions gives the resolutions of a code, newest first.
+	// Resolutions returns the resolutions of a code, newest first.
 	Resolutions(ctx context.Context, code int64) ([]Resolution, error)
-}
-
-// RuleStore keeps rules. Safe for concurrent use.
-type RuleStore interface {
-	// Rules gives all rules by ID. One that is stored and cannot be read has its ID and Unreadable alone.
-	Rules(ctx context.Context) ([]Rule, error)
-	// Rule gives a rule or ErrRuleNotFound.
-	Rule(ctx context.Context, id string) (Rule, error)
-	// AddRule stores a new rule or gives ErrRuleExists.
-	AddRule(ctx context.Context, r Rule) error
-	// UpdateRule changes a rule in one step or gives ErrRuleNotFound. update may be called more than
-	// once; its error ends the call and is returned. ID cannot be changed.
-	UpdateRule(ctx context.Context, id string, update func(*Rule) error) error
-	// RemoveRule removes a rule and its state, or gives ErrRuleNotFound.
-	RemoveRule(ctx context.Context, id string) error
-	// RulesVersion gives a number that is another one after each change of a rule.
-	RulesVersion(ctx context.Context) (int64, error)
-}
-
-// RuleStateStore keeps where the evaluation of each rule stands. Safe for concurrent use.
-type RuleStateStore interface {
-	// RuleStates gives all states by RuleID.
-	RuleStates(ctx context.Context) ([]RuleState, error)
-	// PutRuleStates stores states by RuleID in one transaction, replacing what is there. The state of
-	// a rule that does not exist is passed over.
-	PutRuleStates(ctx context.Context, states []RuleState) error
 }

@@ -6,34 +6,83 @@ import (
 )
 
 // SubscribeOptions say what a subscription delivers. The zero SubscribeOptions deliver new occurrences
-// of every severity.
+// of every severity, each once: also those that cannot be stored yet, see Occurrence.Unjournaled.
 type SubscribeOptions struct {
 	Severities SeveritySet
-	All        bool // every event, not only those that are New
+	All        bool // every event of the journal and nothing else, not only those that are New
+	Changes    bool // besides what is New, every other event; ignored with All
 	// Buffer is how many events may wait to be read; a subscriber that lets more gather is ended.
 	// 1..100,000; default 20,000, which is two of the largest batches.
 	Buffer int
+
+	repeats bool // deliver what was delivered before it was stored once more when it is
+}
+
+// selects reports whether a subscription delivers an event of the journal.
+func (o *SubscribeOptions) selects(e *Event) bool {
+	return (o.All || o.Changes || e.New) && o.Severities.Has(e.Occurrence.Severity)
 }
 
 // Subscription delivers events in the order of the journal, each once. One goroutine may call Next at
 // a time; Close may be called from any.
 type Subscription struct {
-	hub  *hub
-	opts SubscribeOptions
-	wake chan struct{} // holds one token when something may wait
+	hub   *hub
+	opts  SubscribeOptions
+	start int64         // number of the last event before it; -1 until it is known. hub.mu guards it
+	wake  chan struct{} // holds one token when something may wait
 
 	mu      sync.Mutex
 	waiting []*Event
 	err     error // why it ended
 }
 
-// hub tells events to subscriptions.
+// hub publishes events to subscriptions.
 type hub struct {
 	mu      sync.Mutex
 	subs    map[*Subscription]struct{}
 	ended   bool
 	seq     int64         // of the last event told
+	before  int64         // number of the event before the first one told, where seq was 0
 	changed chan struct{} // closed and replaced when seq changes
+
+	told recentIDs // occurrences that were told before they were stored
+}
+
+// recentIDs is a set of the newest maxRecent ids that were added.
+type recentIDs struct {
+	ids   map[string]struct{}
+	order []string
+}
+
+// maxRecent bounds the occurrences that are remembered to have been delivered before they were stored.
+const maxRecent = 2 * maxShown
+
+// add adds an id and reports whether it is new.
+func (r *recentIDs) add(id string) bool {
+	if r.has(id) {
+		return false
+	}
+	if r.ids == nil {
+		r.ids = make(map[string]struct{})
+	}
+	r.ids[id] = struct{}{}
+	if r.order = append(r.order, id); len(r.order) > maxRecent {
+		delete(r.ids, r.order[0])
+		r.order = r.order[1:]
+	}
+	return true
+}
+
+func (r *recentIDs) has(id string) bool {
+	_, ok := r.ids[id]
+	return ok
+}
+
+// remove removes an id and reports whether it was there.
+func (r *recentIDs) remove(id string) bool {
+	was := r.has(id)
+	delete(r.ids, id)
+	return was
 }
 
 // Subscribe starts a subscription: every event that is stored from now on and that it asks for is
@@ -56,10 +105,13 @@ func (s *Service) Subscribe(o SubscribeOptions) (*Subscription, error) {
 		s.hub.subs = make(map[*Subscription]struct{})
 	}
 	s.hub.subs[sub] = struct{}{}
+	if sub.start = s.hub.seq; sub.start == 0 {
+		sub.start = -1
+	}
 	return sub, nil
 }
 
-// Next waits for events and gives at most limit of them (all that wait for limit <= 0). It ends with
+// Next waits for events and returns at most limit of them (all that wait for limit <= 0). It ends with
 // the context's error, with ErrSlowSubscriber when too many events waited, or with ErrClosed after
 // Close. Events of a slow subscriber that were waiting are lost to it; the journal has them.
 func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
@@ -76,6 +128,16 @@ func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// started returns the number of the last event before the subscription; -1 when no event has come.
+func (s *Subscription) started() int64 {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	if s.start < 0 && s.hub.seq > 0 {
+		return s.hub.before // it ended before the first event came
+	}
+	return s.start
 }
 
 func (s *Subscription) take(limit int) ([]Event, error) {
@@ -133,7 +195,7 @@ func (s *Subscription) tell(events []Event) bool {
 	before := len(s.waiting)
 	for i := range events {
 		e := &events[i]
-		if !s.opts.All && !e.New || !s.opts.Severities.Has(e.Occurrence.Severity) {
+		if !s.opts.selects(e) || !s.opts.All && !s.opts.repeats && s.hub.wasTold(e) {
 			continue
 		}
 		if len(s.waiting) >= s.opts.Buffer {
@@ -149,7 +211,7 @@ func (s *Subscription) tell(events []Event) bool {
 	return true
 }
 
-// publish tells events, which ascend, to all subscriptions and leaves out what was told before. Unless
+// publish sends events, which ascend, to all subscriptions and omits those sent before. Unless
 // gaps may be, as where the journal has been read, it tells nothing and gives false when events before
 // these have not been told.
 func (h *hub) publish(events []Event, gaps bool) bool {
@@ -164,9 +226,20 @@ func (h *hub) publish(events []Event, gaps bool) bool {
 	case !gaps && events[0].Seq != h.seq+1:
 		return false
 	}
+	if h.seq == 0 {
+		h.before = events[0].Seq - 1
+	}
 	for sub := range h.subs {
+		if sub.start < 0 {
+			sub.start = events[0].Seq - 1
+		}
 		if !sub.tell(events) {
 			delete(h.subs, sub)
+		}
+	}
+	for i := range events {
+		if h.wasTold(&events[i]) {
+			h.told.remove(events[i].Occurrence.ID)
 		}
 	}
 	h.seq = events[len(events)-1].Seq
@@ -175,7 +248,29 @@ func (h *hub) publish(events []Event, gaps bool) bool {
 	return true
 }
 
-// last gives the number of the last event told.
+// wasTold reports whether an occurrence was published before the event that raised it was stored. The lock is held.
+func (h *hub) wasTold(e *Event) bool {
+	return e.Seq > 0 && e.Kind == Raised && h.told.has(e.Occurrence.ID)
+}
+
+// announce publishes new occurrences that are not stored yet, each once.
+func (h *hub) announce(events []Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var fresh []Event
+	for _, e := range events {
+		if h.told.add(e.Occurrence.ID) {
+			fresh = append(fresh, e)
+		}
+	}
+	for sub := range h.subs {
+		if !sub.opts.All && !sub.tell(fresh) {
+			delete(h.subs, sub)
+		}
+	}
+}
+
+// last returns the number of the last event published.
 func (h *hub) last() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -192,7 +287,7 @@ func (h *hub) end() {
 	h.subs = nil
 }
 
-// Events gives at most limit events of the journal with a sequence number above after, ascending: what
+// Events returns at most limit events of the journal with a sequence number above after, ascending: what
 // a reader that keeps its place over a restart follows. limit is 1..10,000.
 func (s *Service) Events(ctx context.Context, after int64, limit int) ([]Event, error) {
 	if limit < 1 || limit > maxBatch {

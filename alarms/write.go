@@ -46,7 +46,7 @@ func (s *Service) do(ctx context.Context, refs []Ref, apply func(*draft, []Found
 	return errCanceled.Wrap(ctx.Err())
 }
 
-// leave notes that nobody waits for the call any more, and says whether it has begun.
+// leave notes that nobody waits for the call any more, and reports whether it has begun.
 func (c *call) leave() (begun bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *call) leave() (begun bool) {
 	return c.begun
 }
 
-// awaited says whether somebody waits for the call.
+// awaited reports whether somebody waits for the call.
 func (c *call) awaited() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +125,7 @@ func (s *Service) write() {
 }
 
 // commit writes a batch in one transaction. When that fails its calls get one each, so that none
-// fails for what another one holds, unless nobody knows what has become of the one for all.
+// fails for what another one holds, unless the outcome of the one for all is unknown.
 func (s *Service) commit(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool { return !c.awaited() })
 	if len(batch) == 0 {
@@ -146,7 +146,7 @@ func (s *Service) commit(batch []*call) {
 	}
 }
 
-// together writes calls in one transaction and tells subscribers. The error is the store's, or, for a
+// together writes calls in one transaction and notifies subscribers. The error is the store's, or, for a
 // single call, its own.
 func (s *Service) together(calls []*call) error {
 	var refs []Ref
@@ -163,7 +163,8 @@ func (s *Service) together(calls []*call) error {
 	var events []Event
 	err := s.store.Write(ctx, refs, func(next int64, found []Found) (Changes, error) {
 		events = nil
-		d := &draft{now: s.clock(), next: next, newID: s.newID}
+		at, ahead := s.times.look()
+		d := &draft{now: stamp(at), wall: stamp(at.Add(-ahead)), next: next, newID: s.newID}
 		for _, c := range calls {
 			c.err = c.carryOut(d, found[:len(c.refs)])
 			found = found[len(c.refs):]
@@ -187,7 +188,7 @@ func (s *Service) together(calls []*call) error {
 	return nil
 }
 
-// stored says whether events that were to be stored are in the journal, after the write has failed: the
+// stored reports whether events that were to be stored are in the journal, after the write has failed: the
 // word that it succeeded may be what was lost.
 func (s *Service) stored(ctx context.Context, events []Event) (bool, error) {
 	if len(events) == 0 {
@@ -212,9 +213,9 @@ type unsettled struct {
 	events  []Event // that it was to store
 }
 
-// settle says whether what has failed with an error was stored after all, so that it is not to be repeated.
-// Its own error means that this is still not known. Other errors are of what was not stored.
-func settle(ctx context.Context, failed error) (stored bool, err error) {
+// ResolveOutcome reports whether a write that failed with an error was stored after all, so that it must not be repeated. While that is
+// still not known, it returns an error. The error of a write that was not stored resolves to false.
+func ResolveOutcome(ctx context.Context, failed error) (stored bool, err error) {
 	var u *unsettled
 	if !errors.As(failed, &u) {
 		return false, nil
@@ -228,6 +229,7 @@ func settle(ctx context.Context, failed error) (stored bool, err error) {
 // draft gathers what one transaction changes.
 type draft struct {
 	now         time.Time
+	wall        time.Time // now by the clock, which may have been set back
 	next        int64
 	newID       func() string
 	changes     Changes
@@ -271,7 +273,7 @@ func (d *draft) event(e Event, c *Condition, o *Occurrence) {
 		}
 		e.Occurrence = *o
 	} else {
-		e.Occurrence = Occurrence{Code: c.Code, Key: c.Key, Withheld: c.Withheld}
+		e.Occurrence = Occurrence{Code: c.Code, Key: c.Key, Suppression: c.Suppression}
 	}
 	d.changes.Events = append(d.changes.Events, e)
 }

@@ -4,119 +4,61 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"slices"
 	"time"
 )
 
-// Channel tells somebody. Each channel has a package of its own below channel.
+// Channel sends notifications. Each channel is in a package of its own below channel. It may also implement [ResolvedSender],
+// [Idempotent], [RecipientLister] and [Concurrent].
 type Channel interface {
-	// Name is what routes call the channel, such as email.
+	// Name returns the name of the channel in routes, such as email.
 	Name() string
-	// Send tells, and returns when the peer has taken the message or has not. It ends soon after ctx
-	// does. Its error should be made by [Permanent], [Retryable] or [Ambiguous] and holds no secret:
-	// it is logged and listed with the dead letters. Any other error counts as ambiguous. One
-	// dispatcher calls Send for one recipient one at a time, and for different recipients of the
-	// channel at the same time; tests of the channel run beside it too.
+	// Send returns when the peer has accepted or rejected n, or soon after ctx ends. Use [Permanent], [Retryable] or [Ambiguous] for
+	// errors; any other error is ambiguous. Errors must not contain secrets: they are logged and listed with the dead letters. Send is
+	// called concurrently for different recipients and for tests, and for one recipient only if the channel is [Concurrent].
 	Send(ctx context.Context, n Notification) error
 }
 
-// Resolver is a channel that says whether it wants to hear of alarms that have cleared. One that is
-// no Resolver does.
-type Resolver interface {
-	TellsResolved() bool
+// ResolvedSender is an optional interface of a [Channel]. Without it the channel sends notifications about alarms that have cleared.
+type ResolvedSender interface {
+	// SendResolved reports whether the channel sends such notifications.
+	SendResolved() bool
 }
 
-// Idempotent is a channel that says whether its peer takes a message once however often it is sent,
-// by the key [Notification.ID].
+// Idempotent is an optional interface of a [Channel] whose receiver may discard duplicates by the key Notification.ID.
 type Idempotent interface {
-	TakesKey() bool
+	// AcceptsKey reports whether it does.
+	AcceptsKey() bool
 }
 
-// Addressed is a channel with several recipients, each of whom may fail alone. Each gets a delivery of
-// its own, with retries, dead letter and all: [Notification.Recipient] says whom Send is to tell.
-type Addressed interface {
-	// Recipients gives keys that tell the recipients apart, at least one, and that stay the same over
-	// restarts. They are stored and listed, so they hold no secret: see [RecipientKey].
+// RecipientLister is an optional interface of a [Channel] with several recipients. Each gets a delivery of its own, with its own retries
+// and dead letters. Notification.Recipient names the one to which Send sends.
+type RecipientLister interface {
+	// Recipients returns at least one key. Keys are different, stay the same over restarts, and do not contain secrets, because they
+	// are stored and listed: see [RecipientKey].
 	Recipients() []string
 }
 
-// RecipientKey gives a key for a recipient whose address is a secret, such as a device token: the
+// Concurrent is an optional interface of a [Channel] that accepts several messages to one recipient at the same time. Messages about
+// the same alarm are still sent in order, one after the other.
+type Concurrent interface {
+	// Concurrency returns the number of messages; 1 for one at a time.
+	Concurrency() int
+}
+
+// RecipientKey returns a key for a recipient whose address is a secret, such as a device token: the
 // first 12 hex digits of its SHA-256.
 func RecipientKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:6])
 }
 
-// recipientsOf lists the recipients of a channel, each once; a channel that is not [Addressed] has one
-// without a name.
-func recipientsOf(c Channel) []string {
-	a, ok := c.(Addressed)
-	if !ok {
-		return []string{""}
-	}
-	var list []string
-	for _, r := range a.Recipients() {
-		if r != "" && !slices.Contains(list, r) {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
-func tellsResolved(c Channel) bool {
-	r, ok := c.(Resolver)
-	return !ok || r.TellsResolved()
-}
-
-func takesKey(c Channel) bool {
-	k, ok := c.(Idempotent)
-	return ok && k.TakesKey()
-}
-
-// Outcome is what is known about a message that was not taken.
-type Outcome uint8
-
-// The outcomes.
-const (
-	OutcomeAmbiguous Outcome = iota // the message may have arrived
-	OutcomeRetryable                // it has not arrived and may if sent again
-	OutcomePermanent                // it has not arrived and never will
-)
-
-// SendError is the error of a [Channel].
-type SendError struct {
-	Outcome Outcome
-	After   time.Duration // the peer asked to wait this long before anything else is sent; 0 if it did not
-	// OfRecipient says that After is about this recipient. Otherwise all recipients of the channel are left
-	// alone: most peers limit an account.
-	OfRecipient bool
-	Err         error
-}
-
-// Error gives the cause's text.
-func (e *SendError) Error() string { return e.Err.Error() }
-
-// Unwrap gives the cause.
-func (e *SendError) Unwrap() error { return e.Err }
-
-// Permanent marks an error: the peer has refused the message for good.
-func Permanent(err error) error { return &SendError{Outcome: OutcomePermanent, Err: err} }
-
-// Retryable marks an error: the message has surely not arrived. after is how long the peer asked to
-// wait, 0 if it did not.
-func Retryable(err error, after time.Duration) error {
-	return &SendError{Outcome: OutcomeRetryable, After: after, Err: err}
-}
-
-// Ambiguous marks an error: the message may have arrived, such as when the answer was lost.
-func Ambiguous(err error) error { return &SendError{Outcome: OutcomeAmbiguous, Err: err} }
-
-// classify reads the error of a channel.
-func classify(err error) *SendError {
-	var s *SendError
-	if errors.As(err, &s) {
-		return s
-	}
-	return &SendError{Outcome: OutcomeAmbiguous, Err: err}
+// ChannelStatus is the state of a channel.
+type ChannelStatus struct {
+	Name        string
+	Sent        uint64    // messages sent since the start
+	Failed      uint64    // attempts that failed since the start
+	PausedUntil time.Time // zero unless sending to every recipient is paused
+	Recipients  int       // of the channel, at least 1
+	Failing     int       // recipients whose last attempt failed; rejected messages are dead letters
+	LastError   string    // of the last attempt; empty when it succeeded
 }

@@ -25,5 +25,7 @@ type Notification struct {
 	Labels     map[string]string `json:"labels,omitempty"`
 	At         time.Time         `json:"at"`               // when the alarm was raised, or when it cleared if Resolved
 	Resolved   bool              `json:"resolved"`         // the alarm has cleared
-	Digest     int               `json:"digest,omitempty"` // number of messages that this one stands for; 0 for an ordinary one
+	Digest     int               `json:"digest,omitempty"` // number of messages that this one combines; 0 for an ordinary one
+	// Link is where the messages of a digest are listed; empty for an ordinary one. A channel that shortens the body shows it.
+	Link string `json:"link,omitempty"`
 }

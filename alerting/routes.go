@@ -1,12 +1,6 @@
 package alerting
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-
-	"github.com/otkit/otkit/alarms"
-)
+import "github.com/otkit/otkit/alarms"
 
 // The names of the channels that come with the package.
 const (
@@ -22,7 +16,7 @@ const (
 	ChannelWebhook   = "webhook"
 )
 
-// KnownChannels lists the names of the channels that come with the package.
+// KnownChannels returns the names of the channels that come with the package.
 func KnownChannels() []string {
 	return []string{
 		ChannelEmail, ChannelTeamChat, ChannelSMS, ChannelTTS, ChannelDashboard,
@@ -43,39 +37,4 @@ func DefaultRoutes() Routes {
 		alarms.Warning:  {ChannelDashboard},
 		alarms.Info:     {ChannelDashboard},
 	}
-}
-
-// withDefaults fills in missing rows and checks the names: each must be known or of a channel that is
-// there, so that a slip of the pen does not go unseen.
-func (r Routes) withDefaults(channels map[string]Channel) (Routes, error) {
-	full := DefaultRoutes()
-	maps.Copy(full, r)
-	for severity, names := range full {
-		if !severity.Valid() {
-			return nil, fmt.Errorf("alerting: Options.Routes: %v is no severity", severity)
-		}
-		for i, name := range names {
-			if channels[name] == nil && !slices.Contains(KnownChannels(), name) {
-				return nil, fmt.Errorf("alerting: Options.Routes: %v names the channel %q, which is not known", severity, name)
-			}
-			if slices.Contains(names[:i], name) {
-				return nil, fmt.Errorf("alerting: Options.Routes: %v names the channel %q twice", severity, name)
-			}
-		}
-	}
-	return full, nil
-}
-
-// missing lists the channels that routes name and that are not there, by name.
-func (r Routes) missing(channels map[string]Channel) []string {
-	var names []string
-	for _, row := range r {
-		for _, name := range row {
-			if channels[name] == nil {
-				names = append(names, name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

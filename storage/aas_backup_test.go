@@ -8,28 +8,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/aas"
-	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/internal/storetest"
 )
 
 // aasDocuments are documents with ids and terms of every awkward kind.
-func aasDocuments() []aas.Document {
+func aasDocuments() []repository.Document {
 	long := strings.Repeat("ä😀", 1000)
-	return []aas.Document{
-		{Kind: aas.KindShell, ID: "urn:a", IDShort: "Änderung", JSON: []byte(`{"x":"\u0000ä"}`),
-			Terms: []aas.Term{aas.AssetTerm("serial", "1"), aas.SubmodelTerm(long)}},
-		{Kind: aas.KindSubmodel, ID: long, IDShort: "Nameplate", Live: true, JSON: []byte(`{}`), Terms: []aas.Term{aas.TypeTerm("nameplate")}},
-		{Kind: aas.KindAssetLinks, ID: "urn:b", JSON: []byte(`[]`), Terms: []aas.Term{aas.AssetTerm("serial", "2")}},
+	return []repository.Document{
+		{Kind: repository.KindShell, ID: "urn:a", IDShort: "Änderung", JSON: []byte(`{"x":"\u0000ä"}`),
+			Terms: []repository.Term{repository.AssetTerm("serial", "1"), repository.SubmodelTerm(long)}},
+		{Kind: repository.KindSubmodel, ID: long, IDShort: "Nameplate", Live: true, JSON: []byte(`{}`), Terms: []repository.Term{repository.TypeTerm("nameplate")}},
+		{Kind: repository.KindAssetLinks, ID: "urn:b", JSON: []byte(`[]`), Terms: []repository.Term{repository.AssetTerm("serial", "2")}},
 	}
 }
 
 // fillShells puts something into every table of shells.
-func fillShells(t testing.TB, db *storage.DB) {
+func fillShells(t testing.TB, db *storetest.DB) {
 	t.Helper()
-	var b aas.Batch
+	var b repository.Batch
 	for _, d := range aasDocuments() {
-		b.Changes = append(b.Changes, aas.Change{Document: d})
-		b.Files = append(b.Files, aas.StoredFile{Key: aas.FileKey{Kind: d.Kind, ID: d.ID, Name: "/f" + d.ID}, ContentType: "x/y", Data: []byte{0, 255}})
+		b.Changes = append(b.Changes, repository.Change{Document: d})
+		b.Files = append(b.Files, repository.StoredFile{Key: repository.FileKey{Kind: d.Kind, ID: d.ID, Name: "/f" + d.ID}, ContentType: "x/y", Data: []byte{0, 255}})
 	}
 	for range 2 {
 		_, err := db.AAS().Write(t.Context(), b)
@@ -38,28 +38,28 @@ func fillShells(t testing.TB, db *storage.DB) {
 }
 
 // dumpShells writes all that fillShells has put in.
-func dumpShells(t testing.TB, db *storage.DB, w io.Writer) {
+func dumpShells(t testing.TB, db *storetest.DB, w io.Writer) {
 	t.Helper()
 	s, ctx := db.AAS(), t.Context()
 	for _, d := range aasDocuments() {
-		page, err := s.Find(ctx, aas.Query{Kind: d.Kind, Terms: d.Terms, Contains: d.IDShort, Limit: 10, Count: true})
+		page, err := s.Find(ctx, repository.Query{Kind: d.Kind, Terms: d.Terms, Contains: d.IDShort, Limit: 10, Count: true})
 		require.NoError(t, err)
 		require.Len(t, page.Documents, 1)
 		_, err = fmt.Fprintf(w, "%+v\n", page)
 		require.NoError(t, err)
-		all, err := s.Find(ctx, aas.Query{Kind: d.Kind, Limit: 10, Count: true})
+		all, err := s.Find(ctx, repository.Query{Kind: d.Kind, Limit: 10, Count: true})
 		require.NoError(t, err)
 		require.Equal(t, 1, all.Total)
 		names, err := s.FileNames(ctx, d.Kind, d.ID)
 		require.NoError(t, err)
 		require.Equal(t, []string{"/f" + d.ID}, names)
-		f, err := s.File(ctx, aas.FileKey{Kind: d.Kind, ID: d.ID, Name: names[0]})
+		f, err := s.File(ctx, repository.FileKey{Kind: d.Kind, ID: d.ID, Name: names[0]})
 		require.NoError(t, err)
 		_, err = fmt.Fprintf(w, "%+v\n", f)
 		require.NoError(t, err)
 	}
-	linked, err := s.Find(ctx, aas.Query{Kind: aas.KindShell, Limit: 1, Count: true,
-		Linked: &aas.Link{Name: "submodel", Kind: aas.KindSubmodel, Term: aas.TypeTerm("Nameplate")}})
+	linked, err := s.Find(ctx, repository.Query{Kind: repository.KindShell, Limit: 1, Count: true,
+		Linked: &repository.Link{Name: "submodel", Kind: repository.KindSubmodel, Term: repository.TypeTerm("Nameplate")}})
 	require.NoError(t, err)
 	require.Equal(t, 1, linked.Total)
 }

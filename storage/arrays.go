@@ -8,17 +8,19 @@ import (
 	"time"
 )
 
-// Many values in one parameter: what a database does for each parameter, and for each statement of
-// another length, takes longer than what it does with the value.
+// Many values go into one parameter: a database spends more time on each parameter, and on each statement of another
+// length, than on the value.
 
 const (
+	maxArrayBytes = 16 << 20 // of one column of bytes
+
 	minArray  = 8    // fewer rows are as fast with a parameter for each value
 	maxArray  = 1000 // rows of one statement
 	shortList = 8    // keys up to which a list has a parameter for each
 )
 
-// arrays gives the statement that puts in rows with an array for each column, and its arguments. It is
-// false where a column's type cannot be told from the values.
+// arrays returns the statement that inserts rows with an array for each column, and its arguments. ok is false if the
+// type of a column does not follow from its values.
 func arrays(into string, rows [][]any, tail string) (query string, args []any, ok bool) {
 	head, ok := strings.CutSuffix(into, "VALUES")
 	if !ok {
@@ -34,7 +36,7 @@ func arrays(into string, rows [][]any, tail string) (query string, args []any, o
 	return head + "SELECT * FROM unnest(" + strings.Join(marks, ",") + ") " + tail, args, true
 }
 
-// array gives one column of rows and the mark for it.
+// array returns one column of rows and its placeholder.
 func array(rows [][]any, i int) (column any, mark string, ok bool) {
 	switch rows[0][i].(type) {
 	case string:
@@ -46,11 +48,21 @@ func array(rows [][]any, i int) (column any, mark string, ok bool) {
 	case bool:
 		column, ok = values[bool](rows, i)
 		return column, "?::boolean[]", ok
-	case Stamp:
-		stamps, ok := values[Stamp](rows, i)
-		out := make([]*int64, len(stamps))
-		for n, s := range stamps {
-			out[n] = micros(time.Time(s))
+	case []byte:
+		all, ok := values[[]byte](rows, i)
+		size := 0
+		for _, one := range all {
+			size += len(one)
+		}
+		return all, "?::bytea[]", ok && size <= maxArrayBytes
+	case Timestamp:
+		times, ok := values[Timestamp](rows, i)
+		out := make([]*int64, len(times))
+		for n, s := range times {
+			if t := time.Time(s); !t.IsZero() {
+				us := t.UnixMicro()
+				out[n] = &us
+			}
 		}
 		return out, "?::bigint[]", ok
 	case sql.NullInt64:
@@ -66,7 +78,7 @@ func array(rows [][]any, i int) (column any, mark string, ok bool) {
 	return nil, "", false
 }
 
-// values gives one column of rows; it is false when not all are of the type.
+// values returns one column of rows; ok is false if not all values have the type.
 func values[T any](rows [][]any, i int) ([]T, bool) {
 	out := make([]T, len(rows))
 	for n, row := range rows {
@@ -79,7 +91,7 @@ func values[T any](rows [][]any, i int) ([]T, bool) {
 	return out, true
 }
 
-// longList gives the condition that a column is one of many keys, and its one argument.
+// longList returns the condition that a column is one of many keys, and its one argument.
 func longList(keys []any, arrays bool) (list string, arg any, err error) {
 	if !arrays {
 		text, err := json.Marshal(keys)

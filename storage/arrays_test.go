@@ -9,6 +9,8 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/history"
+	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/storage"
 )
 
@@ -19,7 +21,7 @@ func TestManyAtOnceAreKeptAsTheyAre(t *testing.T) {
 		`quote " and '`, `back\slash`, "tab\tand\nline", "{a,b}", "NULL", "", " ", "<&>", "Grüße 温度 🌡", "\u2028", "\x7f",
 		"[1]", "?", "$1", "null", "0", "%_",
 	}
-	onBoth(t, func(t *testing.T, open opener) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		db := open(t, storage.Options{})
 		service, err := alarms.New(t.Context(), db.Alarms(), alarms.Options{})
 		require.NoError(t, err)
@@ -53,29 +55,29 @@ func TestManyAtOnceAreKeptAsTheyAre(t *testing.T) {
 	})
 }
 
-func oddRecords(t *testing.T, history alerting.HistoryStore, odd []string) {
+func oddRecords(t *testing.T, alerts history.Complete, odd []string) {
 	t.Helper()
 	records := make([]alerting.Record, 300)
 	keys := make([]alerting.RecordKey, len(records))
 	for i := range records {
 		text := odd[i%len(odd)]
-		keys[i] = alerting.RecordKey{Alarm: fmt.Sprintf("webhook:%s%d", text, i), At: when.Add(time.Duration(i) * time.Second)}
+		keys[i] = alerting.RecordKey{Alarm: fmt.Sprintf("webhook:%s%d", text, i), At: storetest.When.Add(time.Duration(i) * time.Second)}
 		records[i] = alerting.Record{
 			ID: fmt.Sprintf("01900000-0000-7000-8000-%012x", i), Key: keys[i], Source: "s" + text, SourceType: "Equipment", Title: text, Description: text,
 			Labels: map[string]string{text: text}, Annotations: map[string]string{"summary": text},
 		}
 		if i%3 == 0 {
-			records[i].CompletedAt = when.Add(time.Hour)
+			records[i].CompletedAt = storetest.When.Add(time.Hour)
 		}
 	}
-	require.NoError(t, history.ApplyRecords(t.Context(), records, nil))
-	require.NoError(t, history.ApplyRecords(t.Context(), records, nil), "a repeat")
+	require.NoError(t, alerts.ApplyRecords(t.Context(), history.Changes{Add: records}))
+	require.NoError(t, alerts.ApplyRecords(t.Context(), history.Changes{Add: records}), "a repeat")
 	for i := range records {
-		got, err := history.Record(t.Context(), records[i].ID)
+		got, err := alerts.Record(t.Context(), records[i].ID)
 		require.NoError(t, err)
 		require.Equal(t, records[i], got)
 	}
-	related, err := history.RelatedRecords(t.Context(), keys)
+	related, err := alerts.RelatedRecords(t.Context(), keys)
 	require.NoError(t, err)
-	require.Len(t, related, len(records))
+	require.Len(t, related.Records, len(records))
 }

@@ -20,11 +20,11 @@ import (
 	"time"
 )
 
-// The parts of an archive: a zip file with a member for each table, the further files under files/,
-// and last the manifest, which says what the others must be.
+// The parts of an archive: a zip file with a member for each table, further files under files/, and last the manifest,
+// which describes the others.
 const (
 	archiveProduct  = "otkit"
-	archiveFormat   = 1
+	archiveFormat   = 2 // 1 had a version for each set of tables instead of one for each schema
 	archiveManifest = "manifest.json"
 	archiveFiles    = "files/"
 )
@@ -34,7 +34,7 @@ type manifest struct {
 	Product   string         `json:"product"`
 	Format    int            `json:"format"`
 	CreatedAt time.Time      `json:"createdAt"`
-	Schema    map[string]int `json:"schema"` // version of each set of tables
+	Schema    map[string]int `json:"schema"` // version of each schema, such as state/accounts
 	Members   []member       `json:"members"`
 }
 
@@ -48,21 +48,33 @@ type member struct {
 // BackupOptions are the settings of a backup. The zero BackupOptions works.
 type BackupOptions struct {
 	Files map[string]string // further files: the name in the archive, with slashes, and the path
+
+	// Ignore has the names of tables that belong to no schema and are omitted, such as those of another program in
+	// the same database.
+	Ignore []string
 }
 
-// Backup writes everything to w while the database is in use: each of the two sets of tables as it is
-// at one moment. The archive fits every kind of database. It has password hashes in it and whatever
-// the further files hold, and is to be kept accordingly.
+// Backup writes everything to w while the database is in use: each set of tables as it is at one moment. The archive
+// fits every kind of database. It contains password hashes and whatever the further files contain; protect it
+// accordingly. If the database has a table that belongs to none of its schemas, Backup returns ErrUnowned, since the
+// archive would lack it.
 //
 // A slow w keeps a reading transaction open; a database file may grow meanwhile.
 func (db *DB) Backup(ctx context.Context, w io.Writer, opts BackupOptions) error {
 	a := &archive{zip: zip.NewWriter(w), manifest: manifest{
 		Product: archiveProduct, Format: archiveFormat, CreatedAt: db.opts.Now().UTC(), Schema: make(map[string]int),
 	}}
-	// Most of an archive is packed already: pressing harder takes time and saves little.
+	// Most of an archive is compressed already: compressing harder takes time and saves little.
 	a.zip.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
-	for _, s := range []*set{db.state, db.past} {
-		if err := s.viewOnce(ctx, func(ctx context.Context, tx *Tx) error { return a.addSet(ctx, tx) }); err != nil {
+	owned := db.ownedTables(opts.Ignore)
+	for _, s := range db.sets {
+		err := s.viewOnce(ctx, func(ctx context.Context, tx *Tx) error {
+			if err := tx.checkOwned(ctx, owned); err != nil {
+				return err
+			}
+			return a.addSet(ctx, tx)
+		})
+		if err != nil {
 			return fmt.Errorf("backup of %s: %w", s.name, err)
 		}
 	}
@@ -77,7 +89,41 @@ func (db *DB) Backup(ctx context.Context, w io.Writer, opts BackupOptions) error
 	return a.finish()
 }
 
-// fileName says whether a name of a further file stays where it belongs, on every system.
+// ownedTables returns the names of all tables that belong in the database.
+func (db *DB) ownedTables(more []string) map[string]bool {
+	owned := map[string]bool{"schema_version": true}
+	for _, name := range more {
+		owned[name] = true
+	}
+	for _, s := range db.sets {
+		for _, schema := range s.schemas {
+			for _, t := range schema.Tables {
+				owned[t.Name] = true
+			}
+		}
+	}
+	return owned
+}
+
+// checkOwned returns ErrUnowned if there is a table that is not owned.
+func (t *Tx) checkOwned(ctx context.Context, owned map[string]bool) error {
+	var strange []string
+	err := t.Each(ctx, t.set.features.Tables, nil, func(row Scanner) error {
+		var name string
+		err := row.Scan(&name)
+		if !owned[name] {
+			strange = append(strange, name)
+		}
+		return err
+	})
+	if err == nil && len(strange) > 0 {
+		slices.Sort(strange)
+		err = ErrUnowned.Because("%s", strings.Join(strange, ", "))
+	}
+	return err
+}
+
+// fileName reports whether a name of a further file stays where it belongs, on every system.
 func fileName(name string) bool {
 	return fs.ValidPath(name) && name != "." && filepath.IsLocal(filepath.FromSlash(name)) && !strings.ContainsAny(name, "\\:\x00")
 }
@@ -102,7 +148,7 @@ func (m *memberWriter) Write(p []byte) (int, error) {
 	return m.to.Write(p)
 }
 
-// add makes a member of what fill writes.
+// add adds a member with what fill writes.
 func (a *archive) add(name string, fill func(w *bufio.Writer, m *member) error) error {
 	to, err := a.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: a.manifest.CreatedAt})
 	if err != nil {
@@ -126,24 +172,24 @@ type writerFunc func(p []byte) (int, error)
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func (a *archive) addSet(ctx context.Context, tx *Tx) error {
-	var version int
-	if err := tx.Row(ctx, "SELECT version FROM schema_version WHERE name = ?", []any{tx.set.name}, &version); err != nil {
+	versions, err := tx.versions(ctx)
+	if err != nil {
 		return err
 	}
-	a.manifest.Schema[tx.set.name] = version
-	for _, t := range tables(tx.set.name) {
-		err := a.add(tableMember(tx.set.name, t.name), func(w *bufio.Writer, m *member) (err error) {
-			m.Rows, err = writeTable(ctx, tx, t, w)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("table %s: %w", t.name, err)
+	for _, s := range tx.set.schemas {
+		a.manifest.Schema[s.key()] = versions[s.key()]
+		for _, t := range s.Tables {
+			err := a.add(s.member(t), func(w *bufio.Writer, m *member) (err error) {
+				m.Rows, err = writeTable(ctx, tx, t, w)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("table %s: %w", t.Name, err)
+			}
 		}
 	}
 	return nil
 }
-
-func tableMember(set, name string) string { return set + "/" + name + ".jsonl" }
 
 func (a *archive) addFile(ctx context.Context, name, path string) error {
 	f, err := os.Open(path)

@@ -18,7 +18,7 @@ type column struct {
 	Type columnType `json:"type"`
 }
 
-// columnType says how a value is written: int as a number, float as a string that keeps every bit,
+// columnType is how a value is written: int as a number, float as a string that keeps every bit,
 // text as a string, bytes in base64, bool as true or false. Each may be null.
 type columnType string
 
@@ -30,7 +30,7 @@ const (
 	columnBool  columnType = "bool"
 )
 
-// columnTypeOf knows a type by the name that either database has for it.
+// columnTypeOf returns the type for the name that either database has for it.
 func columnTypeOf(name string) (columnType, error) {
 	switch strings.ToUpper(name) {
 	case "BIGINT", "INT8", "INTEGER":
@@ -47,15 +47,15 @@ func columnTypeOf(name string) (columnType, error) {
 	return "", fmt.Errorf("column type %q has no form in an archive", name)
 }
 
-// writeTable writes a table's member and gives the number of rows.
-func writeTable(ctx context.Context, tx *Tx, t table, w *bufio.Writer) (int64, error) {
+// writeTable writes a table's member and returns the number of rows.
+func writeTable(ctx context.Context, tx *Tx, t Table, w *bufio.Writer) (int64, error) {
 	var (
 		columns []column
 		values  []any
 		line    []byte
 		count   int64
 	)
-	err := tx.Each(ctx, "SELECT * FROM "+t.name+" ORDER BY "+t.key, nil, func(row Scanner) error {
+	err := tx.Each(ctx, "SELECT * FROM "+t.Name+" ORDER BY "+t.Key, nil, func(row Scanner) error {
 		if columns == nil {
 			var err error
 			if columns, err = columnsOf(row.(*sql.Rows)); err != nil {
@@ -104,7 +104,7 @@ func writeColumns(w *bufio.Writer, columns []column) error {
 	return err
 }
 
-// newValues makes what a row is scanned into.
+// newValues returns what a row is scanned into.
 func newValues(columns []column) []any {
 	values := make([]any, len(columns))
 	for i, c := range columns {
@@ -124,7 +124,7 @@ func newValues(columns []column) []any {
 	return values
 }
 
-// blob tells empty bytes from null. Its data are those of the driver, until the next row.
+// blob distinguishes empty bytes from null. Its data belong to the driver, until the next row.
 type blob struct {
 	data  []byte
 	valid bool
@@ -184,7 +184,7 @@ func appendValue(line []byte, value any) []byte {
 	return append(line, "null"...)
 }
 
-// readValue is the other way of appendValue.
+// readValue reads what appendValue has written.
 func readValue(t columnType, raw json.RawMessage) (any, error) {
 	if string(raw) == "null" {
 		return nil, nil
@@ -207,5 +207,5 @@ func readValue(t columnType, raw json.RawMessage) (any, error) {
 	case columnBytes:
 		return base64.StdEncoding.DecodeString(text)
 	}
-	return nil, fmt.Errorf("column type %q is not known", t)
+	return nil, fmt.Errorf("column type %q is unknown", t)
 }

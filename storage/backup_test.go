@@ -11,41 +11,38 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
-	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/tags"
 )
 
-var when = time.Date(2026, 3, 29, 1, 59, 59, 123456000, time.UTC)
-
 // fill puts something into every table.
-func fill(t testing.TB, db *storage.DB) {
+func fill(t testing.TB, db *storetest.DB) {
 	t.Helper()
 	ctx := t.Context()
-	require.NoError(t, db.Accounts().AddAccount(ctx, accounts.Account{Name: "Anna", PasswordHash: "$argon2id$\"ä\n", Role: accounts.Admin, CreatedAt: when}))
-	require.NoError(t, db.Sessions().AddSession(ctx, accounts.Session{ID: "s1", Account: "anna", RefreshHash: []byte{0, 1, 255}, ExpiresAt: when}))
+	require.NoError(t, db.Accounts().AddAccount(ctx, accounts.Account{Name: "Anna", PasswordHash: "$argon2id$\"ä\n", Role: accounts.Admin, CreatedAt: storetest.When}))
+	require.NoError(t, db.Sessions().AddSession(ctx, accounts.Session{ID: "s1", Account: "anna", RefreshHash: []byte{0, 1, 255}, ExpiresAt: storetest.When}))
 	require.NoError(t, db.Writes().Put(ctx, []tags.Write{
-		{ID: "w1", Tag: "a", Value: tags.StringValue("x\x00y"), By: "anna", State: tags.WriteQueued, Confirm: true, QueuedAt: when},
-		{ID: "w2", Tag: "b", Value: tags.FloatValue(0.1), By: "anna", State: tags.WriteDone, QueuedAt: when, CompletedAt: when},
+		{ID: "w1", Tag: "a", Value: tags.StringValue("x\x00y"), By: "anna", State: tags.WriteQueued, Confirm: true, QueuedAt: storetest.When},
+		{ID: "w2", Tag: "b", Value: tags.FloatValue(0.1), By: "anna", State: tags.WriteDone, QueuedAt: storetest.When, CompletedAt: storetest.When},
 		{ID: "w3", Tag: "c", Value: tags.StringValue(""), State: tags.WriteQueued},
 	}))
 	fillAlarms(t, db)
-	require.NoError(t, db.Keys().PublishKeys(ctx, []accounts.PublicKey{{ID: "k1", PKIX: []byte{0, 1, 255}, ExpiresAt: when}}, when))
-	require.NoError(t, db.Board().Post(ctx, alerting.Notification{ID: "n1", Message: "too hot"}))
+	require.NoError(t, db.Keys().PublishKeys(ctx, []accounts.PublicKey{{ID: "k1", PKIX: []byte{0, 1, 255}, ExpiresAt: storetest.When}}, storetest.When))
+	db.Exec(t, `INSERT INTO alert_posts (id, at_us, notification) VALUES ('n1', 1, '{"Message":"too hot"}')`)
 	fillShells(t, db)
-	p := newPlant(20)
-	require.NoError(t, db.History().Append(ctx, p.batch(5000)))
+	p := storetest.NewPlant(20)
+	require.NoError(t, db.History().Append(ctx, p.Batch(5000)))
 	require.NoError(t, db.History().Compact(ctx))
-	require.NoError(t, db.History().Append(ctx, p.batch(500))) // these stay in batches
+	require.NoError(t, db.History().Append(ctx, p.Batch(500))) // these stay in batches
 }
 
 // dump gives all that the stores have.
-func dump(t testing.TB, db *storage.DB) string {
+func dump(t testing.TB, db *storetest.DB) string {
 	t.Helper()
 	var b strings.Builder
 	all, err := db.Accounts().Accounts(t.Context())
@@ -62,28 +59,12 @@ func dump(t testing.TB, db *storage.DB) string {
 	dumpAlarms(t, db, &b)
 	dumpShells(t, db, &b)
 	for i := range 20 {
-		fmt.Fprintln(&b, samplesOf(t, db.History(), fmt.Sprintf("line.tag%d", i)))
+		fmt.Fprintln(&b, storetest.Samples(t, db.History(), fmt.Sprintf("line.tag%d", i)))
 	}
 	return b.String()
 }
 
-func samplesOf(t testing.TB, h *storage.History, tag string) []tags.HistorySample {
-	t.Helper()
-	var out []tags.HistorySample
-	for s, err := range h.Range(t.Context(), tag, time.Unix(0, 0), when.AddDate(1, 0, 0)) {
-		require.NoError(t, err)
-		out = append(out, s)
-	}
-	return out
-}
-
-// countOf is for many samples, which a failed require.Len would print.
-func countOf(t testing.TB, h *storage.History, tag string) int {
-	t.Helper()
-	return len(samplesOf(t, h, tag))
-}
-
-func backupOf(t testing.TB, db *storage.DB, opts storage.BackupOptions) []byte {
+func backupOf(t testing.TB, db *storetest.DB, opts storage.BackupOptions) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, db.Backup(t.Context(), &b, opts))
@@ -91,7 +72,7 @@ func backupOf(t testing.TB, db *storage.DB, opts storage.BackupOptions) []byte {
 }
 
 func TestBackupFitsEveryDatabase(t *testing.T) {
-	onBoth(t, func(t *testing.T, open opener) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		source := open(t, storage.Options{})
 		fill(t, source)
 		path := filepath.Join(t.TempDir(), "model.json")
@@ -99,10 +80,10 @@ func TestBackupFitsEveryDatabase(t *testing.T) {
 		archive := backupOf(t, source, storage.BackupOptions{Files: map[string]string{"config/model.json": path}})
 		want := dump(t, source)
 
-		onBoth(t, func(t *testing.T, open opener) {
+		storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 			target := open(t, storage.Options{})
 			files := map[string]string{}
-			require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), target, storage.RestoreOptions{
+			require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), target.DB, storage.RestoreOptions{
 				File: func(name string, r io.Reader) error {
 					text, err := io.ReadAll(r)
 					files[name] = string(text)
@@ -113,25 +94,25 @@ func TestBackupFitsEveryDatabase(t *testing.T) {
 			require.Equal(t, want, dump(t, target))
 
 			goOn(t, target)
-			require.NoError(t, target.History().Append(t.Context(), newPlant(25).batch(25)), "new tags get new numbers")
+			require.NoError(t, target.History().Append(t.Context(), storetest.NewPlant(25).Batch(25)), "new tags get new numbers")
 			require.NoError(t, target.History().Compact(t.Context()))
-			require.Len(t, samplesOf(t, target.History(), "line.tag24"), 1)
-			require.Equal(t, 275, countOf(t, target.History(), "line.tag19"), "the batch repeated a stored sample")
+			require.Len(t, storetest.Samples(t, target.History(), "line.tag24"), 1)
+			require.Equal(t, 275, storetest.Count(t, target.History(), "line.tag19"), "the batch repeated a stored sample")
 
-			err := storage.Restore(t.Context(), bytes.NewReader(archive), target, storage.RestoreOptions{})
+			err := storage.Restore(t.Context(), bytes.NewReader(archive), target.DB, storage.RestoreOptions{})
 			require.ErrorIs(t, err, storage.ErrNotEmpty)
 		})
 	})
 }
 
 func TestBackupIsOfOneMomentWhileWritesGoOn(t *testing.T) {
-	onBoth(t, func(t *testing.T, open opener) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		db := open(t, storage.Options{})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
 			for i := 0; ; i++ { // two rows in one step: a backup must have both or none
-				err := db.Writes().Put(ctx, []tags.Write{oneWrite(2 * i), oneWrite(2*i + 1)})
+				err := db.Writes().Put(ctx, []tags.Write{storetest.OneWrite(2 * i), storetest.OneWrite(2*i + 1)})
 				if err != nil {
 					ended <- err
 					return
@@ -154,13 +135,13 @@ func TestBackupIsOfOneMomentWhileWritesGoOn(t *testing.T) {
 }
 
 func TestDamagedArchivesChangeNothing(t *testing.T) {
-	source := onSQLite(t)(t, storage.Options{})
+	source := storetest.OnSQLite(t)(t, storage.Options{})
 	fill(t, source)
 	archive := backupOf(t, source, storage.BackupOptions{})
-	target := onSQLite(t)(t, storage.Options{})
+	target := storetest.OnSQLite(t)(t, storage.Options{})
 	refused := func(damaged []byte, what string) {
 		t.Helper()
-		err := storage.Restore(t.Context(), bytes.NewReader(damaged), target, storage.RestoreOptions{TempDir: t.TempDir()})
+		err := storage.Restore(t.Context(), bytes.NewReader(damaged), target.DB, storage.RestoreOptions{TempDir: t.TempDir()})
 		require.ErrorIs(t, err, storage.ErrBadArchive, what)
 	}
 	for n := 0; n < len(archive); n += 1 + len(archive)/40 {
@@ -175,8 +156,8 @@ func TestDamagedArchivesChangeNothing(t *testing.T) {
 	newer := repack(t, archive, []string{"manifest.json"}, map[string]string{
 		"manifest.json": `{"product":"otkit","format":1,"schema":{"state":9999,"history":1}}`,
 	})
-	require.ErrorIs(t, storage.Restore(t.Context(), bytes.NewReader(newer), target, storage.RestoreOptions{}), storage.ErrNewer)
-	require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), target, storage.RestoreOptions{}), "still empty")
+	require.ErrorIs(t, storage.Restore(t.Context(), bytes.NewReader(newer), target.DB, storage.RestoreOptions{}), storage.ErrNewer)
+	require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), target.DB, storage.RestoreOptions{}), "still empty")
 	require.Equal(t, dump(t, source), dump(t, target))
 }
 
@@ -203,7 +184,7 @@ func repack(t *testing.T, archive []byte, without []string, with map[string]stri
 }
 
 func TestBackupRefusesBadFileNames(t *testing.T) {
-	db := onSQLite(t)(t, storage.Options{})
+	db := storetest.OnSQLite(t)(t, storage.Options{})
 	for _, name := range []string{"", ".", "../x", "/etc/x", `a\b`, "a/../../b", "c:x"} {
 		err := db.Backup(t.Context(), io.Discard, storage.BackupOptions{Files: map[string]string{name: "x"}})
 		require.ErrorIs(t, err, storage.ErrOption, "%q", name)
@@ -212,7 +193,7 @@ func TestBackupRefusesBadFileNames(t *testing.T) {
 
 func TestEveryTableIsInABackup(t *testing.T) {
 	dir := t.TempDir()
-	db := openSQLite(t, dir, storage.Options{})
+	db := storetest.OpenSQLite(t, dir, storage.Options{})
 	archive := backupOf(t, db, storage.BackupOptions{})
 	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	require.NoError(t, err)
@@ -236,10 +217,10 @@ func TestEveryTableIsInABackup(t *testing.T) {
 
 func BenchmarkBackup(b *testing.B) {
 	for _, kind := range []string{"sqlite", "postgres"} {
-		db, _ := benchDB(b, kind)
-		p := newPlant(1000)
+		db, _ := storetest.Bench(b, kind)
+		p := storetest.NewPlant(1000)
 		for range 200 {
-			require.NoError(b, db.History().Append(b.Context(), p.batch(10_000)))
+			require.NoError(b, db.History().Append(b.Context(), p.Batch(10_000)))
 		}
 		require.NoError(b, db.History().Compact(b.Context()))
 		var archive bytes.Buffer
@@ -254,9 +235,9 @@ func BenchmarkBackup(b *testing.B) {
 		b.Run(kind+"/restore", func(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
-				target, _ := benchDB(b, kind)
+				target, _ := storetest.Bench(b, kind)
 				b.StartTimer()
-				require.NoError(b, storage.Restore(b.Context(), bytes.NewReader(archive.Bytes()), target, storage.RestoreOptions{}))
+				require.NoError(b, storage.Restore(b.Context(), bytes.NewReader(archive.Bytes()), target.DB, storage.RestoreOptions{}))
 			}
 			b.ReportMetric(2e6*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
 		})

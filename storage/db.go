@@ -4,187 +4,171 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/otkit/otkit/accounts"
-	"github.com/otkit/otkit/alarms"
-	"github.com/otkit/otkit/alerting"
 )
 
-// Options are the settings that do not depend on the kind of database. The zero Options works.
-type Options struct {
-	Now    func() time.Time // default time.Now
-	Logger *slog.Logger     // default: discard
-
-	// OnQuery is told of every transaction: what it was for, such as accounts.add, how long its
-	// caller waited and how it ended. It is called from many goroutines and must return at once.
-	OnQuery func(op string, d time.Duration, err error)
-
-	// NoMigrate leaves the tables as they are, for a command beside a running engine: the database must
-	// have exactly this program's version, or it is ErrNewer, ErrOlder or ErrNoTables.
-	NoMigrate bool
-
-	MaxGroup   int // writes in one transaction, 1..10000, default 256
-	MaxWaiting int // writes that wait for one, 1..100000, default 1024; beyond it callers wait their turn
-
-	// History compaction runs when so many appended samples wait for it, or when the oldest has
-	// waited so long.
-	CompactSamples int           // 1000..10 million, default 500,000
-	CompactAfter   time.Duration // at least 1 s, default 2 min; negative: only Compact compacts
-}
-
-// withDefaults fills what is not set and checks the rest.
-func (o Options) withDefaults() (Options, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	for _, n := range []struct {
-		name             string
-		value            *int
-		least, most, def int
-	}{
-		{"MaxGroup", &o.MaxGroup, 1, 10_000, 256},
-		{"MaxWaiting", &o.MaxWaiting, 1, 100_000, 1024},
-		{"CompactSamples", &o.CompactSamples, 1000, 10_000_000, 500_000},
-	} {
-		if *n.value == 0 {
-			*n.value = n.def
-		}
-		if *n.value < n.least || *n.value > n.most {
-			return o, ErrOption.Because("%s must be %d to %d", n.name, n.least, n.most)
-		}
-	}
-	if o.CompactAfter == 0 {
-		o.CompactAfter = 2 * time.Minute
-	}
-	if o.CompactAfter > 0 && o.CompactAfter < time.Second {
-		return o, ErrOption.Because("CompactAfter must be at least 1 s")
-	}
-	return o, nil
-}
-
-// DB is the database of one engine: every domain's store and the one owner of transactions. Safe for
-// concurrent use. Packages sqlite and postgres open one.
+// DB is an open database: the sets of tables of the schemas that it was opened with. The packages sqlite and postgres
+// open one. Safe for concurrent use.
 type DB struct {
-	opts    Options
-	dialect Dialect
-	state   *set // what was acknowledged: durable when a write returns
-	past    *set // history of samples
-	history *History
-	aas     *AASStore
+	opts     Options
+	dialect  Dialect
+	sets     []*Set // those with schemas: state, then history
+	keeper   *keeper
+	presence *presence
 
-	unreadable     atomic.Int64 // the newest event of the journal that was logged for being so
-	unreadablePost atomic.Int64 // and the newest post
+	mu      sync.Mutex
+	onClose []func()
 
 	closing sync.Once
 	closed  error
 }
 
-// New brings the tables to the newest version, unless NoMigrate is set, and starts the database. It owns the pools from now
-// on, also when it fails. State and history may be one database.
-func New(ctx context.Context, d Dialect, state, history Pools, opts Options) (*DB, error) {
+// New brings the tables of the schemas to the newest version, unless Options leave them, and starts the database.
+// pools has an entry for each set that schemas have tables in; both may be the same. New owns the pools from now on,
+// also when it fails.
+func New(ctx context.Context, d Dialect, pools map[SetName]Pools, opts Options, schemas ...Schema) (*DB, error) {
+	if d == nil {
+		return nil, ErrOption.Because("the dialect is nil")
+	}
 	opts, err := opts.withDefaults()
+	var all []*schema
+	if err == nil {
+		all, err = readSchemas(schemas)
+	}
 	if err != nil {
-		return nil, errors.Join(err, closePools(state, history))
+		return nil, errors.Join(err, closePools(pools))
 	}
-	db := &DB{opts: opts, dialect: d, state: newSet("state", d, state, opts), past: newSet("history", d, history, opts)}
-	for _, s := range []*set{db.state, db.past} {
-		steps, err := migrations(migrationFiles, s.name)
-		switch {
-		case err != nil:
-		case opts.NoMigrate:
-			err = s.mustHave(ctx, len(steps))
-		default:
-			err = s.migrate(ctx, steps)
+	db := &DB{opts: opts, dialect: d, keeper: newKeeper(opts)}
+	for _, s := range all {
+		set := db.set(s.Set)
+		if set == nil {
+			p, ok := pools[s.Set]
+			if !ok {
+				return nil, errors.Join(ErrOption.Because("pools: none for %s", s.Set), db.closeSets(), closePools(pools))
+			}
+			if p.Probe != nil && db.presence == nil {
+				db.presence = newPresence(p.Probe, opts.Logger)
+			}
+			set = newSet(s.Set, d, p, opts)
+			db.sets = append(db.sets, set)
 		}
-		if err != nil {
-			return nil, errors.Join(err, db.state.close(), db.past.close())
+		set.schemas = append(set.schemas, s)
+	}
+	slices.SortFunc(db.sets, func(a, b *Set) int { return strings.Compare(string(b.name), string(a.name)) }) // state first
+	for _, s := range db.sets {
+		s.presence = db.presence
+		if s.name == State {
+			s.reserve = db.keeper
 		}
 	}
-	db.history = newHistory(db.past, opts)
-	db.aas = &AASStore{db: db}
+	if err := db.prepare(ctx); err != nil {
+		return nil, errors.Join(err, db.closeSets())
+	}
+	db.keeper.start()
 	return db, nil
 }
 
-func closePools(all ...Pools) error {
+// prepare makes the tables ready for use, as the options say.
+func (db *DB) prepare(ctx context.Context) error {
+	if db.opts.ForRestore {
+		return nil
+	}
+	for _, s := range db.sets {
+		if db.opts.NoMigrate {
+			if err := s.mustHave(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.migrate(ctx); err != nil {
+			return err
+		}
+		if err := s.upgrade(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (db *DB) set(name SetName) *Set {
+	for _, s := range db.sets {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// SetOf returns the set that has the tables of a schema, for a store over them. If db is nil or was not opened with
+// the schema, SetOf returns ErrOption.
+func (db *DB) SetOf(s Schema) (*Set, error) {
+	if db == nil {
+		return nil, ErrOption.Because("store of %s: db is required", s.Name)
+	}
+	if set := db.set(s.Set); set != nil {
+		for _, open := range set.schemas {
+			if open.Name == s.Name {
+				return set, nil
+			}
+		}
+	}
+	return nil, ErrOption.Because("store of %s: the database was opened without this schema", s.Name)
+}
+
+func closePools(pools map[SetName]Pools) error {
 	var err error
-	for _, p := range all {
+	for _, p := range pools {
 		err = errors.Join(err, p.Read.Close(), p.Write.Close())
+		if p.Probe != nil {
+			err = errors.Join(err, p.Probe.Close())
+		}
 	}
 	return err
 }
 
-// Close waits for the writes that were taken, ends compaction and closes the database.
+// OnClose has f called when Close begins, while transactions still run: a store stops its background work in it.
+func (db *DB) OnClose(f func()) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.onClose = append(db.onClose, f)
+}
+
+// Close stops the background work of the stores, waits for the writes that were accepted and closes the database. It
+// may be called more than once.
 func (db *DB) Close() error {
 	db.closing.Do(func() {
-		db.history.close()
-		db.closed = errors.Join(db.state.close(), db.past.close())
+		db.keeper.close()
+		db.mu.Lock()
+		stores := db.onClose
+		db.mu.Unlock()
+		for _, stop := range stores {
+			stop()
+		}
+		db.closed = db.closeSets()
 	})
 	return db.closed
 }
 
-// Update runs fn in a transaction that writes and returns when it is durable. op names what it is for.
-// fn may be called more than once and must not use the database but through its Tx; when it returns
-// an error nothing of it is kept and the error is returned. fn's context does not end with the
-// caller's where several callers share a transaction (SQLite): fn should be short.
-//
-// Errors of the database are ErrFull, ErrBusy, ErrUnique, ErrClosed, ErrCorrupt or ErrFailed.
-func (db *DB) Update(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
-	return db.state.update(ctx, op, fn)
+func (db *DB) closeSets() error {
+	err := db.presence.close()
+	for _, s := range db.sets {
+		err = errors.Join(err, s.close())
+	}
+	return err
 }
 
-// View runs fn in a transaction that only reads, and that sees one state of the database throughout.
-// fn may be called more than once.
-func (db *DB) View(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
-	return db.state.view(ctx, op, fn)
-}
-
-// Dialect says which database this is: sqlite or postgres.
+// Dialect returns the kind of database: sqlite or postgres.
 func (db *DB) Dialect() string { return db.dialect.Name() }
 
-// Accounts gives the store of accounts.
-func (db *DB) Accounts() accounts.Store { return accountStore{db} }
+// Maintenance reports whether stores do background work in this process, see [Options.NoMaintenance].
+func (db *DB) Maintenance() bool { return !db.opts.NoMaintenance }
 
-// Sessions gives the store of sessions.
-func (db *DB) Sessions() accounts.SessionStore { return sessionStore{db} }
-
-// Writes gives the log of tag writes.
-func (db *DB) Writes() *WriteLog { return &WriteLog{db: db} }
-
-// Alarms gives the store of alarms. It keeps resolutions too.
-func (db *DB) Alarms() *AlarmStore { return &AlarmStore{db: db} }
-
-// Resolutions gives the store of what was done about alarms.
-func (db *DB) Resolutions() alarms.ResolutionStore { return db.Alarms() }
-
-// AlarmRules gives the store of alarm rules and of where their evaluation stands.
-func (db *DB) AlarmRules() *AlarmRules { return &AlarmRules{db: db} }
-
-// Silences gives the store of silences.
-func (db *DB) Silences() alerting.SilenceStore { return silenceStore{db} }
-
-// AlertHistory gives the store of the records of alerts.
-func (db *DB) AlertHistory() alerting.HistoryStore { return alertHistory{db} }
-
-// Outbox gives the store of messages that are to be sent.
-func (db *DB) Outbox() *Outbox { return &Outbox{db: db} }
-
-// AAS gives the store of asset administration shells and what belongs to them.
-func (db *DB) AAS() *AASStore { return db.aas }
-
-// History gives the store of samples.
-func (db *DB) History() *History { return db.history }
-
-// Ping says whether the database answers.
+// Ping returns an error if the database does not answer.
 func (db *DB) Ping(ctx context.Context) error {
-	for _, s := range []*set{db.state, db.past} {
-		err := s.view(ctx, "ping", func(ctx context.Context, tx *Tx) error {
+	for _, s := range db.sets {
+		err := s.View(ctx, "ping", func(ctx context.Context, tx *Tx) error {
 			var n int
 			return tx.Row(ctx, "SELECT COUNT(*) FROM schema_version", nil, &n)
 		})
@@ -195,40 +179,41 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Shortage describes a shortage of space on the disk of an embedded database. It is empty when there is none.
+func (db *DB) Shortage() string { return db.keeper.state() }
+
+// SetEvictor names the store whose oldest rows are removed while the disk has little space.
+func (db *DB) SetEvictor(e Evictor) { db.keeper.setEvictor(e) }
+
+// EvictorPaused reports whether the disk has so little space, and the [Evictor] so little to remove, that the
+// Evictor must store nothing.
+func (db *DB) EvictorPaused() bool { return db.keeper.holds() }
+
 // Stats are numbers of a running database.
 type Stats struct {
 	StateBytes   int64 // on disk
 	HistoryBytes int64 // on disk; with PostgreSQL the same database as StateBytes
 
 	Groups, GroupedWrites int64 // transactions that callers shared, and the writes in them; 0 with PostgreSQL
-
-	ChunkBytes, ChunkSamples    int64 // history in compacted form
-	WaitingBatches, WaitingRows int64 // history that waits for compaction
 }
 
-// Stats gives numbers of the running database.
+// Stats returns numbers of the running database.
 func (db *DB) Stats(ctx context.Context) (Stats, error) {
-	var (
-		out Stats
-		err error
-	)
-	for _, s := range []*set{db.state, db.past} {
+	var out Stats
+	for _, s := range db.sets {
 		if s.group != nil {
 			out.Groups += s.group.groups.Load()
 			out.GroupedWrites += s.group.writes.Load()
 		}
-	}
-	if out.StateBytes, err = db.dialect.Bytes(ctx, db.state.pools.Read); err != nil {
-		return out, explain(db.dialect, err)
-	}
-	if out.HistoryBytes, err = db.dialect.Bytes(ctx, db.past.pools.Read); err != nil {
-		return out, explain(db.dialect, err)
-	}
-	err = db.past.view(ctx, "stats", func(ctx context.Context, tx *Tx) error {
-		if err := tx.Row(ctx, "SELECT bytes, samples FROM history_total WHERE id = 1", nil, &out.ChunkBytes, &out.ChunkSamples); err != nil {
-			return err
+		size, err := db.dialect.DiskSize(ctx, s.pools.Read)
+		if err != nil {
+			return out, explain(db.dialect, err)
 		}
-		return tx.Row(ctx, "SELECT COUNT(*), COALESCE(CAST(SUM(count) AS BIGINT), 0) FROM history_wal", nil, &out.WaitingBatches, &out.WaitingRows)
-	})
-	return out, err
+		if s.name == State {
+			out.StateBytes = size
+		} else {
+			out.HistoryBytes = size
+		}
+	}
+	return out, nil
 }

@@ -7,45 +7,46 @@ import (
 	"strings"
 )
 
-// Failure says what an error of a database driver means.
-type Failure uint8
+// ErrorClass is what an error of a database driver means.
+type ErrorClass uint8
 
-// The failures that are told apart.
+// The classes that are distinguished.
 const (
-	Other   Failure = iota
-	Unique          // a row with the same key exists
-	Full            // no room on the disk
-	Retry           // the transaction met another one; the same transaction may succeed now
-	Damaged         // the database file is not readable as one
+	Other   ErrorClass = iota
+	Unique             // a row with the same key exists
+	Full               // no space on the disk
+	Retry              // the transaction met another one; the same transaction may succeed now
+	Corrupt            // the database file is damaged
+	Away               // the server cannot be reached, or does not accept work now
+	Denied             // the role lacks a right
 )
 
-// Dialect is what the databases do differently. The packages sqlite and postgres have the two that
-// there are.
+// Dialect is what the databases do differently. The packages sqlite and postgres implement it.
 type Dialect interface {
-	// Name is sqlite or postgres.
+	// Name returns sqlite or postgres.
 	Name() string
-	// Types gives the column types for the placeholders of the migrations: bytes, float, text
-	// (compared byte by byte), serial (a primary key that the database counts up) and key (a primary
-	// key of numbers that the store gives); and clustered, which after a table's columns keeps its rows in
-	// the order of the primary key where the database can.
+	// Types returns the column types for the placeholders of migrations: bytes, float, text (compared byte by byte),
+	// serial (a primary key that the database counts up) and key (a primary key of numbers that the store assigns);
+	// and clustered, which after a table's columns keeps its rows in the order of the primary key where the database
+	// can; and postgres, which begins a line that other databases omit.
 	Types() map[string]string
-	// Classify says what an error of the driver means.
-	Classify(err error) Failure
-	// Hold keeps other processes from the named work while conn is open and until release. A nil
-	// conn says that there are no other processes and nothing needs holding.
-	Hold(ctx context.Context, pool *sql.DB, name string) (conn *sql.Conn, release func() error, err error)
-	// Loaded is told that rows with their own numbers were put into a serial column.
-	Loaded(ctx context.Context, tx *sql.Tx, table, column string) error
-	// Bytes gives what a database takes on its disk.
-	Bytes(ctx context.Context, pool *sql.DB) (int64, error)
-	// Reclaim gives room that deleted rows took back to the disk, as far as that is cheap.
-	Reclaim(ctx context.Context, pool *sql.DB) error
-	// Traits says how the database likes to be used.
-	Traits() Traits
+	// Classify returns what an error of the driver means.
+	Classify(err error) ErrorClass
+	// AdvisoryLock keeps other processes from the named work until release. The work must be done with the returned
+	// Held, which notices that the lock was lost. A nil Held means that there are no other processes.
+	AdvisoryLock(ctx context.Context, pool *sql.DB, name string) (held Held, release func() error, err error)
+	// SyncSequence makes a serial column continue after rows that were inserted with their own numbers.
+	SyncSequence(ctx context.Context, tx *sql.Tx, table, column string) error
+	// DiskSize returns the bytes that a database takes on its disk.
+	DiskSize(ctx context.Context, pool *sql.DB) (int64, error)
+	// ReclaimSpace returns the space of deleted rows to the disk, as far as that is cheap.
+	ReclaimSpace(ctx context.Context, pool *sql.DB) error
+	// Features returns how the database is used best.
+	Features() Features
 }
 
-// Traits says how a database likes to be used.
-type Traits struct {
+// Features is how a database is used best.
+type Features struct {
 	Numbered    bool // parameters are $1, $2 instead of ?
 	Group       bool // one writer: writes of several callers share a transaction
 	Prepare     bool // the driver does not keep prepared statements by itself
@@ -53,6 +54,17 @@ type Traits struct {
 	Arrays      bool // a parameter may be an array
 	Isolation   sql.IsolationLevel
 	ViewOptions sql.TxOptions
+
+	Begin     string // a statement that comes first in every transaction; empty for none
+	LockTable string // a statement that locks the table %s for one writer; empty where there is one anyway
+	NoSync    string // a statement after which a transaction need not be durable; empty for none
+	Contains  string // the condition that the column %s contains the text ?
+	Tables    string // a query for the names of all tables
+}
+
+// Held begins the transactions of work under an advisory lock. *sql.Conn is one.
+type Held interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
 // rebind turns ? parameters into $1, $2. A query must have no question mark in a literal.

@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/sqlite"
+	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
 )
 
 func Example() {
@@ -20,21 +23,26 @@ func Example() {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	db, err := sqlite.Open(ctx, sqlite.Options{Dir: dir})
+	// The database has the tables of these schemas and no others.
+	db, err := sqlite.Open(ctx, sqlite.Options{Dir: dir}, tagstore.Schema(), historystore.Schema())
 	if err != nil {
 		panic(err)
 	}
 	defer func() { _ = db.Close() }()
+	store, err := historystore.New(db, historystore.Options{})
+	if err != nil {
+		panic(err)
+	}
 
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	err = db.History().Append(ctx, []tags.HistorySample{
+	err = store.Append(ctx, []history.Sample{
 		{Tag: "press.force", Time: at, Value: tags.FloatValue(12.5), Quality: tags.Good},
 		{Tag: "press.force", Time: at.Add(time.Second), Value: tags.FloatValue(13), Quality: tags.Good},
 	})
 	if err != nil {
 		panic(err)
 	}
-	for s, err := range db.History().Range(ctx, "press.force", at, at.Add(time.Hour)) {
+	for s, err := range store.Range(ctx, "press.force", at, at.Add(time.Hour)) {
 		fmt.Println(s.Time.Format(time.TimeOnly), s.Value, s.Quality, err)
 	}
 	// Output:
@@ -50,7 +58,7 @@ func ExampleRestore() {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	open := func(name string) *storage.DB {
-		db, err := sqlite.Open(ctx, sqlite.Options{Dir: filepath.Join(dir, name)})
+		db, err := sqlite.Open(ctx, sqlite.Options{Dir: filepath.Join(dir, name)}, tagstore.Schema())
 		if err != nil {
 			panic(err)
 		}

@@ -20,12 +20,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/alerting/history"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/internal/pgtest"
+	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/postgres"
 	"github.com/otkit/otkit/storage/sqlite"
+	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
+	taghistory "github.com/otkit/otkit/tags/history"
 )
 
 // childEnv tells the test binary to be the process that is killed: it says kind and place of the
@@ -39,15 +44,15 @@ func child() {
 		return
 	}
 	ctx := context.Background()
-	opts := storage.Options{CompactSamples: 1000}
+	history := historystore.Options{CompactSamples: 1000}
 	var (
-		db  *storage.DB
+		db  *storetest.DB
 		err error
 	)
 	if kind == "sqlite" {
-		db, err = sqlite.Open(ctx, sqlite.Options{Dir: place, Options: opts})
+		db, err = storetest.TrySQLite(place)(ctx, storage.Options{}, history)
 	} else {
-		db, err = postgres.Open(ctx, postgres.Options{DSN: place, Options: opts})
+		db, err = storetest.TryPostgres(place)(ctx, storage.Options{}, history)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -56,7 +61,7 @@ func child() {
 	for w := range 4 {
 		go func() {
 			for i := w; ; i += 4 {
-				if err := db.Writes().Put(ctx, []tags.Write{oneWrite(i)}); err != nil {
+				if err := db.Writes().Put(ctx, []tags.Write{storetest.OneWrite(i)}); err != nil {
 					os.Exit(1)
 				}
 				fmt.Printf("w %d\n", i)
@@ -64,9 +69,9 @@ func child() {
 		}()
 	}
 	for i := 0; ; i++ {
-		batch := make([]tags.HistorySample, 100)
+		batch := make([]taghistory.Sample, 100)
 		for j := range batch {
-			batch[j] = tags.HistorySample{Tag: "t" + strconv.Itoa(j%7), Time: when.Add(time.Duration(i*100+j) * time.Second), Value: tags.IntValue(int64(i))}
+			batch[j] = taghistory.Sample{Tag: "t" + strconv.Itoa(j%7), Time: storetest.When.Add(time.Duration(i*100+j) * time.Second), Value: tags.IntValue(int64(i))}
 		}
 		if err := db.History().Append(ctx, batch); err != nil {
 			os.Exit(1)
@@ -84,17 +89,17 @@ func TestWhatWasAcknowledgedSurvivesAKill(t *testing.T) {
 			}
 			for round := range 2 {
 				writes, batches := killedChild(t, kind, place, 300*(round+1))
-				open := func() *storage.DB { return openSQLite(t, place, storage.Options{}) }
+				open := func() *storetest.DB { return storetest.OpenSQLite(t, place, storage.Options{}) }
 				if kind == "postgres" {
-					open = func() *storage.DB { return openPostgres(t, place, storage.Options{}) }
+					open = func() *storetest.DB { return storetest.OpenPostgres(t, place, storage.Options{}) }
 				}
 				db := open()
 				for _, i := range writes {
-					require.True(t, stored(t, db, oneWrite(i).ID), "write %d", i)
+					require.True(t, stored(t, db, storetest.OneWrite(i).ID), "write %d", i)
 				}
 				count := 0
 				for j := range 7 {
-					count += len(samplesOf(t, db.History(), "t"+strconv.Itoa(j)))
+					count += len(storetest.Samples(t, db.History(), "t"+strconv.Itoa(j)))
 				}
 				require.GreaterOrEqual(t, count, 100*len(batches))
 				require.NoError(t, db.History().Compact(t.Context()))
@@ -136,7 +141,7 @@ func killedChild(t *testing.T, kind, place string, lines int) (writes, batches [
 }
 
 func TestAFullDiskIsSaidAndReadingGoesOn(t *testing.T) {
-	db := onSQLite(t)(t, storage.Options{})
+	db := storetest.OnSQLite(t)(t, storage.Options{})
 	require.NoError(t, db.Update(t.Context(), "test", put("before")))
 	limit := func(pages int) {
 		_, err := db.StatePool().ExecContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages))
@@ -162,7 +167,7 @@ func TestAFullDiskIsSaidAndReadingGoesOn(t *testing.T) {
 }
 
 func TestAFullServerIsSaid(t *testing.T) {
-	db := onPostgres(t)(t, storage.Options{})
+	db := storetest.OnPostgres(t)(t, storage.Options{})
 	err := db.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
 		_, err := tx.Exec(ctx, "DO $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$")
 		return err
@@ -171,69 +176,75 @@ func TestAFullServerIsSaid(t *testing.T) {
 }
 
 func TestMigrationKeepsWhatAnEarlierVersionStored(t *testing.T) {
-	onBoth(t, func(t *testing.T, open opener) {
-		db := open(t, storage.Options{})
-		require.NoError(t, db.Remake(t.Context(), 1))
-		anna := accounts.Account{Name: "Anna", PasswordHash: "x", Role: accounts.Viewer, CreatedAt: when, UpdatedAt: when}
-		require.NoError(t, db.Accounts().AddAccount(t.Context(), anna))
-		require.Error(t, db.Writes().Put(t.Context(), []tags.Write{oneWrite(1)}), "version 1 has no writes")
-		require.NoError(t, db.Close())
+	for _, kind := range storetest.Kinds {
+		t.Run(kind, func(t *testing.T) {
+			fresh := storetest.Fresh(t, kind)
+			open := storetest.Must(fresh())
+			db := storetest.Before(t, fresh, 1, 1)
+			anna := accounts.Account{Name: "Anna", PasswordHash: "x", Role: accounts.Viewer, CreatedAt: storetest.When, UpdatedAt: storetest.When}
+			require.NoError(t, db.Accounts().AddAccount(t.Context(), anna))
+			require.Error(t, db.Writes().Put(t.Context(), []tags.Write{storetest.OneWrite(1)}), "version 1 has no writes")
+			require.NoError(t, db.Close())
 
-		db = open(t, storage.Options{})
-		got, err := db.Accounts().Account(t.Context(), "anna")
-		require.NoError(t, err)
-		require.Equal(t, anna, got)
-		require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{oneWrite(1)}))
-	})
+			db = open(t, storage.Options{})
+			got, err := db.Accounts().Account(t.Context(), "anna")
+			require.NoError(t, err)
+			require.Equal(t, anna, got)
+			require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{storetest.OneWrite(1)}))
+		})
+	}
 }
 
 func TestAlarmsComeToADatabaseOfVersion2(t *testing.T) {
-	onBoth(t, func(t *testing.T, open opener) {
-		db := open(t, storage.Options{})
-		require.NoError(t, db.Remake(t.Context(), 2))
-		want := oneWrite(1)
-		require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{want}))
-		require.Error(t, raiseBatch(t.Context(), db.Alarms(), 1, 1), "version 2 has no alarms")
-		require.NoError(t, db.Close())
+	for _, kind := range storetest.Kinds {
+		t.Run(kind, func(t *testing.T) {
+			fresh := storetest.Fresh(t, kind)
+			open := storetest.Must(fresh())
+			db := storetest.Before(t, fresh, 2, 1)
+			want := storetest.OneWrite(1)
+			require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{want}))
+			require.Error(t, storetest.RaiseAlarms(t.Context(), db.Alarms(), 1, 1), "version 2 has no alarms")
+			require.NoError(t, db.Close())
 
-		db = open(t, storage.Options{})
-		got, err := db.Writes().Get(t.Context(), want.ID)
-		require.NoError(t, err)
-		require.Equal(t, want.Value, got.Value)
-		usable(t, db)
-	})
+			db = open(t, storage.Options{})
+			got, err := db.Writes().Get(t.Context(), want.ID)
+			require.NoError(t, err)
+			require.Equal(t, want.Value, got.Value)
+			usable(t, db)
+		})
+	}
 }
 
 // usable sees that alarms and alerts can be kept.
-func usable(t *testing.T, db *storage.DB) {
+func usable(t *testing.T, db *storetest.DB) {
 	t.Helper()
-	require.NoError(t, raiseBatch(t.Context(), db.Alarms(), 1, 1))
+	require.NoError(t, storetest.RaiseAlarms(t.Context(), db.Alarms(), 1, 1))
 	events, err := db.Alarms().Events(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Len(t, events, 1)
 	require.EqualValues(t, 1, events[0].Seq)
-	require.NoError(t, db.AlertHistory().ApplyRecords(t.Context(), benchRecords(0, 1), nil))
-	planDeliveries(t, db.Outbox(), 0, 1, when)
+	require.NoError(t, db.AlertHistory().ApplyRecords(t.Context(), history.Changes{Add: storetest.Records(0, 1)}))
+	storetest.PlanDeliveries(t, db.Outbox(), 0, 1, storetest.When)
 }
 
 func TestABackupOfAnEarlierVersionIsBroughtUp(t *testing.T) {
-	onBoth(t, func(t *testing.T, open opener) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		archive := archiveOf(t, 1, "accounts", "sessions")
 		db := open(t, storage.Options{})
-		require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), db, storage.RestoreOptions{}))
+		require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), db.DB, storage.RestoreOptions{}))
 		_, err := db.Accounts().Account(t.Context(), "anna")
 		require.NoError(t, err)
-		require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{oneWrite(1)}))
+		require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{storetest.OneWrite(1)}))
 		usable(t, db)
 	})
 }
 
 func TestABackupWithoutAlarmsIsBroughtUp(t *testing.T) {
-	onBoth(t, func(t *testing.T, open opener) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		archive := archiveOf(t, 2, "accounts", "sessions", "tag_writes")
 		db := open(t, storage.Options{})
-		require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), db, storage.RestoreOptions{}))
-		_, err := db.Writes().Get(t.Context(), oneWrite(1).ID)
+		require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), db.DB, storage.RestoreOptions{}))
+		_, err := db.Writes().Get(t.Context(), storetest.OneWrite(1).ID)
 		require.NoError(t, err)
 		usable(t, db)
 	})
@@ -242,9 +253,9 @@ func TestABackupWithoutAlarmsIsBroughtUp(t *testing.T) {
 // archiveOf makes an archive as the program of an earlier version, with these state tables, would have.
 func archiveOf(t *testing.T, version int, tables ...string) []byte {
 	t.Helper()
-	db := onSQLite(t)(t, storage.Options{})
+	db := storetest.OnSQLite(t)(t, storage.Options{})
 	require.NoError(t, db.Accounts().AddAccount(t.Context(), accounts.Account{Name: "anna"}))
-	require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{oneWrite(1)}))
+	require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{storetest.OneWrite(1)}))
 	archive := backupOf(t, db, storage.BackupOptions{})
 
 	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
@@ -253,7 +264,7 @@ func archiveOf(t *testing.T, version int, tables ...string) []byte {
 	require.NoError(t, err)
 	var manifest map[string]any
 	require.NoError(t, json.NewDecoder(f).Decode(&manifest))
-	manifest["schema"].(map[string]any)["state"] = version
+	manifest["format"], manifest["schema"] = 1, map[string]int{"state": version, "history": 2}
 	without := []string{"manifest.json"}
 	manifest["members"] = slices.DeleteFunc(manifest["members"].([]any), func(m any) bool {
 		name := m.(map[string]any)["name"].(string)
@@ -270,9 +281,9 @@ func archiveOf(t *testing.T, version int, tables ...string) []byte {
 }
 
 func TestADatabaseOfALaterVersionIsRefused(t *testing.T) {
-	for kind, try := range map[string]tryer{"sqlite": trySQLite(t.TempDir()), "postgres": tryPostgres(pgtest.DSN(t))} {
+	for kind, try := range map[string]storetest.Tryer{"sqlite": storetest.TrySQLite(t.TempDir()), "postgres": storetest.TryPostgres(pgtest.DSN(t))} {
 		t.Run(kind, func(t *testing.T) {
-			db := must(try)(t, storage.Options{})
+			db := storetest.Must(try)(t, storage.Options{})
 			require.NoError(t, db.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
 				_, err := tx.Exec(ctx, "UPDATE schema_version SET version = 9999 WHERE name = 'state'")
 				return err
@@ -290,7 +301,7 @@ func TestManyEnginesThatStartAtOnceMigrateOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			db, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, MaxConns: 4})
+			db, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, MaxConns: 4}, storetest.Schemas()...)
 			if err != nil {
 				t.Errorf("Open: %v", err)
 				return
@@ -308,8 +319,8 @@ func TestManyEnginesThatStartAtOnceMigrateOnce(t *testing.T) {
 
 func TestFilesAreTheOwnersAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
-	db := openSQLite(t, dir, storage.Options{})
-	require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{oneWrite(1)}))
+	db := storetest.OpenSQLite(t, dir, storage.Options{})
+	require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{storetest.OneWrite(1)}))
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.NotEmpty(t, entries)
@@ -322,13 +333,11 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 
 func TestBadOptionsAreNamed(t *testing.T) {
 	for name, opts := range map[string]sqlite.Options{
-		"Dir":            {},
-		"Readers":        {Dir: t.TempDir(), Readers: 65},
-		"MaxGroup":       {Dir: t.TempDir(), Options: storage.Options{MaxGroup: -1}},
-		"CompactSamples": {Dir: t.TempDir(), Options: storage.Options{CompactSamples: 5}},
-		"CompactAfter":   {Dir: t.TempDir(), Options: storage.Options{CompactAfter: 1}},
+		"Dir":      {},
+		"Readers":  {Dir: t.TempDir(), Readers: 65},
+		"MaxGroup": {Dir: t.TempDir(), Options: storage.Options{MaxGroup: -1}},
 	} {
-		_, err := sqlite.Open(t.Context(), opts)
+		_, err := sqlite.Open(t.Context(), opts, tagstore.Schema())
 		require.ErrorIs(t, err, storage.ErrOption)
 		require.ErrorContains(t, err, name)
 	}
@@ -340,6 +349,6 @@ func TestBadOptionsAreNamed(t *testing.T) {
 func TestSomethingElseThanADatabaseIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, sqlite.StateFile), bytes.Repeat([]byte("no database "), 1000), 0o600))
-	_, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir})
+	_, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir}, storetest.Schemas()...)
 	require.ErrorIs(t, err, storage.ErrCorrupt)
 }

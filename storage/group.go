@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// group gives writes of several callers one transaction, since what a write waits for is the disk
-// and not the statement. While one transaction commits, the next writes gather; each has a savepoint,
-// so that one that fails leaves the others alone. One goroutine runs them.
+// group runs the writes of several callers in one transaction, since a write waits for the disk and not for its
+// statements. While one transaction commits, the next writes gather. Each has a savepoint, so that one that fails does
+// not affect the others. One goroutine runs them.
 type group struct {
-	set   *set
+	set   *Set
 	queue chan *groupWrite
-	most  int
+	max   int
 	ended chan struct{}
 
 	mu     sync.RWMutex
@@ -26,24 +26,24 @@ type group struct {
 type groupWrite struct {
 	fn    func(context.Context, *Tx) error
 	ctx   context.Context
-	begun atomic.Bool // set by whoever comes first: the goroutine that runs it or the caller that gives up
+	begun atomic.Bool // set by the first of two: the goroutine that runs it, or the caller that is canceled
 	done  chan outcome
 }
 
-// outcome is what became of a write: an error, or the panic of its function, which belongs to the
-// caller's goroutine.
+// outcome is the result of a write: an error, or the panic of its function, which is raised again in the caller's
+// goroutine.
 type outcome struct {
 	err      error
 	panicked any
 }
 
-func newGroup(s *set, most, waiting int) *group {
-	g := &group{set: s, queue: make(chan *groupWrite, waiting), most: most, ended: make(chan struct{})}
+func newGroup(s *Set, maxWrites, pending int) *group {
+	g := &group{set: s, queue: make(chan *groupWrite, pending), max: maxWrites, ended: make(chan struct{})}
 	go g.run()
 	return g
 }
 
-// close refuses further writes and waits for those that were taken.
+// close refuses further writes and waits for those that were accepted.
 func (g *group) close() {
 	g.mu.Lock()
 	if !g.closed {
@@ -58,7 +58,7 @@ func (g *group) close() {
 // until the write begins; after that its outcome is awaited.
 func (g *group) do(ctx context.Context, fn func(context.Context, *Tx) error) error {
 	if err := ctx.Err(); err != nil {
-		return errCanceled.Wrap(err)
+		return ErrCanceled.Wrap(err)
 	}
 	w := &groupWrite{fn: fn, ctx: context.WithoutCancel(ctx), done: make(chan outcome, 1)}
 	if err := g.put(ctx, w); err != nil {
@@ -69,7 +69,7 @@ func (g *group) do(ctx context.Context, fn func(context.Context, *Tx) error) err
 	case out = <-w.done:
 	case <-ctx.Done():
 		if w.begun.CompareAndSwap(false, true) {
-			return errCanceled.Wrap(ctx.Err())
+			return ErrCanceled.Wrap(ctx.Err())
 		}
 		out = <-w.done
 	}
@@ -89,17 +89,17 @@ func (g *group) put(ctx context.Context, w *groupWrite) error {
 	case g.queue <- w:
 		return nil
 	case <-ctx.Done():
-		return errCanceled.Wrap(ctx.Err())
+		return ErrCanceled.Wrap(ctx.Err())
 	}
 }
 
 func (g *group) run() {
 	defer close(g.ended)
-	batch := make([]*groupWrite, 0, g.most)
+	batch := make([]*groupWrite, 0, g.max)
 	for w := range g.queue {
 		batch = append(batch[:0], w)
 	gather:
-		for len(batch) < g.most {
+		for len(batch) < g.max {
 			select {
 			case w, open := <-g.queue:
 				if !open {
@@ -115,8 +115,8 @@ func (g *group) run() {
 	}
 }
 
-// commit runs a batch in one transaction. When the database gives the whole transaction up because
-// of one write (SQLite does, for example on a full disk), the writes get a transaction each.
+// commit runs a batch in one transaction. If the database aborts the whole transaction because of one write (SQLite
+// does, for example on a full disk), each write gets a transaction of its own.
 func (g *group) commit(batch []*groupWrite) {
 	live := batch[:0]
 	for _, w := range batch {
@@ -149,17 +149,17 @@ func (g *group) single(w *groupWrite) (out outcome) {
 	return outcome{err: g.set.retry(w.ctx, func() error { return g.set.alone(w.ctx, g.set.pools.Write, w.fn) })}
 }
 
-// together runs writes in one transaction. It is false when they must be run again one by one;
-// nobody has been told anything then.
+// together runs writes in one transaction. It returns false, before any caller has its outcome, if they must be run
+// again one by one.
 func (g *group) together(live []*groupWrite) bool {
 	ctx := context.Background()
 	var sqlTx *sql.Tx
 	err := g.set.retry(ctx, func() (err error) {
-		sqlTx, err = g.set.pools.Write.BeginTx(ctx, &sql.TxOptions{Isolation: g.set.traits.Isolation})
+		sqlTx, err = g.set.pools.Write.BeginTx(ctx, &sql.TxOptions{Isolation: g.set.features.Isolation})
 		return explain(g.set.dialect, err)
 	})
 	if err != nil {
-		tell(live, nil, err)
+		complete(live, nil, err)
 		return true
 	}
 	defer func() { _ = sqlTx.Rollback() }()
@@ -172,14 +172,14 @@ func (g *group) together(live []*groupWrite) bool {
 		}
 	}
 	if err := sqlTx.Commit(); err != nil {
-		tell(live, outs, explain(g.set.dialect, err))
+		complete(live, outs, explain(g.set.dialect, err))
 		return true
 	}
-	tell(live, outs, nil)
+	complete(live, outs, nil)
 	return true
 }
 
-// guarded runs a write behind a savepoint. It is false when the transaction did not survive.
+// guarded runs a write behind a savepoint. alive reports whether the transaction survived.
 func (g *group) guarded(tx *Tx, w *groupWrite) (out outcome, alive bool) {
 	if _, err := tx.Exec(w.ctx, "SAVEPOINT one"); err != nil {
 		return outcome{}, false
@@ -203,8 +203,8 @@ func run(w *groupWrite, tx *Tx) (out outcome) {
 	return outcome{err: w.fn(w.ctx, tx)}
 }
 
-// tell gives each write its outcome; those without a failure of their own share the commit's.
-func tell(live []*groupWrite, outs []outcome, commit error) {
+// complete sends each write its outcome; those that did not fail by themselves share that of the commit.
+func complete(live []*groupWrite, outs []outcome, commit error) {
 	for i, w := range live {
 		out := outcome{err: commit}
 		if outs != nil && (outs[i].err != nil || outs[i].panicked != nil) {

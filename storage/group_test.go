@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/tags"
 )
@@ -22,7 +23,7 @@ func put(id string) func(context.Context, *storage.Tx) error {
 	}
 }
 
-func stored(t testing.TB, db *storage.DB, id string) bool {
+func stored(t testing.TB, db *storetest.DB, id string) bool {
 	t.Helper()
 	_, err := db.Writes().Get(t.Context(), id)
 	if err != nil {
@@ -33,7 +34,7 @@ func stored(t testing.TB, db *storage.DB, id string) bool {
 
 // together runs updates that meet in one group: a first one holds the writer until all wait. Each
 // gives its error at its place.
-func together(t *testing.T, db *storage.DB, updates ...func(context.Context, *storage.Tx) error) []error {
+func together(t *testing.T, db *storetest.DB, updates ...func(context.Context, *storage.Tx) error) []error {
 	t.Helper()
 	held, free := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
@@ -52,14 +53,14 @@ func together(t *testing.T, db *storage.DB, updates ...func(context.Context, *st
 	for i, update := range updates {
 		wg.Go(func() { errs[i] = db.Update(t.Context(), "test", update) })
 	}
-	require.Eventually(t, func() bool { return db.Waiting() == len(updates) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return db.Pending() == len(updates) }, time.Minute, time.Millisecond)
 	close(free)
 	wg.Wait()
 	return errs
 }
 
 func TestOneFailedWriteOfAGroupLeavesTheOthers(t *testing.T) {
-	db := onSQLite(t)(t, storage.Options{})
+	db := storetest.OnSQLite(t)(t, storage.Options{})
 	refused := errors.New("refused")
 	errs := together(t, db, put("a"), put("b"),
 		func(ctx context.Context, tx *storage.Tx) error { return errors.Join(put("c")(ctx, tx), refused) },
@@ -81,7 +82,7 @@ func TestOneFailedWriteOfAGroupLeavesTheOthers(t *testing.T) {
 }
 
 func TestAFailedCommitTellsEveryCaller(t *testing.T) {
-	db := onSQLite(t)(t, storage.Options{})
+	db := storetest.OnSQLite(t)(t, storage.Options{})
 	require.NoError(t, db.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
 		_, err := tx.Exec(ctx, "CREATE TABLE needy (id TEXT REFERENCES accounts (name_key) DEFERRABLE INITIALLY DEFERRED)")
 		return err
@@ -99,7 +100,7 @@ func TestAFailedCommitTellsEveryCaller(t *testing.T) {
 }
 
 func TestAPanicIsItsCallersAlone(t *testing.T) {
-	onBoth(t, func(t *testing.T, open opener) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		db := open(t, storage.Options{})
 		require.PanicsWithValue(t, "oops", func() {
 			_ = db.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
@@ -114,12 +115,12 @@ func TestAPanicIsItsCallersAlone(t *testing.T) {
 }
 
 func TestAWriteThatIsGivenUpBeforeItBeginsIsNotMade(t *testing.T) {
-	db := onSQLite(t)(t, storage.Options{})
+	db := storetest.OnSQLite(t)(t, storage.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	given := make(chan error, 1)
 	errs := together(t, db, put("a"), func(context.Context, *storage.Tx) error {
 		go func() { given <- db.Update(ctx, "test", put("late")) }() // it waits behind this group
-		require.Eventually(t, func() bool { return db.Waiting() == 1 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return db.Pending() == 1 }, time.Minute, time.Millisecond)
 		cancel()
 		require.ErrorIs(t, <-given, context.Canceled)
 		return nil
@@ -130,7 +131,7 @@ func TestAWriteThatIsGivenUpBeforeItBeginsIsNotMade(t *testing.T) {
 }
 
 func TestCloseFinishesWhatItTookAndRefusesTheRest(t *testing.T) {
-	onBoth(t, func(t *testing.T, open opener) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		db := open(t, storage.Options{})
 		var (
 			wg   sync.WaitGroup
@@ -164,7 +165,7 @@ func TestCloseFinishesWhatItTookAndRefusesTheRest(t *testing.T) {
 }
 
 func TestQueriesAreObserved(t *testing.T) {
-	onBoth(t, func(t *testing.T, open opener) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		var mu sync.Mutex
 		seen := map[string]int{}
 		db := open(t, storage.Options{OnQuery: func(op string, d time.Duration, err error) {
@@ -172,7 +173,7 @@ func TestQueriesAreObserved(t *testing.T) {
 			defer mu.Unlock()
 			seen[fmt.Sprint(op, " ", err == nil, " ", d > 0)]++
 		}})
-		require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{oneWrite(1)}))
+		require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{storetest.OneWrite(1)}))
 		_, err := db.Writes().Get(t.Context(), "absent")
 		require.Error(t, err)
 		mu.Lock()

@@ -10,12 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/sqlite"
 )
 
 // modelBackup gives a backup with a further file.
-func modelBackup(t *testing.T, db *storage.DB) []byte {
+func modelBackup(t *testing.T, db *storetest.DB) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "m")
 	require.NoError(t, os.WriteFile(file, []byte("model"), 0o600))
@@ -24,56 +25,56 @@ func modelBackup(t *testing.T, db *storage.DB) []byte {
 
 // What a restore leaves when the program ends in the middle of it is no obstacle to another one.
 func TestARestoreThatWasCutOffCanBeRepeated(t *testing.T) {
-	from := openSQLite(t, t.TempDir(), storage.Options{})
+	from := storetest.OpenSQLite(t, t.TempDir(), storage.Options{})
 	fill(t, from)
 	archive := modelBackup(t, from)
 
 	dir, crashed := t.TempDir(), t.TempDir()
-	db := openSQLite(t, dir, storage.Options{})
-	err := storage.Restore(t.Context(), bytes.NewReader(archive), db, storage.RestoreOptions{File: func(string, io.Reader) error {
+	db := storetest.OpenSQLite(t, dir, storage.Options{})
+	err := storage.Restore(t.Context(), bytes.NewReader(archive), db.DB, storage.RestoreOptions{File: func(string, io.Reader) error {
 		return os.CopyFS(filepath.Join(crashed, "data"), os.DirFS(dir)) // the disk at this moment
 	}})
 	require.NoError(t, err)
 	require.Equal(t, dump(t, from), dump(t, db))
 
-	again := openSQLite(t, filepath.Join(crashed, "data"), storage.Options{})
-	require.NotZero(t, countOf(t, again.History(), "line.tag0"), "the history was there already")
-	require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), again, storage.RestoreOptions{}))
+	again := storetest.OpenSQLite(t, filepath.Join(crashed, "data"), storage.Options{})
+	require.NotZero(t, storetest.Count(t, again.History(), "line.tag0"), "the history was there already")
+	require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), again.DB, storage.RestoreOptions{}))
 	require.Equal(t, dump(t, from), dump(t, again))
-	err = storage.Restore(t.Context(), bytes.NewReader(archive), again, storage.RestoreOptions{})
+	err = storage.Restore(t.Context(), bytes.NewReader(archive), again.DB, storage.RestoreOptions{})
 	require.ErrorIs(t, err, storage.ErrNotEmpty)
 }
 
 func TestARestoreWhoseFileFailsLeavesNothing(t *testing.T) {
-	from := openSQLite(t, t.TempDir(), storage.Options{})
+	from := storetest.OpenSQLite(t, t.TempDir(), storage.Options{})
 	fill(t, from)
 	archive := modelBackup(t, from)
-	onBoth(t, func(t *testing.T, open opener) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		db := open(t, storage.Options{})
 		full := errors.New("no room")
-		err := storage.Restore(t.Context(), bytes.NewReader(archive), db, storage.RestoreOptions{File: func(string, io.Reader) error { return full }})
+		err := storage.Restore(t.Context(), bytes.NewReader(archive), db.DB, storage.RestoreOptions{File: func(string, io.Reader) error { return full }})
 		require.ErrorIs(t, err, full)
-		require.Zero(t, countOf(t, db.History(), "line.tag0"))
-		require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), db, storage.RestoreOptions{}))
+		require.Zero(t, storetest.Count(t, db.History(), "line.tag0"))
+		require.NoError(t, storage.Restore(t.Context(), bytes.NewReader(archive), db.DB, storage.RestoreOptions{}))
 		require.Equal(t, dump(t, from), dump(t, db))
 	})
 }
 
 func TestOpeningWithoutMigrating(t *testing.T) {
-	onBoth(t, func(t *testing.T, open opener) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		open(t, storage.Options{})
 		require.NoError(t, open(t, storage.Options{NoMigrate: true}).Ping(t.Context()))
 	})
 	dir := t.TempDir()
 	try := func() error {
-		db, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Options: storage.Options{NoMigrate: true}})
+		db, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Options: storage.Options{NoMigrate: true}}, storetest.Schemas()...)
 		if err == nil {
 			return db.Close()
 		}
 		return err
 	}
 	require.ErrorIs(t, try(), storage.ErrNoTables)
-	db := openSQLite(t, dir, storage.Options{})
+	db := storetest.OpenSQLite(t, dir, storage.Options{})
 	require.NoError(t, try())
 	for _, c := range []struct {
 		version string

@@ -2,127 +2,134 @@ package storage
 
 import (
 	"context"
-	"embed"
+	"errors"
 	"fmt"
-	"io/fs"
-	"strconv"
-	"strings"
 )
 
-//go:embed migrations
-var migrationFiles embed.FS
-
-// migration is one numbered step of a set's tables.
-type migration struct {
-	version int
-	name    string
-	text    string
-}
-
-// migrations reads a set's steps: files named 0001_what.sql, counted without a gap. The SQL is the
-// same for every database but for the placeholders of Dialect.Types; statements end with a semicolon
-// at the end of a line.
-func migrations(files fs.FS, set string) ([]migration, error) {
-	entries, err := fs.ReadDir(files, "migrations/"+set)
-	if err != nil {
-		return nil, err
+// migrate brings a set's tables to the newest version, in one transaction and under a lock, so that of several
+// processes that start concurrently one does the work.
+func (s *Set) migrate(ctx context.Context) error {
+	if s.mustHave(ctx) == nil {
+		return nil // a role that may not change tables can run the engine
 	}
-	var all []migration
-	for _, e := range entries {
-		number, _, _ := strings.Cut(e.Name(), "_")
-		version, err := strconv.Atoi(number)
-		if err != nil || version != len(all)+1 {
-			return nil, fmt.Errorf("migration %s/%s should have number %d", set, e.Name(), len(all)+1)
-		}
-		text, err := fs.ReadFile(files, "migrations/"+set+"/"+e.Name())
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, migration{version: version, name: e.Name(), text: string(text)})
-	}
-	return all, nil
-}
-
-// statements gives a step's statements for a database.
-func (m migration) statements(d Dialect) []string {
-	pairs := make([]string, 0, 2*len(d.Types()))
-	for name, column := range d.Types() {
-		pairs = append(pairs, "{{"+name+"}}", column)
-	}
-	var all []string
-	for part := range strings.SplitSeq(strings.NewReplacer(pairs...).Replace(m.text)+"\n", ";\n") {
-		if part = strings.TrimSpace(part); part != "" {
-			all = append(all, part)
-		}
-	}
-	return all
-}
-
-// migrate brings a set's tables to its newest version, in one transaction and under a lock, so that
-// of several programs that start at once one does the work.
-func (s *set) migrate(ctx context.Context, steps []migration) error {
-	return s.exclusive(ctx, "migrate", func(update updater) error {
-		return update(ctx, "migrate", func(ctx context.Context, tx *Tx) error { return tx.migrate(ctx, steps) })
+	err := s.Exclusive(ctx, "migrate", func(update Updater) error {
+		return update(ctx, "migrate", func(ctx context.Context, tx *Tx) error { return tx.migrate(ctx) })
 	})
+	if errors.Is(err, ErrDenied) {
+		return ErrDenied.Because("the %s tables are missing, of an older version, or not readable for this role: run \"engine migrate\" with a role that may create tables, and grant this one USAGE of the schema and SELECT, INSERT, UPDATE and DELETE on its tables", s.name).Wrap(err)
+	}
+	return err
 }
 
-// mustHave checks that a set's tables have a version.
-func (s *set) mustHave(ctx context.Context, want int) error {
-	version := 0
-	read := func(query string, args ...any) error {
-		return s.view(ctx, "version", func(ctx context.Context, tx *Tx) error {
-			return tx.Each(ctx, query, args, func(row Scanner) error { return row.Scan(&version) })
+// mustHave checks that a set's tables have exactly the newest version.
+func (s *Set) mustHave(ctx context.Context) error {
+	var versions map[string]int
+	err := s.View(ctx, "version", func(ctx context.Context, tx *Tx) (err error) {
+		versions, err = tx.versions(ctx)
+		return err
+	})
+	if err != nil {
+		answers := s.View(ctx, "version", func(ctx context.Context, tx *Tx) error {
+			return tx.Each(ctx, "SELECT 0", nil, func(Scanner) error { return nil })
 		})
-	}
-	if err := read("SELECT version FROM schema_version WHERE name = ?", s.name); err != nil {
-		if read("SELECT 0") == nil { // it answers, so it is the table that is missing
+		if answers == nil { // so it is the table that is missing
 			return ErrNoTables.Wrap(err)
 		}
 		return err
 	}
+	counter := versions[string(s.name)]
+	if err := s.checkCounter(counter); err != nil {
+		return err
+	}
 	switch {
-	case version == 0:
+	case counter == 0:
 		return ErrNoTables
-	case version > want:
-		return ErrNewer.Because("its %s tables have version %d, this program knows up to %d", s.name, version, want)
-	case version < want:
-		return ErrOlder.Because("its %s tables have version %d, this program needs %d; starting the engine brings them up", s.name, version, want)
+	case counter < perSchema(s.name):
+		return ErrOlder.Because("its %s tables have version %d, this program needs %d; starting the engine brings them up", s.name, counter, perSchema(s.name))
+	}
+	for _, schema := range s.schemas {
+		version, want := versions[schema.key()], len(schema.steps)
+		switch {
+		case version > want:
+			return newer(schema, version)
+		case version < want:
+			return ErrOlder.Because("its tables of %s have version %d, this program needs %d; starting the engine brings them up", schema.key(), version, want)
+		}
 	}
 	return nil
 }
 
-func (t *Tx) migrate(ctx context.Context, steps []migration) error {
-	version, err := t.version(ctx)
+// checkCounter returns ErrNewer when the row of the set is of a program that came after this one.
+func (s *Set) checkCounter(counter int) error {
+	if counter > perSchema(s.name) {
+		return ErrNewer.Because("its %s tables have version %d, this program knows up to %d", s.name, counter, perSchema(s.name))
+	}
+	return nil
+}
+
+func newer(s *schema, version int) error {
+	return ErrNewer.Because("its tables of %s have version %d, this program knows up to %d", s.key(), version, len(s.steps))
+}
+
+// migrate turns a single counter into one a schema, and brings the tables of each schema to the newest version.
+func (t *Tx) migrate(ctx context.Context) error {
+	const table = `CREATE TABLE IF NOT EXISTS schema_version (name TEXT NOT NULL PRIMARY KEY, version BIGINT NOT NULL)`
+	if _, err := t.tx.ExecContext(ctx, table); err != nil {
+		return explain(t.set.dialect, err)
+	}
+	versions, err := t.versions(ctx)
 	if err != nil {
 		return err
 	}
-	if version > len(steps) {
-		return ErrNewer.Because("its %s tables have version %d, this program knows up to %d", t.set.name, version, len(steps))
+	name := t.set.name
+	counter := versions[string(name)]
+	if err := t.set.checkCounter(counter); err != nil {
+		return err
 	}
-	for _, m := range steps[version:] {
+	if counter < perSchema(name) {
+		for key, version := range splitCounter(name, counter) {
+			if err := t.setVersion(ctx, key, version); err != nil {
+				return err
+			}
+			versions[key] = version
+		}
+		if err := t.setVersion(ctx, string(name), perSchema(name)); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.set.schemas {
+		if err := t.migrateSchema(ctx, s, versions[s.key()], len(s.steps)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// migrateSchema runs the steps of a schema between two versions.
+func (t *Tx) migrateSchema(ctx context.Context, s *schema, from, to int) error {
+	if from > to {
+		return newer(s, from)
+	}
+	if from == to {
+		return nil
+	}
+	for _, m := range s.steps[from:to] {
 		for _, statement := range m.statements(t.set.dialect) {
 			if _, err := t.tx.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("migration %s/%s: %w", t.set.name, m.name, explain(t.set.dialect, err))
+				return fmt.Errorf("migration %s/%s: %w", s.key(), m.name, explain(t.set.dialect, err))
 			}
 		}
 	}
-	if version == len(steps) {
-		return nil
-	}
-	_, err = t.Exec(ctx, `INSERT INTO schema_version (name, version) VALUES (?, ?)
-		ON CONFLICT (name) DO UPDATE SET version = excluded.version`, t.set.name, len(steps))
-	return err
+	return t.setVersion(ctx, s.key(), to)
 }
 
-// version gives the version of the set's tables, 0 when there are none.
-func (t *Tx) version(ctx context.Context) (int, error) {
-	const table = `CREATE TABLE IF NOT EXISTS schema_version (name TEXT NOT NULL PRIMARY KEY, version BIGINT NOT NULL)`
-	if _, err := t.tx.ExecContext(ctx, table); err != nil {
-		return 0, explain(t.set.dialect, err)
+// remake drops a schema's tables and makes them as a version had them.
+func (t *Tx) remake(ctx context.Context, s *schema, version int) error {
+	for i := range s.Tables {
+		table := s.Tables[len(s.Tables)-1-i] // a table before those that it refers to
+		if _, err := t.tx.ExecContext(ctx, "DROP TABLE IF EXISTS "+table.Name); err != nil {
+			return explain(t.set.dialect, err)
+		}
 	}
-	version := 0
-	err := t.Each(ctx, "SELECT version FROM schema_version WHERE name = ?", []any{t.set.name}, func(row Scanner) error {
-		return row.Scan(&version)
-	})
-	return version, err
+	return t.migrateSchema(ctx, s, 0, version)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -14,15 +15,22 @@ import (
 // Pools are the connections to one database. Read and Write may be the same pool.
 type Pools struct {
 	Read, Write *sql.DB
+	// Probe is pinged every two seconds; nil where there is no server. Calls that wait for a server that does not
+	// answer end with ErrAway.
+	Probe *sql.DB
 }
 
-// set is one set of tables in one database: the owner of its transactions.
-type set struct {
-	name    string
-	dialect Dialect
-	traits  Traits
-	pools   Pools
-	observe func(op string, d time.Duration, err error)
+// Set is one set of tables in one database: the owner of its transactions. Stores get theirs from [DB.SetOf]. Safe
+// for concurrent use.
+type Set struct {
+	name     SetName
+	schemas  []*schema
+	opts     Options
+	dialect  Dialect
+	features Features
+	pools    Pools
+	observe  func(op string, d time.Duration, err error)
+	presence *presence // nil where there is no server
 
 	reading, writing *statements // nil where the driver keeps statements
 	group            *group      // nil where each write has its own transaction
@@ -30,30 +38,31 @@ type set struct {
 	known            atomic.Int64
 	closed           atomic.Bool
 	work             chan struct{} // holds a token while exclusive work runs
+	reserve          *keeper       // nil where no space is reserved for this set
 }
 
-func newSet(name string, d Dialect, pools Pools, opts Options) *set {
-	s := &set{name: name, dialect: d, traits: d.Traits(), pools: pools,
+func newSet(name SetName, d Dialect, pools Pools, opts Options) *Set {
+	s := &Set{name: name, opts: opts, dialect: d, features: d.Features(), pools: pools,
 		observe: opts.OnQuery, work: make(chan struct{}, 1)}
 	if s.observe == nil {
 		s.observe = func(string, time.Duration, error) {}
 	}
-	if s.traits.Prepare {
+	if s.features.Prepare {
 		s.reading, s.writing = newStatements(pools.Read), newStatements(pools.Write)
 	}
-	if s.traits.Group {
-		s.group = newGroup(s, opts.MaxGroup, opts.MaxWaiting)
+	if s.features.Group {
+		s.group = newGroup(s, opts.MaxGroup, opts.MaxPending)
 	}
 	return s
 }
 
-// close waits for the writes that were taken and closes the pools.
-func (s *set) close() error {
+// close waits for the writes that were accepted and closes the pools.
+func (s *Set) close() error {
 	s.closed.Store(true)
 	if s.group != nil {
 		s.group.close()
 	}
-	if s.traits.Prepare {
+	if s.features.Prepare {
 		s.reading.close()
 		s.writing.close()
 	}
@@ -64,9 +73,9 @@ func (s *set) close() error {
 	return err
 }
 
-// rebind gives a query in the form of the database.
-func (s *set) rebind(query string) string {
-	if !s.traits.Numbered {
+// rebind returns a query in the form of the database.
+func (s *Set) rebind(query string) string {
+	if !s.features.Numbered {
 		return query
 	}
 	if found, ok := s.queries.Load(query); ok {
@@ -79,26 +88,41 @@ func (s *set) rebind(query string) string {
 	return bound
 }
 
-func (s *set) update(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
+// Update runs fn in a transaction that writes and returns when it is durable. op names its purpose, as accounts.add. fn
+// may be called more than once and must use the database through its Tx only; if it returns an error, nothing of it is
+// kept and Update returns the error. fn's context does not end with the caller's where several callers share a
+// transaction (SQLite): fn should be short. A transaction is serializable, so that reading and then writing is safe.
+//
+// Errors of the database are ErrFull, ErrBusy, ErrUnique, ErrClosed, ErrCorrupt, ErrAway, ErrDenied or ErrFailed.
+func (s *Set) Update(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
 	start := time.Now()
-	var err error
-	switch {
-	case s.closed.Load():
-		err = ErrClosed
-	case s.group != nil:
-		err = s.group.do(ctx, fn)
-	default:
-		err = s.retry(ctx, func() error { return s.alone(ctx, s.pools.Write, fn) })
+	ctx, done, err := s.presence.during(ctx)
+	if err == nil {
+		err = s.updateOnce(ctx, fn)
 	}
+	if errors.Is(err, ErrFull) && s.reserve.release(start) {
+		err = s.updateOnce(ctx, fn)
+	}
+	err = done(err)
 	s.observe(op, time.Since(start), err)
 	return err
+}
+
+func (s *Set) updateOnce(ctx context.Context, fn func(context.Context, *Tx) error) error {
+	switch {
+	case s.closed.Load():
+		return ErrClosed
+	case s.group != nil:
+		return s.group.do(ctx, fn)
+	}
+	return s.retry(ctx, func() error { return s.alone(ctx, s.pools.Write, fn) })
 }
 
 // maxTries is how often a transaction that met another one is tried.
 const maxTries = 12
 
 // retry repeats a transaction that met another one, after a growing and jittered wait.
-func (s *set) retry(ctx context.Context, try func() error) error {
+func (s *Set) retry(ctx context.Context, try func() error) error {
 	wait := time.Millisecond
 	for n := 1; ; n++ {
 		err := try()
@@ -107,34 +131,28 @@ func (s *set) retry(ctx context.Context, try func() error) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errCanceled.Wrap(ctx.Err())
+			return ErrCanceled.Wrap(ctx.Err())
 		case <-time.After(wait/2 + rand.N(wait)):
 			wait = min(2*wait, 100*time.Millisecond)
 		}
 	}
 }
 
-// beginner is a pool or one connection of it.
-type beginner interface {
-	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
-}
-
-// maxEnd is how long a server may take to end a transaction before nobody waits for it any more. What
-// became of a commit is not known then.
+// maxEnd is how long callers wait for a server that ends a transaction. The outcome of a commit is unknown then.
 const maxEnd = 15 * time.Second
 
-// alone runs fn in a transaction of its own. A context that ends counts until the commit: whoever gives
-// up then would else be told of a failure while the database keeps the change.
-func (s *set) alone(ctx context.Context, on beginner, fn func(context.Context, *Tx) error) error {
+// alone runs fn in a transaction of its own. A context that ends counts until the commit: a caller that is canceled
+// later would otherwise get an error for a change that the database keeps.
+func (s *Set) alone(ctx context.Context, on Held, fn func(context.Context, *Tx) error) error {
 	kept, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	follows := context.AfterFunc(ctx, cancel)
-	tx, err := on.BeginTx(kept, &sql.TxOptions{Isolation: s.traits.Isolation})
+	tx, err := s.begin(kept, on, &sql.TxOptions{Isolation: s.features.Isolation})
 	if !follows() {
 		if err == nil {
 			_ = tx.Rollback()
 		}
-		return errCanceled.Wrap(ctx.Err())
+		return ErrCanceled.Wrap(ctx.Err())
 	}
 	if err != nil {
 		return explain(s.dialect, err)
@@ -152,8 +170,21 @@ func (s *set) alone(ctx context.Context, on beginner, fn func(context.Context, *
 	})
 }
 
+// begin begins a transaction, with the statement that the database wants first.
+func (s *Set) begin(ctx context.Context, on Held, opts *sql.TxOptions) (*sql.Tx, error) {
+	tx, err := on.BeginTx(ctx, opts)
+	if err != nil || s.features.Begin == "" {
+		return tx, err
+	}
+	if _, err := tx.ExecContext(ctx, s.features.Begin); err != nil {
+		_ = tx.Rollback()
+		return nil, err
+	}
+	return tx, nil
+}
+
 // finish runs fn and ends the transaction: with a commit when fn succeeds.
-func (s *set) finish(ctx context.Context, tx *sql.Tx, cache *statements, fn func(context.Context, *Tx) error) error {
+func (s *Set) finish(ctx context.Context, tx *sql.Tx, cache *statements, fn func(context.Context, *Tx) error) error {
 	defer func() { _ = tx.Rollback() }() // also when fn panics; after a commit it does nothing
 	if err := fn(ctx, &Tx{tx: tx, set: s, cache: cache}); err != nil {
 		return err
@@ -167,8 +198,9 @@ func (s *set) finish(ctx context.Context, tx *sql.Tx, cache *statements, fn func
 	return nil
 }
 
-// view runs fn in a transaction that reads one state of the database.
-func (s *set) view(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
+// View runs fn in a transaction that only reads and that sees one state of the database. fn may be called more than
+// once.
+func (s *Set) View(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
 	start := time.Now()
 	err := s.retry(ctx, func() error { return s.viewOnce(ctx, fn) })
 	s.observe(op, time.Since(start), err)
@@ -176,42 +208,105 @@ func (s *set) view(ctx context.Context, op string, fn func(context.Context, *Tx)
 }
 
 // viewOnce is view for a function that cannot be called twice.
-func (s *set) viewOnce(ctx context.Context, fn func(context.Context, *Tx) error) error {
+func (s *Set) viewOnce(ctx context.Context, fn func(context.Context, *Tx) error) error {
 	if s.closed.Load() {
 		return ErrClosed
 	}
-	opts := s.traits.ViewOptions
-	tx, err := s.pools.Read.BeginTx(ctx, &opts)
+	ctx, done, err := s.presence.during(ctx)
+	if err != nil {
+		return err
+	}
+	return done(s.viewPresent(ctx, fn))
+}
+
+func (s *Set) viewPresent(ctx context.Context, fn func(context.Context, *Tx) error) error {
+	opts := s.features.ViewOptions
+	tx, err := s.begin(ctx, s.pools.Read, &opts)
 	if err != nil {
 		return explain(s.dialect, err)
 	}
 	return s.finish(ctx, tx, s.reading, fn)
 }
 
-// updater runs a transaction within exclusive work.
-type updater func(ctx context.Context, op string, fn func(context.Context, *Tx) error) error
+// Updater runs a transaction within exclusive work, as [Set.Update] does.
+type Updater func(ctx context.Context, op string, fn func(context.Context, *Tx) error) error
 
-// exclusive runs named work of several transactions that nobody else may do at the same time, in
-// this process or another one.
-func (s *set) exclusive(ctx context.Context, name string, work func(updater) error) error {
+// Exclusive runs named work of several transactions that must not run concurrently, in this process or another one.
+func (s *Set) Exclusive(ctx context.Context, name string, work func(Updater) error) error {
 	select {
 	case s.work <- struct{}{}:
 	case <-ctx.Done():
-		return errCanceled.Wrap(ctx.Err())
+		return ErrCanceled.Wrap(ctx.Err())
 	}
 	defer func() { <-s.work }()
-	conn, release, err := s.dialect.Hold(ctx, s.pools.Write, name)
+	if err := s.presence.err(); err != nil {
+		return err
+	}
+	held, release, err := s.dialect.AdvisoryLock(ctx, s.pools.Write, name)
 	if err != nil {
 		return explain(s.dialect, err)
 	}
-	update := s.update
-	if conn != nil {
+	update := Updater(s.Update)
+	if held != nil {
 		update = func(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
 			start := time.Now()
-			err := s.retry(ctx, func() error { return s.alone(ctx, conn, fn) })
+			ctx, done, err := s.presence.during(ctx)
+			if err == nil {
+				err = done(s.retry(ctx, func() error { return s.alone(ctx, held, fn) }))
+			}
 			s.observe(op, time.Since(start), err)
 			return err
 		}
 	}
 	return errors.Join(work(update), explain(s.dialect, release()))
 }
+
+// stage runs one transaction that nothing else in the set runs beside.
+func (s *Set) stage(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
+	return s.Exclusive(ctx, op, func(update Updater) error { return update(ctx, op, fn) })
+}
+
+// upgrade runs [Schema.Upgrade] of each schema.
+func (s *Set) upgrade(ctx context.Context) error {
+	for _, schema := range s.schemas {
+		if schema.Upgrade == nil {
+			continue
+		}
+		err := s.Exclusive(ctx, schema.Name, func(update Updater) error { return schema.Upgrade(ctx, s, update) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteLimit is the most rows that one transaction should delete, so that other writers do not wait for long.
+const DeleteLimit = 5000
+
+// Delete runs fn in one transaction after another, until it deletes fewer rows than limit.
+func (s *Set) Delete(ctx context.Context, op string, fn func(ctx context.Context, tx *Tx, limit int) (int64, error)) error {
+	for {
+		var n int64
+		err := s.Update(ctx, op, func(ctx context.Context, tx *Tx) (err error) {
+			n, err = fn(ctx, tx, DeleteLimit)
+			return err
+		})
+		if err != nil || n < DeleteLimit {
+			return err
+		}
+	}
+}
+
+// ReclaimSpace returns the space of deleted rows to the disk, as far as that is cheap.
+func (s *Set) ReclaimSpace(ctx context.Context) error {
+	return explain(s.dialect, s.dialect.ReclaimSpace(ctx, s.pools.Write))
+}
+
+// Features returns how the database is used best.
+func (s *Set) Features() Features { return s.features }
+
+// Logger returns the logger of the database.
+func (s *Set) Logger() *slog.Logger { return s.opts.Logger }
+
+// Now returns the time by the clock of the database.
+func (s *Set) Now() time.Time { return s.opts.Now() }

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// statements keeps prepared statements of one pool, since preparing takes longer than running for
-// most of them.
+// statements keeps the prepared statements of one pool, since preparing most of them takes longer than running them.
 type statements struct {
 	pool *sql.DB
 
@@ -23,7 +22,7 @@ func newStatements(pool *sql.DB) *statements {
 	return &statements{pool: pool, kept: make(map[string]*sql.Stmt), wanted: make(map[string]bool)}
 }
 
-// in gives a statement for a transaction. One that is not kept yet is prepared for the transaction
+// in returns a statement for a transaction. One that is not kept yet is prepared for the transaction
 // alone: the pool's only connection may be the one that the transaction has.
 func (s *statements) in(ctx context.Context, tx *sql.Tx, query string) (*sql.Stmt, error) {
 	s.mu.RLock()
@@ -40,7 +39,7 @@ func (s *statements) in(ctx context.Context, tx *sql.Tx, query string) (*sql.Stm
 	return tx.PrepareContext(ctx, query)
 }
 
-// learn prepares what transactions asked for. It is called when the caller's transaction has ended.
+// learn prepares the statements that transactions have used. It is called when the caller's transaction has ended.
 func (s *statements) learn(ctx context.Context) {
 	s.mu.RLock()
 	none := len(s.wanted) == 0

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // Queries have ? for each argument, on every database, and no question mark in a literal.
 type Tx struct {
 	tx    *sql.Tx
-	set   *set
+	set   *Set
 	cache *statements          // nil where the driver keeps statements
 	local map[string]*sql.Stmt // statements of this transaction
 }
@@ -22,8 +23,8 @@ type Scanner interface {
 	Scan(dest ...any) error
 }
 
-// Exec runs a statement and gives the number of rows that it changed. A broken uniqueness is
-// ErrUnique; other errors are those of the package.
+// Exec runs a statement and returns the number of rows that it changed. If a row with the same key exists, Exec
+// returns ErrUnique; other errors are those of the package.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	var (
 		res sql.Result
@@ -43,7 +44,7 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 	return n, explain(t.set.dialect, err)
 }
 
-// Row reads one row into dest. Without a row it gives sql.ErrNoRows.
+// Row reads one row into dest. If there is no row, Row returns sql.ErrNoRows.
 func (t *Tx) Row(ctx context.Context, query string, args []any, dest ...any) error {
 	found := false
 	err := t.Each(ctx, query, args, func(row Scanner) error {
@@ -85,70 +86,97 @@ func (t *Tx) Each(ctx context.Context, query string, args []any, read func(Scann
 	return explain(t.set.dialect, rows.Err())
 }
 
-// maxRows bounds the rows of one multi-row statement; the parameters of a statement are limited.
-const maxRows = 100
+// MaxRows is the most rows that a statement should have parameters for, since the parameters of a statement are
+// limited.
+const MaxRows = 100
 
-// Insert puts in many rows of the same columns. into is "INSERT INTO table (columns) VALUES", tail
-// what follows the rows, such as an ON CONFLICT clause. No two rows may have the same key.
+// Insert inserts many rows of the same columns. into is "INSERT INTO table (columns) VALUES", tail what follows the
+// rows, such as an ON CONFLICT clause. No two rows may have the same key, see [Distinct].
 func (t *Tx) Insert(ctx context.Context, into string, rows [][]any, tail string) error {
+	return t.InsertReturning(ctx, into, rows, tail, nil)
+}
+
+// InsertReturning is Insert that calls read, unless it is nil, for each row that a RETURNING clause of tail returns.
+func (t *Tx) InsertReturning(ctx context.Context, into string, rows [][]any, tail string, read func(Scanner) error) error {
 	for part := range slices.Chunk(rows, maxArray) {
 		query, args, ok := "", []any(nil), false
-		if t.set.traits.Arrays && len(part) >= minArray {
+		if t.set.features.Arrays && len(part) >= minArray {
 			query, args, ok = arrays(into, part, tail)
 		}
 		if !ok {
-			if err := t.insertValues(ctx, into, part, tail); err != nil {
+			if err := t.insertValues(ctx, into, part, tail, read); err != nil {
 				return err
 			}
 			continue
 		}
-		if _, err := t.Exec(ctx, query, args...); err != nil {
+		if err := t.run(ctx, query, args, read); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// insertValues is Insert with a parameter for each value.
-func (t *Tx) insertValues(ctx context.Context, into string, rows [][]any, tail string) error {
-	most := 1
-	if t.set.traits.MultiRow {
-		most = maxRows
+// run runs a statement, and calls read, unless it is nil, for each row that it returns.
+func (t *Tx) run(ctx context.Context, query string, args []any, read func(Scanner) error) error {
+	if read != nil {
+		return t.Each(ctx, query, args, read)
 	}
-	query, size := "", 0
-	for part := range slices.Chunk(rows, most) {
-		if len(part) != size {
-			size = len(part)
-			marks := "(?" + strings.Repeat(",?", len(part[0])-1) + ")"
-			query = into + " " + marks + strings.Repeat(","+marks, size-1) + " " + tail
-		}
-		args := part[0]
-		if size > 1 {
-			args = slices.Concat(part...)
-		}
-		if _, err := t.Exec(ctx, query, args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// lock keeps every other transaction that takes the same lock waiting until this one has ended. It
-// must come first in a transaction: what the transaction sees begins after it, so that it does not
-// fail for what the one before has changed.
-func (t *Tx) lock(ctx context.Context, table string) error {
-	if t.set.traits.Group {
-		return nil // one writer at a time anyway
-	}
-	_, err := t.Exec(ctx, "LOCK TABLE "+table+" IN EXCLUSIVE MODE")
+	_, err := t.Exec(ctx, query, args...)
 	return err
 }
+
+// insertValues is InsertReturning with a parameter for each value.
+func (t *Tx) insertValues(ctx context.Context, into string, rows [][]any, tail string, read func(Scanner) error) error {
+	size := 1
+	if t.set.features.MultiRow {
+		size = MaxRows
+	}
+	query, rowsOf := "", 0
+	for part := range slices.Chunk(rows, size) {
+		if len(part) != rowsOf {
+			rowsOf = len(part)
+			marks := "(?" + strings.Repeat(",?", len(part[0])-1) + ")"
+			query = into + " " + marks + strings.Repeat(","+marks, rowsOf-1) + " " + tail
+		}
+		args := part[0]
+		if rowsOf > 1 {
+			args = slices.Concat(part...)
+		}
+		if err := t.run(ctx, query, args, read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lock blocks until no other transaction holds the lock of the table, and holds it until the transaction ends. It must
+// come first in a transaction: what the transaction sees begins after it, so that it does not fail because of what
+// the one before has changed.
+func (t *Tx) Lock(ctx context.Context, table string) error {
+	if t.set.features.LockTable == "" {
+		return nil // one writer at a time anyway
+	}
+	_, err := t.Exec(ctx, fmt.Sprintf(t.set.features.LockTable, table))
+	return err
+}
+
+// NoSync lets the transaction become durable with the next one that must be, which costs less.
+func (t *Tx) NoSync(ctx context.Context) error {
+	if t.set.features.NoSync == "" {
+		return nil // it shares a transaction anyway
+	}
+	_, err := t.Exec(ctx, t.set.features.NoSync)
+	return err
+}
+
+// Features returns how the database is used best.
+func (t *Tx) Features() Features { return t.set.features }
 
 // listSizes are the lengths that the lists of queries are filled up to, so that few statements differ.
 var listSizes = [...]int{1, 8, 64, 512}
 
-// lists gives keys in parts, each with the marks for it: "(?,?,?)". The last key may be repeated.
-func lists(keys []any) iter.Seq2[string, []any] {
+// InLists returns keys in parts, each with its placeholders: "(?,?,?)". The last key may be repeated.
+func InLists(keys []any) iter.Seq2[string, []any] {
 	return func(yield func(string, []any) bool) {
 		for len(keys) > 0 {
 			size := listSizes[len(listSizes)-1]
@@ -170,17 +198,17 @@ func lists(keys []any) iter.Seq2[string, []any] {
 	}
 }
 
-// eachIn is Each for a query with a list of keys, all texts or all numbers, between head, which ends with
-// "IN ", and tail.
-func (t *Tx) eachIn(ctx context.Context, head string, keys []any, tail string, read func(Scanner) error) error {
+// EachIn is Each for a query with a list of keys, all texts or all numbers, between head, which ends with "IN ", and
+// tail.
+func (t *Tx) EachIn(ctx context.Context, head string, keys []any, tail string, read func(Scanner) error) error {
 	if len(keys) > shortList {
-		list, arg, err := longList(keys, t.set.traits.Arrays)
+		list, arg, err := longList(keys, t.set.features.Arrays)
 		if err != nil {
 			return err
 		}
 		return t.Each(ctx, strings.TrimSuffix(head, "IN ")+list+tail, []any{arg}, read)
 	}
-	for marks, part := range lists(keys) {
+	for marks, part := range InLists(keys) {
 		if err := t.Each(ctx, head+marks+tail, part, read); err != nil {
 			return err
 		}
@@ -188,13 +216,13 @@ func (t *Tx) eachIn(ctx context.Context, head string, keys []any, tail string, r
 	return nil
 }
 
-// change changes many rows, each by a row of texts and nulls, which set and where name v.column1,
-// v.column2 and so on. set is "UPDATE table SET ...", where "WHERE ...".
-func (t *Tx) change(ctx context.Context, set string, rows [][]any, where string) error {
-	return t.insertValues(ctx, set+" FROM (VALUES", rows, ") AS v "+where)
+// UpdateRows updates many rows, each from a row of texts and nulls, which set and where name v.column1, v.column2 and
+// so on. set is "UPDATE table SET ...", where "WHERE ...".
+func (t *Tx) UpdateRows(ctx context.Context, set string, rows [][]any, where string) error {
+	return t.insertValues(ctx, set+" FROM (VALUES", rows, ") AS v "+where, nil)
 }
 
-// prepared gives a prepared statement, or nil where the driver keeps them itself.
+// prepared returns a prepared statement, or nil where the driver keeps them itself.
 func (t *Tx) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	if t.cache == nil {
 		return nil, nil

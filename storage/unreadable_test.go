@@ -12,6 +12,8 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/outbox"
+	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/storage"
 )
 
@@ -19,24 +21,24 @@ import (
 // not kept back.
 func TestUnreadableRows(t *testing.T) {
 	var log bytes.Buffer
-	db := must(trySQLite(t.TempDir()))(t, storage.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	db := storetest.Must(storetest.TrySQLite(t.TempDir()))(t, storage.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	var add []alerting.Delivery
+	var add []outbox.Delivery
 	for i := range 2 {
 		id := fmt.Sprintf("01890000-0000-7000-8000-%012d", i)
-		add = append(add, alerting.Delivery{ID: id, EventID: id, Seq: int64(i), Channel: "sms", State: alerting.Pending, NextAttempt: now,
+		add = append(add, outbox.Delivery{ID: id, EventID: id, Seq: int64(i), Channel: "sms", State: outbox.Pending, NextAttempt: now,
 			CreatedAt: now, ExpiresAt: now.Add(time.Hour), Notification: alerting.Notification{ID: id, Channel: "sms", Title: "too hot"}})
 	}
 	require.NoError(t, db.Outbox().Plan(t.Context(), 0, 2, add))
 	_, err := db.StatePool().ExecContext(t.Context(), "UPDATE alert_deliveries SET notification = '{' WHERE seq = 0")
 	require.NoError(t, err)
-	claimed, err := db.Outbox().Claim(t.Context(), alerting.Claim{Channel: "sms", Owner: "a", Now: now, LeaseUntil: now.Add(time.Minute), Limit: 10})
+	claimed, err := db.Outbox().Claim(t.Context(), outbox.Claim{Channel: "sms", Owner: "a", Now: now, LeaseUntil: now.Add(time.Minute), Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, claimed, 2)
 	require.True(t, claimed[0].Unreadable)
 	require.False(t, claimed[1].Unreadable)
 	require.Equal(t, "too hot", claimed[1].Notification.Title)
-	require.NoError(t, db.Outbox().Settle(t.Context(), "a", []alerting.Settlement{{ID: claimed[0].ID, State: alerting.Dead, SettledAt: now}}, nil))
+	require.NoError(t, db.Outbox().Settle(t.Context(), "a", []outbox.Settlement{{ID: claimed[0].ID, State: outbox.DeadLettered, SettledAt: now}}, nil))
 	dead, total, err := db.Outbox().DeadLetters(t.Context(), "", 0, 10)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, total)

@@ -42,7 +42,7 @@ func plantTags(n, drivers int, interval time.Duration) []tags.Tag {
 		driver := fmt.Sprintf("plc%d", i*drivers/n)
 		list[i] = tags.Tag{
 			Name: fmt.Sprintf("%s.Area%02d.Tag%05d", driver, i%50, i), Driver: driver, Address: fmt.Sprintf("HR:%d", i),
-			DataType: tags.Float, Min: tags.Ptr(-1e9), Max: tags.Ptr(1e9), Interval: interval,
+			DataType: tags.Float, Min: tags.Ptr(-1e9), Max: tags.Ptr(1e9), PollInterval: interval,
 			Deadband: tags.Deadband{Absolute: 0.5},
 		}
 	}
@@ -165,7 +165,7 @@ func BenchmarkLatency(b *testing.B) {
 		e, err := tags.New(tags.Options{})
 		require.NoError(b, err)
 		list := plantTags(plant, 10, time.Second)
-		require.NoError(b, e.Define(list...))
+		require.NoError(b, e.DefineTags(list...))
 		latencies := make([][]time.Duration, 100)
 		stop := subscribeAll(b, e, list, true, 100*time.Millisecond, func(reader int, changes []tags.Change) {
 			now := time.Now()
@@ -225,7 +225,7 @@ func BenchmarkList(b *testing.B) {
 	e, err := tags.New(tags.Options{})
 	require.NoError(b, err)
 	defer closeEngine(b, e)
-	require.NoError(b, e.Define(plantTags(plant, 1, 0)...))
+	require.NoError(b, e.DefineTags(plantTags(plant, 1, 0)...))
 	for _, page := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("page=%d", page), func(b *testing.B) {
 			for b.Loop() {
@@ -243,7 +243,7 @@ func BenchmarkRead(b *testing.B) {
 	require.NoError(b, err)
 	defer closeEngine(b, e)
 	list := plantTags(plant, 1, 0)
-	require.NoError(b, e.Define(list...))
+	require.NoError(b, e.DefineTags(list...))
 	b.Run("one", func(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
@@ -265,4 +265,57 @@ func BenchmarkRead(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkReadersWait measures for how long a reader waits at most while 300,000 tags are defined, a
+// subscription of all of them is made, and a driver with 100,000 more is added.
+func BenchmarkReadersWait(b *testing.B) {
+	for b.Loop() {
+		e, err := tags.New(tags.Options{})
+		require.NoError(b, err)
+		require.NoError(b, e.DefineTags(tags.Tag{Name: "one", Driver: "none", DataType: tags.Float, Address: "1"}))
+		longest := func(work func()) time.Duration {
+			done := make(chan struct{})
+			go func() { defer close(done); work() }()
+			var most time.Duration
+			for {
+				select {
+				case <-done:
+					return most
+				default:
+				}
+				start := time.Now()
+				_, _ = e.Read("one")
+				most = max(most, time.Since(start))
+				runtime.Gosched()
+			}
+		}
+		list := plantTags(300_000, 3, time.Hour)
+		ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+		b.ReportMetric(ms(longest(func() { require.NoError(b, e.DefineTags(list...)) })), "define-ms")
+		b.ReportMetric(ms(longest(func() {
+			s, err := e.Subscribe(tags.SubscribeOptions{Patterns: []string{"%"}})
+			require.NoError(b, err)
+			s.Close()
+		})), "subscribe-ms")
+		b.ReportMetric(ms(longest(func() {
+			require.NoError(b, e.AddDriver("plc0", &machine{}, tags.DriverOptions{Tags: plantTags(100_000, 1, time.Hour)}))
+		})), "driver-ms")
+		closeEngine(b, e)
+	}
+}
+
+// BenchmarkIdleMillion measures watching over the staleness of 1,000,000 tags at rest.
+func BenchmarkIdleMillion(b *testing.B) {
+	for b.Loop() {
+		e, err := tags.New(tags.Options{})
+		require.NoError(b, err)
+		require.NoError(b, e.AddDriver("plc0", &machine{}, tags.DriverOptions{Tags: plantTags(1_000_000, 1, time.Hour)}))
+		require.Eventually(b, func() bool { return e.Drivers()[0].Samples == 1_000_000 }, time.Minute, 10*time.Millisecond)
+		runtime.GC()
+		start := processorTime(b)
+		time.Sleep(5 * time.Second)
+		b.ReportMetric(100*(processorTime(b)-start).Seconds()/5, "%core-idle")
+		closeEngine(b, e)
+	}
 }

@@ -18,7 +18,7 @@ func TestBackoffDoublesUpToItsLimitAndResets(t *testing.T) {
 		d.connectErr = errDevice
 		e := newEngine(t, tags.Options{})
 		require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{
-			BackoffMin: time.Second, BackoffMax: 10 * time.Second, Tags: []tags.Tag{intTag("plc.a")},
+			MinBackoff: time.Second, MaxBackoff: 10 * time.Second, Tags: []tags.Tag{intTag("plc.a")},
 		}))
 		synctest.Wait()
 		requireSample(t, e, "plc.a", tags.Value{}, tags.Bad, tags.ReasonNotConnected)
@@ -62,7 +62,7 @@ func TestBackoffGrowsWhenOnlyConnectingWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
 		d.readErr = tags.ErrNotConnected
-		online(t, d, tags.DriverOptions{BackoffMin: time.Second, BackoffMax: time.Minute, Tags: []tags.Tag{intTag("plc.a")}})
+		online(t, d, tags.DriverOptions{MinBackoff: time.Second, MaxBackoff: time.Minute, Tags: []tags.Tag{intTag("plc.a")}})
 		after(10 * time.Minute)
 		require.Less(t, len(d.attempts()), 20)
 		require.Greater(t, len(d.attempts()), 8)
@@ -137,7 +137,7 @@ func TestThreeFailedCallsReconnect(t *testing.T) {
 func TestErrNotConnectedReconnectsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
-		e := online(t, d, tags.DriverOptions{BackoffMin: 5 * time.Second, Tags: []tags.Tag{intTag("plc.a")}})
+		e := online(t, d, tags.DriverOptions{MinBackoff: 5 * time.Second, Tags: []tags.Tag{intTag("plc.a")}})
 		d.set(func(d *device) { d.readErr = fmt.Errorf("read: %w", tags.ErrNotConnected) })
 		after(time.Second)
 		requireSample(t, e, "plc.a", tags.IntValue(0), tags.Bad, tags.ReasonNotConnected)

@@ -193,7 +193,7 @@ func (d *pushDevice) push(t testing.TB, address string, r tags.Reading) {
 	d.emit(i, r)
 }
 
-// subscriptions gives the addresses of every subscription that there was.
+// subscriptions returns the addresses of every subscription that there was.
 func (d *pushDevice) subscriptions() (all []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -237,7 +237,7 @@ func intTag(name string, more ...func(*tags.Tag)) tags.Tag {
 }
 
 func ofType(dt tags.DataType) func(*tags.Tag) { return func(t *tags.Tag) { t.DataType = dt } }
-func every(d time.Duration) func(*tags.Tag)   { return func(t *tags.Tag) { t.Interval = d } }
+func every(d time.Duration) func(*tags.Tag)   { return func(t *tags.Tag) { t.PollInterval = d } }
 func between(low, high float64) func(*tags.Tag) {
 	return func(t *tags.Tag) { t.Min, t.Max = &low, &high }
 }
@@ -254,7 +254,7 @@ func online(t testing.TB, d tags.Driver, o tags.DriverOptions) *tags.Engine {
 	return e
 }
 
-// canceled gives a context that has ended.
+// canceled returns a context that has ended.
 func canceled(t testing.TB) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -309,7 +309,7 @@ func observe(e *tags.Engine) *changeLog {
 	return l
 }
 
-// take gives what was told since the last call, as "tag value quality reason", and "late" where it was.
+// take returns what was delivered since the last call, as "tag value quality reason", and "late" where it was.
 func (l *changeLog) take() (texts []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

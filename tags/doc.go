@@ -1,41 +1,36 @@
-// Package tags is the tag engine: it reads data points of equipment through drivers and serves their
-// newest values, with a quality and a reason, to any number of readers and subscribers.
+// Package tags is a tag engine: it reads data points of equipment through drivers and provides their newest values, with a quality and
+// a reason, to readers and subscribers.
 //
 // # Parts
 //
-// A [Tag] defines one data point: its driver, address, data type, scaling, limits and deadband. An
-// [Engine] holds tags and drivers. A [Driver] speaks one protocol to one endpoint and is simple on
-// purpose: it connects, reads and writes when it is told to. Optional abilities are the interfaces
-// [Subscriber], [Browser], [AddressChecker], [Rounder] and [BatchLimiter]. A [Recorder] stores the engine's
-// changes in a [HistoryStore]; a [WriteLog] keeps what became of each write. Drivers for protocols are
-// in packages of their own below this one, conformance suites for drivers and stores in tagstest.
+// A [Tag] defines a data point: its driver, address, data type, scaling, limits and deadband. An [Engine] holds tags and drivers. A
+// [Driver] implements one protocol: it connects, reads and writes when the engine asks. Optional abilities are the interfaces
+// [Subscriber], [Browser], [PointValidator], [Rounder], [BatchLimiter] and [Planner]. A [WriteLog] stores the outcome of each write.
+// Package history stores the changes of values. Each protocol has a package below this one; package tagstest has conformance suites
+// for drivers and stores.
 //
-// # The way of a value
+// # From device to reader
 //
-// Each driver has one goroutine in the engine, so a dead device delays no other. It polls the tags in
-// groups of one interval, in batches. A reading is scaled, checked against the tag's limits and put
-// into the cache. A change that is larger than the tag's deadband is reported: to the functions given
-// to [Engine.Observe], completely, and to subscriptions, which hold the newest value of
-// each tag alone.
+// The engine runs one goroutine for each driver, so a slow device does not delay others. It polls tags in groups with the same
+// interval. A reading is scaled, checked against the limits of the tag and cached. If it differs from the last reported value by more
+// than the deadband, it is a change. Functions passed to [Engine.Observe] receive every change. Subscriptions receive the newest value
+// of each tag.
 //
 // # Quality
 //
-// Good is what the device vouches for. Uncertain is a value outside its limits, or one that is older
-// than three polling intervals. Bad is a value that could not be read, or one older than nine; it
-// keeps the last value that was known. The [Reason] says why. Ages are measured by a clock that
-// setting the time does not move.
+// Good values are valid. Uncertain values are outside the limits of the tag, or stale: older than [Tag.StaleAfter], by default three
+// polling cycles, as long as the cycles of the device really are (see [Cycle]). Bad values could not be read, or are three times as old
+// as that; they keep the last known value. The [Reason] gives the cause. Changes of the system clock do not affect ages.
 //
 // # Writes
 //
-// A write is logged, queued and acknowledged at once; [Engine.Outcome] tells what became of it. It is
-// sent at most once: when a connection is lost in the middle the outcome is [WriteUnknown], and the
-// caller decides. A write that asks for it is read back and then [WriteConfirmed], or
-// [WriteUnconfirmed] when the device took it and does not give it back. What a device cannot hold
-// within the tag's limits is refused, see [Rounder].
+// A write is logged, queued and accepted immediately; [Engine.GetWrite] returns its outcome. It is sent at most once: if the connection
+// is lost during a write, the outcome is [WriteUnknown], and the caller decides. A write that asks for confirmation is read back. It is
+// then [WriteConfirmed], or [WriteUnconfirmed] if the device accepted the value but does not return it. Values that the device cannot
+// hold within the limits of the tag are refused, see [Rounder].
 //
 // # Lost connections
 //
-// A driver says that its connection is gone with [ErrNotConnected]; three failed calls in a row count
-// as that too. The engine then makes its tags Bad, fails what is queued and connects again, with a
-// wait that doubles up to a limit.
+// A driver reports a lost connection with [ErrNotConnected]; three consecutive failed calls count as one, too. The engine then sets the
+// quality of its tags to Bad, fails the queued writes and reconnects with exponential backoff.
 package tags

@@ -10,7 +10,8 @@ import (
 // A driver is simple on purpose. The engine owns polling, reconnection with backoff, quality,
 // scaling, deadbands and fan-out; the driver connects, reads and writes when it is told to, and says
 // honestly what happened. The engine calls Connect, Read, Write and Close from one goroutine, so a
-// driver needs no lock of its own for them. Every call must return soon after its context ends.
+// driver needs no lock of its own for them. Every call must return soon after its context ends. A
+// driver whose Read makes several requests should be a Planner too.
 //
 // Package tagstest has a conformance suite for drivers.
 type Driver interface {
@@ -24,7 +25,7 @@ type Driver interface {
 	Read(ctx context.Context, points []Point, out []Reading) error
 
 	// Write writes items in order and sets errs, which has their length, to nil for each that the
-	// device took. An error says that the device has surely not taken the value, unless it wraps
+	// device took. An error means that the device has surely not taken the value, unless it wraps
 	// ErrUncertain, ErrTimeout or context.DeadlineExceeded: the value may have arrived. The returned
 	// error is as for Read; the fate of an item that has no such error of its own is then unknown.
 	Write(ctx context.Context, items []WriteItem, errs []error) error
@@ -35,9 +36,9 @@ type Driver interface {
 
 // Point is what a driver needs to know of a tag.
 type Point struct {
-	Address string
-	Native  string // see Tag.Native
-	Type    DataType
+	Address    string
+	NativeType string // see Tag.Native
+	Type       DataType
 }
 
 // Reading is what a driver read from one point, before scaling.
@@ -59,7 +60,7 @@ type WriteItem struct {
 // into points and the new reading, from any goroutine but never after it has returned, and blocks
 // until ctx ends or the connection is gone, which it reports as ErrNotConnected. Read and Write may
 // be called meanwhile: the engine still reads every point now and then (DriverOptions.Refresh),
-// because a subscription can die without anybody being told.
+// because a subscription can die without notice.
 type Subscriber interface {
 	Subscribe(ctx context.Context, points []Point, emit func(i int, r Reading)) error
 }
@@ -70,24 +71,86 @@ type Browser interface {
 	Browse(ctx context.Context) ([]Tag, error)
 }
 
-// AddressChecker is a driver that can say, without a device, whether it understands a point.
+// PointValidator is a driver that can say, without a device, whether it understands a point.
 // The engine asks it when a tag is defined, connected or not and from any goroutine; a tag that it
 // does not understand is refused as an ErrInvalidTag.
-type AddressChecker interface {
-	CheckPoint(p Point) error
+type PointValidator interface {
+	ValidatePoint(p Point) error
 }
 
 // Rounder is a driver whose devices keep some values less exactly than the engine, such as a Float
 // in a register of whole numbers. Round gives the raw value that the device will hold when v is
-// written to p, without asking the device; an error says that it cannot hold v at all. The engine
+// written to p, without asking the device; an error means that it cannot hold v at all. The engine
 // asks it before it accepts a write, from any goroutine, checks what comes back against the tag's
 // limits, and sends that.
 type Rounder interface {
 	Round(p Point, v Value) (Value, error)
 }
 
-// BatchLimiter is a driver that wants at most so many points in one Read. The engine lets writes in
-// between two batches. Without it a batch is at most 500 points.
+// BatchLimiter is a driver that limits the number of points in one Read. The engine lets writes in
+// between two batches. Without it a batch is at most 500 points. See Planner for what is better.
 type BatchLimiter interface {
 	MaxBatch() int
 }
+
+// Planner is a driver that knows which points one request to its device reads together. The engine
+// polls it request by request: it takes each answer over and stamps it as it comes, and between two
+// requests it lets in writes and the requests of other polls. So a slow device has a long cycle, and
+// no tag that is not read at all. Read is then not called; Write is called with one item at a time.
+type Planner interface {
+	// Plan begins a poll of points, without asking the device. points stay as they are until the poll
+	// is over. Polls of several intervals may be under way together; a poll may be given up half-way.
+	Plan(points []Point) Requests
+
+	// CallTimeout returns the longest time that one call of Requests.Next, or of Write with one item,
+	// can take when all goes as badly as the driver allows. The engine gives each call that long, or
+	// DriverOptions.Timeout if that is longer.
+	CallTimeout() time.Duration
+}
+
+// Requests is a poll under way. Its methods are called from the goroutine of Read and Write.
+type Requests interface {
+	// Len returns how many requests are still to be made, as far as the driver can tell. The poll is
+	// over when it is 0: each of the points has then been in an Answer once.
+	Len() int
+
+	// Next makes the next request. It sets the readings of the points that it settles in out, which
+	// has the length and order of the points and is zeroed before the first call. The error is as for
+	// Driver.Read; where it is not ErrNotConnected, the points of the Answer get it.
+	Next(ctx context.Context, out []Reading) (Answer, error)
+}
+
+// Answer is the result of one call of Requests.Next.
+type Answer struct {
+	// Points are the indexes of the points whose readings are settled: read, or failed. They are valid
+	// until the next call. There may be none, such as when the device refused the request and its parts
+	// are to be asked for one by one, and more than were asked for, such as when a device that gave no
+	// answer is not asked for the rest.
+	Points []int
+	// Asked is when the request went out, zero when none was made.
+	Asked time.Time
+}
+
+// BreakerReporter is a driver that leaves out units that do not answer. Breakers returns one entry for
+// each unit that it polls, by unit; it may be called from any goroutine at any time.
+type BreakerReporter interface {
+	Breakers() []Breaker
+}
+
+// Breaker is the state of a unit behind a driver's endpoint: whether it is polled.
+type Breaker struct {
+	Unit     string
+	State    BreakerState
+	Failures int       // requests in a row without an answer
+	ProbeAt  time.Time // when a unit that is left out is asked again at the earliest; zero while Closed
+}
+
+// BreakerState is where a Breaker stands.
+type BreakerState string
+
+// The states of a breaker.
+const (
+	BreakerClosed   BreakerState = "Closed"   // the unit is asked
+	BreakerOpen     BreakerState = "Open"     // it is left out until ProbeAt
+	BreakerHalfOpen BreakerState = "HalfOpen" // the next request to it is a probe
+)

@@ -27,7 +27,7 @@ type Options struct {
 }
 
 // Engine holds the tags of any number of drivers: it polls them, keeps the newest sample of each tag
-// with its quality, queues writes and tells subscribers and observers of changes. Safe for
+// with its quality, queues writes and notifies subscribers and observers of changes. Safe for
 // concurrent use. Close must be called.
 type Engine struct {
 	log    *slog.Logger
@@ -45,16 +45,21 @@ type Engine struct {
 	mu        sync.RWMutex
 	closed    bool
 	byName    map[string]*entry
-	sorted    []*entry // by name; nil when it has to be made again
+	sorted    []*entry // by name; never changed, but replaced
+	unsorted  []*entry // defined since sorted was made; only appended to
+	gone      int      // entries of the two that were removed since
 	runners   map[string]*runner
 	subs      map[*Subscription]struct{}
 	observers atomic.Pointer[[]*observer] // replaced as a whole
 	seq       atomic.Uint64               // of the newest change
+
+	sorting sync.Mutex // held by who makes sorted anew; taken before mu
+	wheel   *wheel
 }
 
 type observer struct{ tell func([]Change) }
 
-// New makes an engine without drivers and tags.
+// New returns an engine without drivers and tags.
 func New(o Options) (*Engine, error) {
 	if o.SweepInterval < 0 {
 		return nil, errors.New("tags: Options.SweepInterval must not be negative")
@@ -77,17 +82,18 @@ func New(o Options) (*Engine, error) {
 	if e.writes == nil {
 		e.writes = NewMemoryWriteLog(10_000)
 	}
+	every := cmp.Or(o.SweepInterval, 500*time.Millisecond)
+	e.wheel = newWheel(every)
 	e.outcomes = newOutcomes(e.writes, e.log)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
-	every := cmp.Or(o.SweepInterval, 500*time.Millisecond)
 	e.wg.Go(func() { e.sweepEvery(every) })
 	return e, nil
 }
 
-// Close ends subscriptions, lets the queued writes of each driver go out until ctx ends, stops the
-// drivers and logs the outcomes of the writes; one that the log has not taken when ctx ends is an
-// error. Their tags become Bad with reason NotConnected, and the observers are told before Close
-// returns. After it every call that changes something gives ErrClosed; reading still works.
+// Close ends the subscriptions, sends the queued writes of each driver until ctx ends, stops the drivers and logs the outcomes of
+// the writes. If an outcome is not logged when ctx ends, Close returns an error. The tags become Bad with reason NotConnected, and
+// observers are notified before Close returns. Afterwards, calls that change something return ErrClosed; reading still works. A second
+// Close does nothing.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	if e.closed {
@@ -111,7 +117,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	for i, r := range runners {
 		wg.Go(func() {
 			errs[i] = r.stop(ctx)
-			e.tell(r.degradeAll(ReasonNotConnected))
+			e.notify(r.degradeAll(ReasonNotConnected))
 		})
 	}
 	wg.Wait()
@@ -124,17 +130,16 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // DriverOptions configure one driver in the engine. The zero DriverOptions work.
 type DriverOptions struct {
-	Type       string        // for DriverStatus, such as Modbus
-	Interval   time.Duration // polling interval of tags that have none of their own; default 1 s
-	Refresh    time.Duration // polling interval under a Subscriber; default 60 s
-	Timeout    time.Duration // of one call of the driver; default 5 s
-	BackoffMin time.Duration // wait after the first failed connection; default 500 ms
-	BackoffMax time.Duration // the wait doubles up to this; default 30 s
-	MaxWrites  int           // queued writes beyond which a write is refused; default 1,000
-	// ConfirmFor is how long a write that is to be confirmed is read back before it ends unconfirmed.
-	// Default 1 s.
-	ConfirmFor time.Duration
-	Tags       []Tag // defined with the driver; Driver may be left empty
+	Type            string        // for DriverStatus, such as Modbus
+	PollInterval    time.Duration // polling interval of tags that have none of their own; default 1 s
+	RefreshInterval time.Duration // polling interval under a Subscriber; default 60 s
+	Timeout         time.Duration // of one call of the driver; default 5 s; see also Planner.CallTimeout
+	MinBackoff      time.Duration // wait after the first failed connection; default 500 ms
+	MaxBackoff      time.Duration // the wait doubles up to this; default 10 s
+	MaxWrites       int           // queued writes beyond which a write is refused; default 1,000
+	// ConfirmTimeout limits the time in which a write that asks for confirmation is read back. Then it ends unconfirmed. Default 1 s.
+	ConfirmTimeout time.Duration
+	Tags           []Tag // defined with the driver; Driver may be left empty
 }
 
 func (o DriverOptions) withDefaults() (DriverOptions, error) {
@@ -143,12 +148,12 @@ func (o DriverOptions) withDefaults() (DriverOptions, error) {
 		value *time.Duration
 		def   time.Duration
 	}{
-		{"Interval", &o.Interval, time.Second},
-		{"Refresh", &o.Refresh, time.Minute},
+		{"PollInterval", &o.PollInterval, time.Second},
+		{"RefreshInterval", &o.RefreshInterval, time.Minute},
 		{"Timeout", &o.Timeout, 5 * time.Second},
-		{"BackoffMin", &o.BackoffMin, 500 * time.Millisecond},
-		{"BackoffMax", &o.BackoffMax, 30 * time.Second},
-		{"ConfirmFor", &o.ConfirmFor, time.Second},
+		{"MinBackoff", &o.MinBackoff, 500 * time.Millisecond},
+		{"MaxBackoff", &o.MaxBackoff, 10 * time.Second},
+		{"ConfirmTimeout", &o.ConfirmTimeout, time.Second},
 	} {
 		if *d.value < 0 {
 			return o, fmt.Errorf("tags: DriverOptions.%s must not be negative", d.name)
@@ -159,27 +164,33 @@ func (o DriverOptions) withDefaults() (DriverOptions, error) {
 		return o, errors.New("tags: DriverOptions.MaxWrites must not be negative")
 	}
 	o.MaxWrites = cmp.Or(o.MaxWrites, 1000)
-	o.BackoffMax = max(o.BackoffMax, o.BackoffMin)
+	o.MaxBackoff = max(o.MaxBackoff, o.MinBackoff)
 	return o, nil
 }
 
 // AddDriver registers a driver under an id, defines its tags and starts it. The engine owns the
-// driver from then on and closes it. Tags that were defined for the id before come alive. An id in
-// use is ErrDriverExists; a tag that is not valid is ErrInvalidTag, and nothing is registered.
+// driver from then on and closes it. Tags that were defined for the id before become readable. If the id is in use, AddDriver
+// returns ErrDriverExists; if a tag is not valid, ErrInvalidTag; if d is nil, ErrInvalidDriver. Then nothing is registered.
 func (e *Engine) AddDriver(id string, d Driver, o DriverOptions) error {
 	o, err := o.withDefaults()
 	if err != nil {
 		return err
 	}
+	if d == nil {
+		return ErrInvalidDriver.Because("the driver %q is nil", clip(id))
+	}
 	if msg := nameFault(id); msg != "" || strings.ContainsRune(id, '/') {
-		return ErrInvalidDriver.Because("%q is no driver id", clip(id))
+		return ErrInvalidDriver.Because("%q is not a driver id", clip(id))
 	}
 	list := slices.Clone(o.Tags)
 	for i := range list {
 		list[i].Driver = cmp.Or(list[i].Driver, id)
 	}
-	own, _ := d.(AddressChecker)
-	err = validateAll(list, func(driver string) AddressChecker {
+	if d == nil {
+		return fmt.Errorf("tags: AddDriver %q: the Driver is nil", id)
+	}
+	own, _ := d.(PointValidator)
+	err = validateAll(list, func(driver string) PointValidator {
 		if driver == id {
 			return own
 		}
@@ -188,33 +199,48 @@ func (e *Engine) AddDriver(id string, d Driver, o DriverOptions) error {
 	if err != nil {
 		return err
 	}
-	changes, err := e.register(newRunner(e, id, d, o), list)
-	e.tell(changes)
-	return err
+	r := newRunner(e, id, d, o)
+	if err := e.register(r); err != nil {
+		return err
+	}
+	defer r.start()
+	e.handOver(r)
+	return e.define(list)
 }
 
-func (e *Engine) register(r *runner, list []Tag) (changes []Change, err error) {
+func (e *Engine) register(r *runner) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, ErrClosed
+		return ErrClosed
 	}
 	if _, taken := e.runners[r.id]; taken {
-		return nil, ErrDriverExists.On("driverId", r.id)
+		return ErrDriverExists.On("driverId", r.id)
 	}
 	e.runners[r.id] = r
-	for _, en := range e.byName {
-		if en.tag.Load().Driver != r.id {
-			continue
+	return nil
+}
+
+// portion is how many tags are worked on while the engine's lock is held: readers wait for no more.
+const portion = 256
+
+// handOver moves the tags that were defined for a driver before to its new runner.
+func (e *Engine) handOver(r *runner) {
+	for part := range slices.Chunk(e.sortedEntries(), portion) {
+		var changes []Change
+		e.mu.RLock()
+		for _, en := range part {
+			if en.gone.Load() || en.tag.Load().Driver != r.id || e.runners[r.id] != r {
+				continue
+			}
+			if c, told := en.degrade(Bad, ReasonWaiting, e.now()); told {
+				changes = append(changes, c)
+			}
+			r.attach(en)
 		}
-		if c, told := en.degrade(Bad, ReasonWaiting, e.now()); told {
-			changes = append(changes, c)
-		}
-		r.adopt(en)
+		e.mu.RUnlock()
+		e.notify(changes)
 	}
-	changes = append(changes, e.defineLocked(list)...)
-	r.start()
-	return changes, nil
 }
 
 // RemoveDriver stops and closes a driver. Its tags stay, Bad with reason NoDriver; Undefine removes
@@ -229,17 +255,24 @@ func (e *Engine) RemoveDriver(ctx context.Context, id string) error {
 	delete(e.runners, id)
 	e.mu.Unlock()
 	err := r.stop(ctx)
-	e.mu.Lock()
-	var changes []Change
-	if e.runners[id] == nil { // else the id was given to another driver meanwhile
-		changes = r.degradeAll(ReasonNoDriver)
+	for part := range slices.Chunk(r.members(), portion) {
+		var changes []Change
+		e.mu.RLock()
+		for _, en := range part {
+			if e.runners[id] != nil || en.tag.Load().Driver != id { // given to another driver meanwhile
+				continue
+			}
+			if c, told := en.degrade(Bad, ReasonNoDriver, e.now()); told {
+				changes = append(changes, c)
+			}
+		}
+		e.mu.RUnlock()
+		e.notify(changes)
 	}
-	e.mu.Unlock()
-	e.tell(changes)
 	return err
 }
 
-// Drivers tells how each driver is doing, by id.
+// Drivers returns the status of each driver, by id.
 func (e *Engine) Drivers() []DriverStatus {
 	e.mu.RLock()
 	all := make([]DriverStatus, 0, len(e.runners))
@@ -278,11 +311,15 @@ func (e *Engine) observing() []*observer {
 }
 
 // tell passes changes to the observers.
-func (e *Engine) tell(changes []Change) {
+func (e *Engine) notify(changes []Change) {
 	if len(changes) == 0 {
 		return
 	}
 	for _, o := range e.observing() {
-		o.tell(changes)
+		// A faulty observer must not end the driver that the changes come from.
+		err := guard(func() error { o.tell(changes); return nil })
+		if p := (*panicError)(nil); errors.As(err, &p) {
+			e.log.Error("observer of tags panicked", "panic", p.value, "stack", string(p.stack))
+		}
 	}
 }

@@ -16,20 +16,25 @@ type entry struct {
 
 	mu      sync.Mutex
 	fresh   time.Duration // how long a reading is good for; set by the runner
+	pace    *pace         // of the group that the tag is polled in; nil when it is in none
 	seen    time.Time     // when the last usable or pushed reading came; by time.Now, which a set clock does not move
 	sample  Sample        // newest, in engineering units
 	watches []watch
 	counter *atomic.Uint64 // the engine's, of all changes
+	wheel   *wheel         // the engine's
+	planned int64          // slot of the wheel, 0 for none
+	gone    atomic.Bool    // as removed, to be read without the lock
 
-	// What subscribers were last told. The size of an entry counts: there are many of them.
+	// What was last sent to subscribers. The size of an entry counts: there are many of them.
 	seq     uint64 // Change.Seq, 0 before the first
 	value   Value
 	at      time.Time // by time.Now, as seen
 	quality Quality
 	reason  Reason
 
-	pushed  bool // the device told by itself of what was last seen
-	removed bool
+	pushed   bool // the device told by itself of what was last seen
+	degraded bool // sample has the value of an older one, which is not good any more
+	removed  bool
 }
 
 type watch struct {
@@ -37,8 +42,8 @@ type watch struct {
 	i   int
 }
 
-func newEntry(t *Tag, now time.Time, reason Reason, counter *atomic.Uint64) *entry {
-	e := &entry{lower: strings.ToLower(t.Name), counter: counter}
+func newEntry(t *Tag, now time.Time, reason Reason, counter *atomic.Uint64, w *wheel) *entry {
+	e := &entry{lower: strings.ToLower(t.Name), counter: counter, wheel: w}
 	e.tag.Store(t)
 	e.sample = Sample{Quality: Bad, Reason: reason, SourceTime: now, ServerTime: now}
 	return e
@@ -50,12 +55,12 @@ func (e *entry) snapshot() Snapshot {
 	return Snapshot{Tag: e.tag.Load(), Sample: e.sample}
 }
 
-// apply takes a reading over that was made for the definition tag. It says whether the change is to
+// apply takes a reading over that was made for the definition tag. It reports whether the change is to
 // be reported, tells the tag's subscriptions if so, and appends it to changes unless that is nil: a
 // Change is large, and mostly made here.
 //
 // A reading for an older definition may be of another address or device and is dropped; the runner
-// reads the tag anew within a second. asked is when a poll asked for the reading, zero for one that
+// reads the tag again within a second. asked is when a poll asked for the reading, zero for one that
 // the device told of by itself: what was asked for before that may be older and is dropped.
 func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[]Change) bool {
 	next := sampleOf(tag, r, now)
@@ -73,6 +78,7 @@ func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[
 	if pushed := asked.IsZero() && !r.Late; pushed || next.Quality != Bad {
 		e.seen, e.pushed = at, pushed
 	}
+	degraded := false
 	if next.Quality == Bad {
 		if e.sample.Quality == Bad && e.sample.Reason == next.Reason {
 			return false
@@ -80,10 +86,13 @@ func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[
 		if next.Value.IsZero() {
 			next.Value = e.sample.Value
 		}
+		if degraded = r.Err != nil; degraded {
+			next.SourceTime = e.sample.SourceTime
+		}
 	}
-	told := e.set(tag, &next, at)
+	told := e.set(tag, &next, at, degraded)
 	if told && changes != nil {
-		*changes = append(*changes, Change{Tag: tag, Sample: next, Seq: e.seq})
+		*changes = append(*changes, Change{Tag: tag, Sample: next, Seq: e.seq, Degraded: degraded})
 	}
 	return told
 }
@@ -101,20 +110,23 @@ func (e *entry) lowerTo(q Quality, reason Reason, now time.Time) (Change, bool) 
 		return Change{}, false
 	}
 	next := e.sample
-	next.Quality, next.Reason, next.SourceTime, next.ServerTime = q, reason, now, now
-	return e.replace(next)
+	next.Quality, next.Reason, next.ServerTime = q, reason, now
+	return e.replace(next, true)
 }
 
 // replace is set for a sample that is not a reading.
-func (e *entry) replace(next Sample) (Change, bool) {
+func (e *entry) replace(next Sample, degraded bool) (Change, bool) {
 	tag := e.tag.Load()
-	told := e.set(tag, &next, time.Now())
-	return Change{Tag: tag, Sample: next, Seq: e.seq}, told
+	told := e.set(tag, &next, time.Now(), degraded)
+	return Change{Tag: tag, Sample: next, Seq: e.seq, Degraded: degraded}, told
 }
 
-// set stores a sample and says whether it is to be reported. The lock is held.
-func (e *entry) set(tag *Tag, next *Sample, at time.Time) bool {
-	e.sample = *next
+// set stores a sample and reports whether it is to be reported. The lock is held.
+func (e *entry) set(tag *Tag, next *Sample, at time.Time, degraded bool) bool {
+	e.sample, e.degraded = *next, degraded
+	if e.planned == 0 {
+		e.watchAge()
+	}
 	if e.seq > 0 && !e.differs(tag, next, at) {
 		return false
 	}
@@ -126,7 +138,7 @@ func (e *entry) set(tag *Tag, next *Sample, at time.Time) bool {
 	return true
 }
 
-// differs says whether a sample differs enough from what was last reported. The lock is held.
+// differs reports whether a sample differs enough from what was last reported. The lock is held.
 func (e *entry) differs(tag *Tag, next *Sample, at time.Time) bool {
 	if next.Quality != e.quality || next.Reason != e.reason {
 		return true
@@ -192,7 +204,7 @@ func (t *Tag) engineering(raw Value) (Value, bool) {
 	if raw.IsZero() {
 		return Value{}, false
 	}
-	if n, ok := t.wholeEngineering(raw); ok {
+	if n, ok := t.integerEngineering(raw); ok {
 		return IntValue(n), true
 	}
 	numeric := raw.kind == kindInt || raw.kind == kindFloat
@@ -205,7 +217,7 @@ func (t *Tag) engineering(raw Value) (Value, bool) {
 
 // raw is the inverse of engineering, for writes.
 func (t *Tag) raw(v Value) (Value, bool) {
-	if n, ok := t.wholeRaw(v); ok {
+	if n, ok := t.integerRaw(v); ok {
 		return IntValue(n), true
 	}
 	if f, ok := v.Float(); ok && t.scaled() && v.kind != kindBool {
@@ -229,7 +241,7 @@ func (t *Tag) number(f float64) (Value, bool) {
 	return v, !v.IsZero()
 }
 
-// outside says whether a number lies outside the tag's limits. A Float that is the limit as far as a
+// outside reports whether a number lies outside the tag's limits. A Float that is the limit as far as a
 // 32-bit register can tell is inside: the register holds 0.1 as a little more than 0.1.
 func (t *Tag) outside(v Value) bool {
 	if t.Min == nil && t.Max == nil || v.kind == kindBool {
@@ -250,14 +262,14 @@ func (e *entry) redefine(t *Tag, reason Reason, now time.Time) (Change, bool) {
 	old := e.tag.Swap(t)
 	switch {
 	case !old.readsAs(t):
-		return e.replace(Sample{Quality: Bad, Reason: reason, SourceTime: now, ServerTime: now})
+		return e.replace(Sample{Quality: Bad, Reason: reason, SourceTime: now, ServerTime: now}, false)
 	case old.Driver != t.Driver:
 		return e.lowerTo(Bad, reason, now)
 	}
 	return Change{}, false
 }
 
-// readsAs says whether what was read by the definition t would be the same by the definition n.
+// readsAs reports whether what was read by the definition t would be the same by the definition n.
 func (t *Tag) readsAs(n *Tag) bool {
 	return t.point() == n.point() && t.scale() == n.scale() && t.Offset == n.Offset
 }
@@ -267,6 +279,7 @@ func (e *entry) remove(now time.Time) (Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.removed = true
+	e.gone.Store(true)
 	return e.lowerTo(Bad, ReasonRemoved, now)
 }
 
@@ -277,8 +290,28 @@ func (e *entry) expect(interval time.Duration) {
 		limit = 3 * interval
 	}
 	e.mu.Lock()
+	defer e.mu.Unlock()
+	if shorter := limit < e.fresh; e.planned == 0 || shorter {
+		e.fresh = limit
+		e.watchAge()
+	}
 	e.fresh = limit
+}
+
+// follow makes p the pace by which the tag is polled.
+func (e *entry) follow(p *pace) {
+	e.mu.Lock()
+	e.pace = p
 	e.mu.Unlock()
+}
+
+// limit returns how old a reading may be: what the tag says, or else three times the cycle that its
+// driver can reach. The lock is held.
+func (e *entry) limit() time.Duration {
+	if e.pace != nil && e.tag.Load().StaleAfter == 0 {
+		return max(e.fresh, 3*e.pace.reachable())
+	}
+	return e.fresh
 }
 
 // age lowers the quality of a reading that is too old: Uncertain at once, Bad after three times as long.
@@ -286,10 +319,13 @@ func (e *entry) age(now, at time.Time) (Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	old := at.Sub(e.seen)
-	switch {
-	case e.sample.Quality == Bad || e.fresh <= 0 || old <= e.fresh:
+	if e.sample.Quality == Bad || e.fresh <= 0 || old <= e.fresh {
 		return Change{}, false
-	case old/3 > e.fresh:
+	}
+	switch limit := e.limit(); {
+	case old <= limit:
+		return Change{}, false
+	case old/3 > limit:
 		return e.lowerTo(Bad, ReasonStale, now)
 	}
 	return e.lowerTo(Uncertain, ReasonStale, now)

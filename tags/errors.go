@@ -28,7 +28,7 @@ var (
 // connection is gone. The engine then calls Connect again, with backoff.
 var ErrNotConnected = errors.New("driver is not connected")
 
-// ErrUncertain is what a driver wraps in the error of a write whose fate nobody knows: the request
+// ErrUncertain is what a driver wraps in the error of a write whose outcome is unknown: the request
 // may have reached the device, but no answer came, or one that cannot be understood. The engine then
 // calls the write WriteUnknown and not WriteFailed.
 var ErrUncertain = errors.New("the device may have taken the value")

@@ -51,7 +51,7 @@ func Example() {
 	}
 	defer func() { _ = engine.Close(ctx) }()
 	err = engine.AddDriver("tank", &tank{level: 250}, tags.DriverOptions{
-		Interval: 10 * time.Millisecond,
+		PollInterval: 10 * time.Millisecond,
 		Tags: []tags.Tag{
 			{Name: "tank.level", Address: "level", DataType: tags.Float, Scale: 0.1, Unit: "m"},
 			{Name: "tank.valve", Address: "valve", DataType: tags.Int, Access: tags.ReadWrite},

@@ -52,7 +52,7 @@ func CompilePattern(pattern string) (*Pattern, error) {
 	return p, nil
 }
 
-// Match says whether the whole of name matches.
+// Match reports whether the whole of name matches.
 func (p *Pattern) Match(name string) bool { return p.matchLower(strings.ToLower(name)) }
 
 // matchLower matches a name that is in lower case already. On a mismatch it goes back to the last %

@@ -14,7 +14,7 @@ import (
 func TestList(t *testing.T) {
 	e := newEngine(t, tags.Options{})
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(120) {
-		require.NoError(t, e.Define(intTag(fmt.Sprintf("plc%d.tag%03d", i%3, i))))
+		require.NoError(t, e.DefineTags(intTag(fmt.Sprintf("plc%d.tag%03d", i%3, i))))
 	}
 	names := func(q tags.ListQuery) []string {
 		list, total, err := e.List(q)
@@ -40,7 +40,7 @@ func TestList(t *testing.T) {
 	for _, page := range []int{1 << 20, math.MaxInt32, math.MaxInt} {
 		require.Equal(t, []string{"120"}, names(tags.ListQuery{Page: page, Size: 500}))
 	}
-	e.Undefine("plc0.tag000")
+	e.RemoveTags("plc0.tag000")
 	require.Equal(t, []string{"119", "plc0.tag003"}, names(tags.ListQuery{Size: 1}))
 }
 

@@ -10,10 +10,6 @@ import (
 	"github.com/otkit/otkit/tags/tagstest"
 )
 
-func TestMemoryHistory(t *testing.T) {
-	tagstest.TestHistoryStore(t, func(testing.TB) tags.HistoryStore { return tags.NewMemoryHistory() })
-}
-
 func TestMemoryWriteLog(t *testing.T) {
 	tagstest.TestWriteLog(t, func(testing.TB) tags.WriteLog { return tags.NewMemoryWriteLog(10_000) })
 }
@@ -32,8 +28,4 @@ func TestMemoryWriteLogForgetsTheOldest(t *testing.T) {
 			require.ErrorIs(t, err, tags.ErrWriteNotFound)
 		}
 	}
-}
-
-func BenchmarkMemoryHistory(b *testing.B) {
-	tagstest.BenchmarkHistoryStore(b, func(testing.TB) tags.HistoryStore { return tags.NewMemoryHistory() })
 }

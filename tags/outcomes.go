@@ -7,6 +7,10 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/otkit/otkit/internal/backoff"
+	"github.com/otkit/otkit/internal/runes"
+	"github.com/otkit/otkit/internal/wake"
 )
 
 // outcomes brings the outcomes of writes into the log of writes, in one goroutine of its own, so that
@@ -20,7 +24,7 @@ type outcomes struct {
 	ctx    context.Context // ends calls of the log
 	cancel context.CancelFunc
 	done   chan struct{}
-	wake   chan struct{}
+	wake   wake.Signal
 	last   chan struct{} // closed when no more outcomes are to come
 
 	mu    sync.Mutex
@@ -41,7 +45,7 @@ const (
 )
 
 func newOutcomes(into WriteLog, log *slog.Logger) *outcomes {
-	o := &outcomes{log: log, into: into, done: make(chan struct{}), wake: make(chan struct{}, 1),
+	o := &outcomes{log: log, into: into, done: make(chan struct{}), wake: wake.NewSignal(),
 		last: make(chan struct{}), byID: make(map[string]Write)}
 	o.ctx, o.cancel = context.WithCancel(context.Background())
 	go o.run()
@@ -55,17 +59,28 @@ func (o *outcomes) add(w Write, logged func()) {
 	o.queue = append(o.queue, outcome{w, logged})
 	ended := o.ended
 	o.mu.Unlock()
+	o.tell(w)
 	if ended { // of a driver that did not stop in time
 		o.log.Error("the outcome of a write came too late to be logged", "write", w.ID, "state", w.State)
 		return
 	}
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
+	o.wake.Set()
 }
 
-// get gives an outcome that is not logged yet.
+// maxLoggedValue bounds a value in a log line, in bytes.
+const maxLoggedValue = 200
+
+// tell logs what became of a write.
+func (o *outcomes) tell(w Write) {
+	level, value := slog.LevelInfo, runes.Shorten(w.Value.String(), maxLoggedValue)
+	if w.Error != "" {
+		level = slog.LevelWarn
+	}
+	o.log.LogAttrs(o.ctx, level, "tag write", slog.String("write", w.ID), slog.String("tag", w.Tag), slog.String("value", value),
+		slog.String("by", w.By), slog.String("state", string(w.State)), slog.String("error", w.Error))
+}
+
+// get returns an outcome that is not logged yet.
 func (o *outcomes) get(id string) (Write, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,7 +89,7 @@ func (o *outcomes) get(id string) (Write, bool) {
 }
 
 // close logs what waits until ctx ends, or for a second where the drivers have used up its time. The
-// error says how many outcomes could not be logged.
+// error returns how many outcomes could not be logged.
 func (o *outcomes) close(ctx context.Context) error {
 	if ctx.Err() != nil {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -104,12 +119,12 @@ func (o *outcomes) close(ctx context.Context) error {
 // run logs outcomes until the last one is in the log, or ctx ends.
 func (o *outcomes) run() {
 	defer close(o.done)
-	last, wait := o.last, logRetryMin
+	last, failures := o.last, 0
 	for o.ctx.Err() == nil {
 		batch := o.first(MaxBatch)
 		if len(batch) == 0 {
 			select {
-			case <-o.wake:
+			case <-o.wake.C():
 				continue
 			case <-o.last:
 			}
@@ -119,23 +134,24 @@ func (o *outcomes) run() {
 		}
 		err := o.put(batch)
 		if err == nil {
-			wait = logRetryMin
+			failures = 0
 			continue
 		}
-		o.log.Error("the outcomes of writes could not be logged", "writes", len(batch), "first", batch[0].ID, "retryIn", wait, "error", err)
+		failures++
+		wait := backoff.Delay(logRetryMin, logRetryMax, failures)
+		o.log.Error("failed to log outcomes of writes; retrying", "writes", len(batch), "first", batch[0].ID, "retryIn", wait, "error", err)
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
-			wait = min(2*wait, logRetryMax)
 		case <-last:
-			last, wait = nil, logRetryMin // time is short now: try again at once
+			last, failures = nil, 0 // time is short now: try again immediately
 		case <-o.ctx.Done():
 		}
 		timer.Stop()
 	}
 }
 
-// first gives the outcomes that have waited longest.
+// first returns the outcomes that have waited longest.
 func (o *outcomes) first(n int) []Write {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -58,7 +58,7 @@ func onlineWith(t *testing.T, log tags.WriteLog, o tags.DriverOptions) (*tags.En
 func TestASlowLogHoldsUpNoDriver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newMoodyLog()
-		e, d := onlineWith(t, log, tags.DriverOptions{Interval: 100 * time.Millisecond})
+		e, d := onlineWith(t, log, tags.DriverOptions{PollInterval: 100 * time.Millisecond})
 		log.slow.Store(int64(4 * time.Second))
 		before := d.readsOf("b")
 		first := write(t, e, "plc.a", 1)

@@ -15,7 +15,7 @@ func TestPollingIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
 		e := newEngine(t, tags.Options{})
-		require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{Interval: 2 * time.Second, Tags: []tags.Tag{
+		require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{PollInterval: 2 * time.Second, Tags: []tags.Tag{
 			intTag("plc.fast", every(100*time.Millisecond)),
 			intTag("plc.second", every(time.Second)), intTag("plc.also", every(time.Second)),
 			intTag("plc.default"),
@@ -40,9 +40,9 @@ func TestPollingIntervals(t *testing.T) {
 func TestFirstReadingComesWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
-		e := online(t, d, tags.DriverOptions{Interval: time.Hour, Tags: []tags.Tag{intTag("plc.a")}})
+		e := online(t, d, tags.DriverOptions{PollInterval: time.Hour, Tags: []tags.Tag{intTag("plc.a")}})
 		require.Equal(t, 1, d.readsOf("a"))
-		require.NoError(t, e.Define(intTag("plc.b")))
+		require.NoError(t, e.DefineTags(intTag("plc.b")))
 		after(time.Second)
 		require.Equal(t, 1, d.readsOf("b"), "also for a tag that comes later")
 	})
@@ -76,7 +76,7 @@ func TestBatches(t *testing.T) {
 					list = append(list, intTag("plc."+name))
 					d.has(name, tags.IntValue(int64(i)))
 				}
-				e := online(t, d, tags.DriverOptions{Interval: time.Hour, Tags: list})
+				e := online(t, d, tags.DriverOptions{PollInterval: time.Hour, Tags: list})
 				require.Equal(t, c.largest, d.largestRead())
 				for i := range 1203 {
 					requireSample(t, e, fmt.Sprintf("plc.%04d", i), tags.IntValue(int64(i)), tags.Good, tags.ReasonNone)
@@ -101,7 +101,7 @@ func TestBatches(t *testing.T) {
 func TestMissedPollsAreNotMadeUpFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
-		online(t, d, tags.DriverOptions{Interval: 100 * time.Millisecond, Tags: []tags.Tag{intTag("plc.a")}})
+		online(t, d, tags.DriverOptions{PollInterval: 100 * time.Millisecond, Tags: []tags.Tag{intTag("plc.a")}})
 		thaw := freeze(t, d)
 		after(time.Minute)
 		thaw()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Quality says how far a value can be trusted. The zero Quality is Bad: what nobody vouched for is
+// Quality is how far a value can be trusted. The zero Quality is Bad: what nobody vouched for is
 // not good.
 type Quality uint8
 
@@ -18,7 +18,7 @@ const (
 
 var qualityNames = [...]string{"Bad", "Uncertain", "Good"}
 
-// String gives the wire word: Good, Bad or Uncertain.
+// String returns the name on the wire: Good, Bad or Uncertain.
 func (q Quality) String() string {
 	if int(q) < len(qualityNames) {
 		return qualityNames[q]
@@ -36,7 +36,7 @@ func ParseQuality(s string) (Quality, error) {
 	return Bad, fmt.Errorf("quality %q is not Good, Bad or Uncertain", s)
 }
 
-// Reason says why a quality is not Good. It is ReasonNone for a good value.
+// Reason is why a quality is not Good. It is ReasonNone for a good value.
 type Reason uint8
 
 // The reasons, after the sub-codes that OPC clients know.
@@ -61,7 +61,7 @@ var reasonNames = [...]string{
 	"ConfigError", "TypeMismatch", "Removed", "DriverReported",
 }
 
-// String gives the wire word, empty for ReasonNone.
+// String returns the name on the wire, empty for ReasonNone.
 func (r Reason) String() string {
 	if r < endOfReasons {
 		return reasonNames[r]

@@ -8,7 +8,7 @@ func (r *runner) reserve() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.quit.Err() != nil || r.standing() != DriverOnline:
+	case r.quit.Err() != nil || r.currentState() != DriverOnline:
 		return ErrDriverOffline.On("driverId", r.id)
 	case r.reserved >= r.opts.MaxWrites:
 		return ErrQueueFull.On("driverId", r.id)
@@ -24,7 +24,7 @@ func (r *runner) cancelWrite() {
 	r.reserved--
 	r.open--
 	r.mu.Unlock()
-	r.nudge()
+	r.wakeUp()
 }
 
 // enqueue puts a write for which a place is reserved into the queue, or fails it when the driver has
@@ -42,7 +42,7 @@ func (r *runner) enqueue(w *queuedWrite) {
 		r.finish([]*queuedWrite{w})
 		return
 	}
-	r.nudge()
+	r.wakeUp()
 }
 
 // failQueue fails what is queued and was never sent.
@@ -73,16 +73,16 @@ func (r *runner) finish(batch []*queuedWrite) {
 	r.mu.Unlock()
 }
 
-// logged gives back the place of a write whose outcome is logged.
+// logged releases the place of a write whose outcome is logged.
 func (r *runner) logged() {
 	r.mu.Lock()
 	r.reserved--
 	r.mu.Unlock()
 }
 
-// promised says whether a write has a place in the queue and is not finished. Such a write may have
+// promised reports whether a write has a place in the queue and is not finished. Such a write may have
 // been acknowledged to its caller, so the runner does not leave before it is sent.
-func (r *runner) promised() bool {
+func (r *runner) hasInFlightWrites() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.open > 0

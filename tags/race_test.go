@@ -35,11 +35,11 @@ func TestEverythingAtOnce(t *testing.T) {
 	name := func(rnd *rand.Rand) string { return fmt.Sprintf("d%d.%d", rnd.IntN(3), rnd.IntN(30)) }
 	run(1, func(rnd *rand.Rand) error {
 		types := tags.DataTypes()
-		return e.Define(intTag(name(rnd), every(time.Millisecond), ofType(types[rnd.IntN(len(types))]), func(t *tags.Tag) {
+		return e.DefineTags(intTag(name(rnd), every(time.Millisecond), ofType(types[rnd.IntN(len(types))]), func(t *tags.Tag) {
 			t.Driver = fmt.Sprintf("d%d", rnd.IntN(3))
 		}))
 	})
-	run(2, func(rnd *rand.Rand) error { e.Undefine(name(rnd)); return nil })
+	run(2, func(rnd *rand.Rand) error { e.RemoveTags(name(rnd)); return nil })
 	run(3, func(rnd *rand.Rand) error {
 		var d tags.Driver = newDevice()
 		if rnd.IntN(2) == 0 {

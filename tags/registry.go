@@ -3,6 +3,7 @@ package tags
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,28 +14,62 @@ import (
 // MaxBatch is the most items that one batch of reads or writes may have.
 const MaxBatch = 500
 
-// Define adds tags or changes their definitions. Either all are taken or none: the error is an
+// DefineTags adds tags or changes their definitions. Either all are taken or none: the error is an
 // ErrInvalidTag naming the first that is not valid. A tag may be defined before its driver is there;
 // it is Bad with reason NoDriver until then. A change of data type, address, native type, scale or
 // offset forgets the tag's sample, which is Bad with reason WaitingForData until the next reading; a
 // change of driver makes it Bad.
-func (e *Engine) Define(list ...Tag) error {
+//
+// Many tags are taken in portions, so that readers of other tags do not wait: a reader may see a part of
+// them until Define returns.
+func (e *Engine) DefineTags(list ...Tag) error {
 	if err := validateAll(list, e.addressChecker); err != nil {
 		return err
 	}
-	e.mu.Lock()
-	if e.closed {
+	return e.define(list)
+}
+
+// define takes definitions in portions, so that readers do not wait for all of them.
+func (e *Engine) define(list []Tag) error {
+	for part := range slices.Chunk(list, portion) {
+		fresh := make([]*entry, len(part))
+		now := e.now()
+		for i := range part {
+			t := part[i]
+			t.Access = cmp.Or(t.Access, ReadOnly)
+			fresh[i] = newEntry(&t, now, ReasonWaiting, &e.seq, e.wheel)
+		}
+		e.mu.Lock()
+		if e.closed {
+			e.mu.Unlock()
+			return ErrClosed
+		}
+		changes, added := e.defineLocked(fresh, now)
+		untidy := e.untidy()
+		subs := make([]*Subscription, 0, len(e.subs))
+		if len(added) > 0 {
+			subs = slices.AppendSeq(subs, maps.Keys(e.subs))
+		}
 		e.mu.Unlock()
-		return ErrClosed
+		for _, s := range subs {
+			for _, en := range added {
+				s.joinNew(en)
+			}
+		}
+		e.notify(changes)
+		if untidy {
+			e.sortedEntries()
+		}
 	}
-	changes := e.defineLocked(list)
-	e.mu.Unlock()
-	e.tell(changes)
 	return nil
 }
 
+// untidy reports whether so much has come and gone since the tags were sorted that it takes more memory
+// than the tags. The lock is held.
+func (e *Engine) untidy() bool { return len(e.unsorted)+e.gone > 2*len(e.byName)+10*portion }
+
 // validateAll checks definitions, and their addresses where the driver can tell.
-func validateAll(list []Tag, checker func(driver string) AddressChecker) error {
+func validateAll(list []Tag, checker func(driver string) PointValidator) error {
 	for i := range list {
 		t := &list[i]
 		if err := t.Validate(); err != nil {
@@ -44,7 +79,7 @@ func validateAll(list []Tag, checker func(driver string) AddressChecker) error {
 		if c == nil {
 			continue
 		}
-		if err := guard(func() error { return c.CheckPoint(t.point()) }); err != nil {
+		if err := guard(func() error { return c.ValidatePoint(t.point()) }); err != nil {
 			return ErrInvalidTag.On("tagName", t.Name).Wrap(err).
 				Invalid(fault.Field{Field: "address", Message: fmt.Sprintf("%q is not one that the driver can use", clip(t.Address))})
 		}
@@ -52,51 +87,46 @@ func validateAll(list []Tag, checker func(driver string) AddressChecker) error {
 	return nil
 }
 
-// addressChecker gives the checker of a driver, nil when it has none or is not registered.
-func (e *Engine) addressChecker(driver string) AddressChecker {
+// addressChecker returns the checker of a driver, nil when it has none or is not registered.
+func (e *Engine) addressChecker(driver string) PointValidator {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	if r := e.runners[driver]; r != nil {
-		c, _ := r.driver.(AddressChecker)
+		c, _ := r.driver.(PointValidator)
 		return c
 	}
 	return nil
 }
 
-// defineLocked gives the changes that are to be told when e.mu is free again.
-func (e *Engine) defineLocked(list []Tag) (changes []Change) {
-	now := e.now()
-	for i := range list {
-		t := list[i]
-		t.Access = cmp.Or(t.Access, ReadOnly)
-		if en, ok := e.byName[t.Name]; ok {
-			if c, told := e.redefine(en, &t, now); told {
+// defineLocked takes new entries, or their definitions where there is an entry of the name. It gives the
+// changes that are to be told, and the entries that subscriptions may join, when e.mu is free again.
+func (e *Engine) defineLocked(fresh []*entry, now time.Time) (changes []Change, added []*entry) {
+	for _, en := range fresh {
+		t := en.tag.Load()
+		if known, ok := e.byName[t.Name]; ok {
+			if c, told := e.redefine(known, t, now); told {
 				changes = append(changes, c)
 			}
 			continue
 		}
-		reason := ReasonWaiting
 		r := e.runners[t.Driver]
 		if r == nil {
-			reason = ReasonNoDriver
+			en.sample.Reason = ReasonNoDriver // nobody else knows the entry yet
 		}
-		en := newEntry(&t, now, reason, &e.seq)
 		e.byName[t.Name] = en
-		e.sorted = nil
+		added = append(added, en)
 		if r != nil {
-			r.adopt(en)
-		}
-		for s := range e.subs {
-			s.joinNew(en)
+			r.attach(en)
 		}
 	}
-	return changes
+	e.unsorted = append(e.unsorted, added...)
+	return changes, added
 }
 
 func (e *Engine) redefine(en *entry, t *Tag, now time.Time) (Change, bool) {
 	from, to := e.runners[en.tag.Load().Driver], e.runners[t.Driver]
 	if from != nil && from != to {
-		from.abandon(en)
+		from.detach(en)
 	}
 	reason := ReasonWaiting
 	if to == nil {
@@ -104,31 +134,37 @@ func (e *Engine) redefine(en *entry, t *Tag, now time.Time) (Change, bool) {
 	}
 	c, told := en.redefine(t, reason, now)
 	if to != nil {
-		to.adopt(en)
+		to.attach(en)
 	}
 	return c, told
 }
 
-// Undefine removes tags. Subscribers see them Bad with reason Removed. Unknown names are ignored.
-func (e *Engine) Undefine(names ...string) {
-	e.mu.Lock()
-	var changes []Change
+// RemoveTags removes tags. Subscribers see them Bad with reason Removed. Unknown names are ignored.
+func (e *Engine) RemoveTags(names ...string) {
+	for part := range slices.Chunk(names, portion) {
+		e.mu.Lock()
+		changes := e.undefineLocked(part)
+		e.mu.Unlock()
+		e.notify(changes)
+	}
+}
+
+func (e *Engine) undefineLocked(names []string) (changes []Change) {
 	for _, name := range names {
 		en, ok := e.byName[name]
 		if !ok {
 			continue
 		}
 		delete(e.byName, name)
-		e.sorted = nil
+		e.gone++
 		if r := e.runners[en.tag.Load().Driver]; r != nil {
-			r.abandon(en)
+			r.detach(en)
 		}
 		if c, told := en.remove(e.now()); told {
 			changes = append(changes, c)
 		}
 	}
-	e.mu.Unlock()
-	e.tell(changes)
+	return changes
 }
 
 func (e *Engine) find(name string) (*entry, error) {
@@ -141,7 +177,7 @@ func (e *Engine) find(name string) (*entry, error) {
 	return en, nil
 }
 
-// Read gives a tag's definition and newest sample from the cache, or ErrTagNotFound.
+// Read returns a tag's definition and newest sample from the cache, or ErrTagNotFound.
 func (e *Engine) Read(name string) (Snapshot, error) {
 	en, err := e.find(name)
 	if err != nil {
@@ -174,7 +210,7 @@ func (e *Engine) ReadMany(names []string) (found []Snapshot, errs []error, err e
 	return found, errs, nil
 }
 
-// HasDriver says whether a driver is registered under the id.
+// HasDriver reports whether a driver is registered under the id.
 func (e *Engine) HasDriver(id string) bool {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -225,7 +261,7 @@ const (
 	MaxPageSize     = 500
 )
 
-// List gives a page of tags by name, and how many there are in all. A bad page or pattern is an
+// List returns a page of tags by name, and how many there are in all. A bad page or pattern is an
 // ErrInvalidRequest, a page size above MaxPageSize an ErrPageSizeExceeded.
 func (e *Engine) List(q ListQuery) ([]Snapshot, int, error) {
 	page, size := cmp.Or(q.Page, 1), cmp.Or(q.Size, DefaultPageSize)
@@ -267,26 +303,35 @@ func (e *Engine) List(q ListQuery) ([]Snapshot, int, error) {
 	return list, total, nil
 }
 
-// sortedEntries gives all entries by name. The slice is shared and never changed.
+// sortedEntries returns all entries by name. The slice is shared and never changed. It is made without the
+// engine's lock, from the last one and what has come and gone since.
 func (e *Engine) sortedEntries() []*entry {
+	e.sorting.Lock()
+	defer e.sorting.Unlock()
 	e.mu.RLock()
-	sorted := e.sorted
+	sorted, unsorted, gone := e.sorted, e.unsorted, e.gone
 	e.mu.RUnlock()
-	if sorted != nil {
+	if len(unsorted) == 0 && gone == 0 {
 		return sorted
+	}
+	late := slices.Clone(unsorted)
+	slices.SortFunc(late, byName)
+	all := make([]*entry, 0, len(sorted)+len(late)-min(gone, len(sorted)+len(late)))
+	for len(sorted) > 0 || len(late) > 0 {
+		from := &sorted
+		if len(sorted) == 0 || len(late) > 0 && byName(late[0], sorted[0]) < 0 {
+			from = &late
+		}
+		if en := (*from)[0]; !en.gone.Load() {
+			all = append(all, en)
+		}
+		*from = (*from)[1:]
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.sortedLocked()
+	e.sorted, e.unsorted = all, slices.Clone(e.unsorted[len(unsorted):])
+	e.gone -= gone
+	return all
 }
 
-func (e *Engine) sortedLocked() []*entry {
-	if e.sorted == nil {
-		e.sorted = make([]*entry, 0, len(e.byName))
-		for _, en := range e.byName {
-			e.sorted = append(e.sorted, en)
-		}
-		slices.SortFunc(e.sorted, func(a, b *entry) int { return strings.Compare(a.tag.Load().Name, b.tag.Load().Name) })
-	}
-	return e.sorted
-}
+func byName(a, b *entry) int { return strings.Compare(a.tag.Load().Name, b.tag.Load().Name) }

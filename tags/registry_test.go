@@ -34,12 +34,12 @@ func TestTagValidation(t *testing.T) {
 		"deadband.absolute": func(t *tags.Tag) { t.Deadband.Absolute = -1 },
 		"deadband.percent":  func(t *tags.Tag) { t.Deadband.Percent = 101 },
 		"deadband.percent ": func(t *tags.Tag) { t.Deadband.Percent = 1 },
-		"interval":          func(t *tags.Tag) { t.Interval = -1 },
+		"interval":          func(t *tags.Tag) { t.PollInterval = -1 },
 		"interval ":         func(t *tags.Tag) { t.StaleAfter = -1 },
 	} {
 		bad := intTag("plc.a", change)
 		e := newEngine(t, tags.Options{})
-		err := e.Define(intTag("plc.good"), bad)
+		err := e.DefineTags(intTag("plc.good"), bad)
 		require.ErrorIs(t, err, tags.ErrInvalidTag, field)
 		f, _ := fault.From(err)
 		require.Equal(t, strings.TrimSpace(field), f.Fields[0].Field)
@@ -55,7 +55,7 @@ func TestTagValidation(t *testing.T) {
 // checkingDevice knows its addresses.
 type checkingDevice struct{ *device }
 
-func (checkingDevice) CheckPoint(p tags.Point) error {
+func (checkingDevice) ValidatePoint(p tags.Point) error {
 	if p.Address == "panic" {
 		panic("a defect in the driver")
 	}
@@ -73,13 +73,19 @@ func TestAddressesAreChecked(t *testing.T) {
 		require.ErrorIs(t, err, tags.ErrInvalidTag)
 		require.ErrorIs(t, err, tags.ErrAddress)
 		require.False(t, e.HasDriver("plc"))
-		require.NoError(t, e.Define(intTag("plc.bad0")), "nobody can tell before the driver is there")
+		require.NoError(t, e.DefineTags(intTag("plc.bad0")), "nobody can tell before the driver is there")
 		require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a")}}))
-		require.ErrorIs(t, e.Define(intTag("plc.b"), intTag("plc.bad2")), tags.ErrInvalidTag)
-		require.ErrorIs(t, e.Define(intTag("plc.panic")), tags.ErrInvalidTag)
+		require.ErrorIs(t, e.DefineTags(intTag("plc.b"), intTag("plc.bad2")), tags.ErrInvalidTag)
+		require.ErrorIs(t, e.DefineTags(intTag("plc.panic")), tags.ErrInvalidTag)
 		_, err = e.Read("plc.b")
 		require.ErrorIs(t, err, tags.ErrTagNotFound)
 	})
+}
+
+func TestANilDriverIsRefused(t *testing.T) {
+	e := newEngine(t, tags.Options{})
+	require.ErrorIs(t, e.AddDriver("plc", nil, tags.DriverOptions{}), tags.ErrInvalidDriver)
+	require.NoError(t, e.AddDriver("plc", newDevice(), tags.DriverOptions{}), "nothing was registered")
 }
 
 func TestOptionsAreChecked(t *testing.T) {
@@ -87,8 +93,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	require.ErrorContains(t, err, "Options.SweepInterval")
 	e := newEngine(t, tags.Options{})
 	for field, o := range map[string]tags.DriverOptions{
-		"Interval": {Interval: -1}, "Refresh": {Refresh: -1}, "Timeout": {Timeout: -1}, "BackoffMin": {BackoffMin: -1},
-		"BackoffMax": {BackoffMax: -1}, "ConfirmFor": {ConfirmFor: -1}, "MaxWrites": {MaxWrites: -1},
+		"PollInterval": {PollInterval: -1}, "RefreshInterval": {RefreshInterval: -1}, "Timeout": {Timeout: -1}, "MinBackoff": {MinBackoff: -1},
+		"MaxBackoff": {MaxBackoff: -1}, "ConfirmTimeout": {ConfirmTimeout: -1}, "MaxWrites": {MaxWrites: -1},
 	} {
 		require.ErrorContains(t, e.AddDriver("plc", newDevice(), o), "DriverOptions."+field)
 	}
@@ -101,7 +107,7 @@ func TestDrivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t, tags.Options{})
 		log := observe(e)
-		require.NoError(t, e.Define(intTag("plc.orphan")))
+		require.NoError(t, e.DefineTags(intTag("plc.orphan")))
 		requireSample(t, e, "plc.orphan", tags.Value{}, tags.Bad, tags.ReasonNoDriver)
 
 		first := newDevice()
@@ -167,21 +173,21 @@ func TestRedefine(t *testing.T) {
 		log := observe(e)
 
 		unit := intTag("plc.a", func(t *tags.Tag) { t.Unit = "m" })
-		require.NoError(t, e.Define(unit))
+		require.NoError(t, e.DefineTags(unit))
 		requireSample(t, e, "plc.a", tags.IntValue(1), tags.Good, tags.ReasonNone)
 
 		text := intTag("plc.a", ofType(tags.String), func(t *tags.Tag) { t.Address = "text" })
-		require.NoError(t, e.Define(text))
+		require.NoError(t, e.DefineTags(text))
 		requireSample(t, e, "plc.a", tags.Value{}, tags.Bad, tags.ReasonWaiting)
 		require.Equal(t, []string{"plc.a Bad WaitingForData"}, log.take())
 		after(time.Second)
 		requireSample(t, e, "plc.a", tags.StringValue("x"), tags.Good, tags.ReasonNone)
 
-		require.NoError(t, e.Define(intTag("plc.a")))
+		require.NoError(t, e.DefineTags(intTag("plc.a")))
 		after(time.Second)
 		log.take()
 		moved := intTag("plc.a", func(t *tags.Tag) { t.Driver = "other" })
-		require.NoError(t, e.Define(moved))
+		require.NoError(t, e.DefineTags(moved))
 		requireSample(t, e, "plc.a", tags.IntValue(1), tags.Bad, tags.ReasonWaiting)
 		reads := plc.readsOf("a")
 		after(2 * time.Second)
@@ -190,7 +196,7 @@ func TestRedefine(t *testing.T) {
 		require.Equal(t, []string{"plc.a 1 Bad WaitingForData", "plc.a 2 Good"}, log.take())
 
 		moved.Driver = "nobody"
-		require.NoError(t, e.Define(moved))
+		require.NoError(t, e.DefineTags(moved))
 		requireSample(t, e, "plc.a", tags.IntValue(2), tags.Bad, tags.ReasonNoDriver)
 		require.Equal(t, []string{"plc.a 2 Bad NoDriver"}, log.take())
 		after(10 * time.Second)
@@ -207,14 +213,14 @@ func TestRedefineForgetsWhatWasReadOtherwise(t *testing.T) {
 		forgets bool
 	}{
 		"address":  {as(func(t *tags.Tag) { t.Address = "b" }), true},
-		"native":   {as(func(t *tags.Tag) { t.Native = "Int16" }), true},
+		"native":   {as(func(t *tags.Tag) { t.NativeType = "Int16" }), true},
 		"scale":    {as(func(t *tags.Tag) { t.Scale = 0.5 }), true},
 		"no scale": {as(func(t *tags.Tag) { t.Scale = 0 }), true},
 		"offset":   {as(func(t *tags.Tag) { t.Offset = 1 }), true},
 		"the same": {as(func(*tags.Tag) {}), false},
 		"words":    {as(func(t *tags.Tag) { t.Unit, t.Description = "m", "level" }), false},
 		"limits":   {as(between(0, 100)), false},
-		"reports":  {as(func(t *tags.Tag) { t.Deadband.Absolute, t.Interval = 5, time.Minute }), false},
+		"reports":  {as(func(t *tags.Tag) { t.Deadband.Absolute, t.PollInterval = 5, time.Minute }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -224,7 +230,7 @@ func TestRedefineForgetsWhatWasReadOtherwise(t *testing.T) {
 				e := online(t, d, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a", scaled(10, 0))}})
 				log := observe(e)
 				thaw := freeze(t, d)
-				require.NoError(t, e.Define(c.tag))
+				require.NoError(t, e.DefineTags(c.tag))
 				if !c.forgets {
 					requireSample(t, e, "plc.a", tags.IntValue(20), tags.Good, tags.ReasonNone)
 					require.Empty(t, log.take())
@@ -249,7 +255,7 @@ func TestRedefineDuringARead(t *testing.T) {
 		log := observe(e)
 		thaw := freeze(t, d)
 		after(2 * time.Second)
-		require.NoError(t, e.Define(intTag("plc.a", func(t *tags.Tag) { t.Address = "b" })))
+		require.NoError(t, e.DefineTags(intTag("plc.a", func(t *tags.Tag) { t.Address = "b" })))
 		d.has("a", tags.IntValue(1))
 		d.has("b", tags.IntValue(2))
 		thaw()
@@ -263,7 +269,7 @@ func TestUndefine(t *testing.T) {
 		d := newDevice()
 		e := online(t, d, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
 		log := observe(e)
-		e.Undefine("plc.a", "plc.none")
+		e.RemoveTags("plc.a", "plc.none")
 		require.Equal(t, []string{"plc.a 0 Bad Removed"}, log.take())
 		_, err := e.Read("plc.a")
 		require.ErrorIs(t, err, tags.ErrTagNotFound)
@@ -283,7 +289,7 @@ func TestResolve(t *testing.T) {
 		{Name: "plc.level", DataType: tags.Int, Address: "HR:1"},
 		{Name: "z", DataType: tags.Int, Address: "HR:2"}, {Name: "y", DataType: tags.Int, Address: "HR:2"},
 	}}))
-	require.NoError(t, e.Define(intTag("gone.a"), intTag("plc.other", func(t *tags.Tag) { t.Driver, t.Address = "gone", "x" })))
+	require.NoError(t, e.DefineTags(intTag("gone.a"), intTag("plc.other", func(t *tags.Tag) { t.Driver, t.Address = "gone", "x" })))
 	for _, c := range []struct {
 		driver, address, name string
 		err                   error
@@ -306,7 +312,7 @@ func TestResolve(t *testing.T) {
 
 func TestReadMany(t *testing.T) {
 	e := newEngine(t, tags.Options{})
-	require.NoError(t, e.Define(intTag("plc.a"), intTag("plc.b")))
+	require.NoError(t, e.DefineTags(intTag("plc.a"), intTag("plc.b")))
 	long := strings.Repeat("ü", 120) // within the limit of a name
 	found, errs, err := e.ReadMany([]string{"plc.b", "none", "plc.a", long, "plc.b"})
 	require.NoError(t, err)
@@ -330,11 +336,11 @@ func TestObserveEnds(t *testing.T) {
 	var first, second int
 	cancel := e.Observe(func(c []tags.Change) { first += len(c) })
 	e.Observe(func(c []tags.Change) { second += len(c) })
-	require.NoError(t, e.Define(intTag("plc.a"), intTag("plc.b")))
-	e.Undefine("plc.a")
+	require.NoError(t, e.DefineTags(intTag("plc.a"), intTag("plc.b")))
+	e.RemoveTags("plc.a")
 	cancel()
 	cancel()
-	e.Undefine("plc.b")
+	e.RemoveTags("plc.b")
 	require.Equal(t, []int{1, 2}, []int{first, second})
 }
 
@@ -370,7 +376,7 @@ func TestClose(t *testing.T) {
 		require.ErrorIs(t, err, tags.ErrClosed)
 		_, err = e.Subscribe(tags.SubscribeOptions{Names: []string{"plc.a"}})
 		require.ErrorIs(t, err, tags.ErrClosed)
-		require.ErrorIs(t, e.Define(intTag("plc.b")), tags.ErrClosed)
+		require.ErrorIs(t, e.DefineTags(intTag("plc.b")), tags.ErrClosed)
 		require.ErrorIs(t, e.AddDriver("x", newDevice(), tags.DriverOptions{}), tags.ErrClosed)
 	})
 }
@@ -394,4 +400,48 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 		require.LessOrEqual(t, time.Since(start), 3*time.Second)
 		require.GreaterOrEqual(t, well.closes(), 1)
 	})
+}
+
+// Defining many tags lets readers in between: they see the first tags before the last ones are there.
+func TestReadersDoNotWaitForAllThatIsDefined(t *testing.T) {
+	e := newEngine(t, tags.Options{})
+	list := manyTags(100_000)
+	done := make(chan error, 1)
+	go func() { done <- e.DefineTags(list...) }()
+	between := false
+	for ended := false; !ended && !between; {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			ended = true
+		default:
+			_, first := e.Read(list[0].Name)
+			_, last := e.Read(list[len(list)-1].Name)
+			between = first == nil && last != nil
+		}
+	}
+	require.True(t, between, "no reader came in while the tags were defined")
+	require.NoError(t, <-done)
+	_, total, err := e.List(tags.ListQuery{})
+	require.NoError(t, err)
+	require.Equal(t, len(list), total)
+}
+
+// Tags that come and go again and again, also while nobody lists them, are listed right.
+func TestListAfterTagsCameAndWent(t *testing.T) {
+	e := newEngine(t, tags.Options{})
+	list := manyTags(1000)
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	for range 30 {
+		require.NoError(t, e.DefineTags(list...))
+		e.RemoveTags(names[1:]...)
+	}
+	require.NoError(t, e.DefineTags(intTag("a.first"), intTag("z.last")))
+	got, total, err := e.List(tags.ListQuery{})
+	require.NoError(t, err)
+	require.Equal(t, 3, total)
+	require.Equal(t, []string{"a.first", names[0], "z.last"}, []string{got[0].Tag.Name, got[1].Tag.Name, got[2].Tag.Name})
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// standing gives the driver's state. The lock is held.
-func (r *runner) standing() DriverState {
+// standing returns the driver's state. The lock is held.
+func (r *runner) currentState() DriverState {
 	if r.state == DriverOnline && r.mute.Load() {
 		return DriverNotResponding
 	}
@@ -21,14 +21,14 @@ func (r *runner) call(f func() error) error {
 	return r.guarded(f)
 }
 
-// stuck says whether a call of the driver has been running for more than twice its timeout.
+// stuck reports whether a call of the driver has been running for more than twice its timeout.
 func (r *runner) stuck() bool {
 	since := r.busy.Load()
-	return since > 0 && time.Since(r.born)-time.Duration(since) > 2*r.opts.Timeout
+	return since > 0 && time.Since(r.born)-time.Duration(since) > 2*r.timeout
 }
 
 // fallSilent makes an online driver NotResponding. err is noted unless it is nil.
-func (r *runner) fallSilent(err error) {
+func (r *runner) markNotResponding(err error) {
 	r.mu.Lock()
 	first := r.state == DriverOnline && r.mute.CompareAndSwap(false, true)
 	r.mu.Unlock()
@@ -45,7 +45,7 @@ func (r *runner) fallSilent(err error) {
 
 func (r *runner) checkStuck() {
 	if r.stuck() {
-		r.fallSilent(fmt.Errorf("a call of the driver has not come back for more than %s", 2*r.opts.Timeout))
+		r.markNotResponding(fmt.Errorf("a call of the driver has not come back for more than %s", 2*r.timeout))
 	}
 }
 
@@ -56,12 +56,12 @@ func (r *runner) respond() {
 	}
 }
 
-// tally tells how the points of a poll fared.
+// tally counts the results of the points of a poll.
 type tally struct{ answered, unanswered bool }
 
 // add stops at the first answer, which is all that there is to know.
-func (t *tally) add(readings []Reading) {
-	for i := range readings {
+func (t *tally) add(readings []Reading, which []int) {
+	for _, i := range which {
 		if t.answered {
 			return
 		}
@@ -73,8 +73,8 @@ func (t *tally) add(readings []Reading) {
 }
 
 // judge draws the conclusion from a whole poll of g; samples is how many there were before it. The
-// error is set when the connection has to be made anew.
-func (r *runner) judge(g *group, groups []*group, t tally, samples uint64) error {
+// error is set when the connection has to be made again.
+func (r *runner) evaluatePoll(g *group, groups []*group, t tally, samples uint64) error {
 	if t.answered {
 		r.respond()
 		return nil
@@ -88,11 +88,11 @@ func (r *runner) judge(g *group, groups []*group, t tally, samples uint64) error
 		if _, err := r.read(other, out[:]); err != nil {
 			return err
 		}
-		if t.add(out[:]); t.answered {
+		if t.add(out[:], first); t.answered {
 			return nil
 		}
 	}
-	r.fallSilent(nil)
+	r.markNotResponding(nil)
 	return nil
 }
 

@@ -100,7 +100,7 @@ func TestCallThatTimesOut(t *testing.T) {
 func TestCallThatDoesNotComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newPushDevice()
-		e := online(t, d, tags.DriverOptions{Timeout: time.Second, Refresh: time.Second, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
+		e := online(t, d, tags.DriverOptions{Timeout: time.Second, RefreshInterval: time.Second, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
 		thaw := freeze(t, d.device)
 		after(2 * time.Second)
 		require.Equal(t, tags.DriverOnline, status(t, e, "plc").State)
@@ -121,7 +121,7 @@ func TestCallThatDoesNotComeBack(t *testing.T) {
 func TestPushedReadingEndsNotResponding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newPushDevice()
-		e := online(t, d, tags.DriverOptions{Refresh: time.Second, Tags: []tags.Tag{intTag("plc.a")}})
+		e := online(t, d, tags.DriverOptions{RefreshInterval: time.Second, Tags: []tags.Tag{intTag("plc.a")}})
 		d.fails(tags.ErrTimeout, "a")
 		after(time.Second)
 		require.Equal(t, tags.DriverNotResponding, status(t, e, "plc").State)

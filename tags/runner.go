@@ -5,17 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/otkit/otkit/internal/backoff"
+	"github.com/otkit/otkit/internal/wake"
 )
 
 // runner owns one driver: a single goroutine connects it, polls it and sends its writes, so that a
-// dead device holds up nobody but itself.
+// dead device delays no other.
 type runner struct {
 	engine *Engine
 	id     string
@@ -24,12 +26,15 @@ type runner struct {
 	log    *slog.Logger
 	batch  int // most points in one Read
 
+	planner Planner       // the driver, if it is one
+	timeout time.Duration // of one call of Read, Write or Requests.Next
+
 	ctx    context.Context // ends calls of the driver at once
 	cancel context.CancelFunc
 	quit   context.Context // ends the runner once its queued writes are out
 	leave  context.CancelFunc
 	done   chan struct{}
-	wake   chan struct{}
+	wake   wake.Signal
 
 	mu       sync.Mutex
 	entries  map[*entry]struct{}
@@ -42,7 +47,8 @@ type runner struct {
 	errAt    time.Time
 	since    time.Time
 	rate     float64
-	counted  uint64 // samples at the last tick
+	counted  uint64  // samples at the last tick
+	paces    []*pace // of the groups, while connected
 
 	failures int      // calls in a row that failed as a whole; the runner's goroutine only
 	scratch  []Change // of take, to be used again; the runner's goroutine only
@@ -54,16 +60,20 @@ type runner struct {
 	mute atomic.Bool  // connected, but the device does not answer
 
 	reads, readErrors, samples, changes, writes, writeErrors, connects atomic.Uint64
-	roundTrip                                                          atomic.Int64
+	trips                                                              trips
 }
 
 const defaultDriverBatch = 500
 
 func newRunner(e *Engine, id string, d Driver, o DriverOptions) *runner {
 	r := &runner{engine: e, id: id, driver: d, opts: o, log: e.log.With("driver", id), batch: defaultDriverBatch,
-		done: make(chan struct{}), wake: make(chan struct{}, 1), entries: make(map[*entry]struct{}), state: DriverConnecting, born: time.Now()}
+		done: make(chan struct{}), wake: wake.NewSignal(), entries: make(map[*entry]struct{}), state: DriverConnecting, born: time.Now()}
 	if l, ok := d.(BatchLimiter); ok && l.MaxBatch() > 0 {
 		r.batch = l.MaxBatch()
+	}
+	r.timeout = o.Timeout
+	if p, ok := d.(Planner); ok {
+		r.planner, r.timeout = p, max(o.Timeout, p.CallTimeout())
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.quit, r.leave = context.WithCancel(r.ctx)
@@ -93,41 +103,27 @@ func (r *runner) stop(ctx context.Context) error {
 func (r *runner) run() {
 	defer close(r.done)
 	defer r.closeDriver()
-	backoff := r.opts.BackoffMin
+	failures := 0
 	for r.quit.Err() == nil {
 		err := r.connect()
 		if err == nil {
 			var worked bool
 			if worked, err = r.serve(); worked {
-				backoff = r.opts.BackoffMin
+				failures = 0
 			}
 			r.endReadBack()
 		}
 		if err == nil {
 			break
 		}
-		r.offline(err, backoff)
+		failures++
+		delay := backoff.Delay(r.opts.MinBackoff, r.opts.MaxBackoff, failures)
+		r.offline(err, delay)
 		r.closeDriver()
-		r.pause(jitter(backoff))
-		backoff = min(2*backoff, r.opts.BackoffMax)
+		backoff.Wait(r.quit, backoff.Jitter(delay))
 	}
 	r.setState(DriverStopped)
 	r.failQueue(textStopped)
-}
-
-// jitter spreads a wait over 80..100 % of it, so that drivers that failed together do not come back
-// together.
-func jitter(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.2*rand.Float64()))
-}
-
-func (r *runner) pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.quit.Done():
-	}
 }
 
 func (r *runner) connect() error {
@@ -158,7 +154,7 @@ func (r *runner) offline(err error, wait time.Duration) {
 	if first && r.quit.Err() == nil { // the same failure again and again is told once
 		r.log.Warn("driver is offline", "error", err, "retryIn", wait)
 	}
-	r.engine.tell(r.degradeAll(ReasonNotConnected))
+	r.engine.notify(r.degradeAll(ReasonNotConnected))
 	r.failQueue(textOffline)
 }
 
@@ -209,29 +205,24 @@ func (r *runner) guarded(f func() error) error {
 }
 
 // adopt and abandon are called with the engine's lock held.
-func (r *runner) adopt(en *entry) {
+func (r *runner) attach(en *entry) {
 	r.mu.Lock()
 	r.entries[en] = struct{}{}
 	r.regroup = true
 	r.mu.Unlock()
 	en.expect(r.interval(en.tag.Load()))
-	r.nudge()
+	r.wakeUp()
 }
 
-func (r *runner) abandon(en *entry) {
+func (r *runner) detach(en *entry) {
 	r.mu.Lock()
 	delete(r.entries, en)
 	r.regroup = true
 	r.mu.Unlock()
-	r.nudge()
+	r.wakeUp()
 }
 
-func (r *runner) nudge() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
+func (r *runner) wakeUp() { r.wake.Set() }
 
 func (r *runner) byAddress(address string) []string {
 	var exact, alike []string
@@ -252,16 +243,21 @@ func (r *runner) byAddress(address string) []string {
 	return exact
 }
 
-// degradeAll makes the runner's tags Bad and gives the changes that are to be told.
-func (r *runner) degradeAll(reason Reason) (changes []Change) {
+// members returns the runner's tags.
+func (r *runner) members() []*entry {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	all := make([]*entry, 0, len(r.entries))
 	for en := range r.entries {
 		all = append(all, en)
 	}
-	r.mu.Unlock()
+	return all
+}
+
+// degradeAll makes the runner's tags Bad and returns the changes to publish.
+func (r *runner) degradeAll(reason Reason) (changes []Change) {
 	now := r.engine.now()
-	for _, en := range all {
+	for _, en := range r.members() {
 		if en.tag.Load().Driver != r.id { // moved to another driver after this one was removed
 			continue
 		}
@@ -273,20 +269,34 @@ func (r *runner) degradeAll(reason Reason) (changes []Change) {
 }
 
 func (r *runner) status() DriverStatus {
+	var breakers []Breaker
+	if b, ok := r.driver.(BreakerReporter); ok {
+		_ = r.guarded(func() error {
+			breakers = b.Breakers()
+			return nil
+		})
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return DriverStatus{
-		ID: r.id, Type: r.opts.Type, State: r.standing(), LastError: r.lastErr, LastErrorAt: r.errAt,
+	cycles := make([]Cycle, len(r.paces))
+	for i, p := range r.paces {
+		cycles[i] = p.status()
+	}
+	s := DriverStatus{
+		ID: r.id, Type: r.opts.Type, State: r.currentState(), LastError: r.lastErr, LastErrorAt: r.errAt,
 		ConnectedSince: r.since, Tags: len(r.entries), QueuedWrites: r.open, SamplesPerSec: r.rate,
 		Reads: r.reads.Load(), ReadErrors: r.readErrors.Load(), Samples: r.samples.Load(),
 		Changes: r.changes.Load(), Writes: r.writes.Load(), WriteErrors: r.writeErrors.Load(),
-		Connects: r.connects.Load(), RoundTrip: time.Duration(r.roundTrip.Load()),
+		Connects: r.connects.Load(), Cycles: cycles, Breakers: breakers,
 	}
+	r.trips.into(&s)
+	return s
 }
 
 // tick updates the sample rate, a mean that forgets with a time constant of ten seconds.
 func (r *runner) tick(passed time.Duration) {
 	total := r.samples.Load()
+	r.trips.tick(passed)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	weight := min(1, passed.Seconds()/10)
@@ -294,9 +304,9 @@ func (r *runner) tick(passed time.Duration) {
 	r.counted = total
 }
 
-// lost says whether an error of a whole call means that the connection has to be made anew: the
-// driver says so, or three calls in a row failed.
-func (r *runner) lost(err error) bool {
+// needsReconnect reports whether an error of a whole call means that the connection is lost: the driver reports it, or three calls
+// in a row failed.
+func (r *runner) needsReconnect(err error) bool {
 	r.failures++
 	r.noteError(err)
 	return errors.Is(err, ErrNotConnected) || r.failures >= 3

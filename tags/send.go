@@ -9,35 +9,48 @@ import (
 
 // What becomes of a write beside the device's own answer.
 const (
-	textChanged    = "the tag's definition changed before the value was sent"
-	textSilent     = "the device did not answer any more before the value was sent"
-	textOffline    = "the driver went offline before the value was sent"
-	textStopped    = "the driver was stopped before the value was sent"
-	textMaybe      = "it is not known whether the device took the value: "
-	textMismatch   = "the device took the write but did not give the value back when it was read"
-	textSuperseded = "a later write to the same tag was sent before the value could be read back"
-	textLost       = "the connection was lost before the value could be read back"
-	textNotRead    = "the driver was stopped before the value could be read back"
+	textChanged        = "the tag's definition changed before the value was sent"
+	textSilent         = "the device did not answer any more before the value was sent"
+	textOffline        = "the driver went offline before the value was sent"
+	textStopped        = "the driver was stopped before the value was sent"
+	textOutcomeUnknown = "it is not known whether the device took the value: "
+	textMismatch       = "the device took the write but did not give the value back when it was read"
+	textSuperseded     = "a later write to the same tag was sent before the value could be read back"
+	textLost           = "the connection was lost before the value could be read back"
+	textNotRead        = "the driver was stopped before the value could be read back"
 )
 
 // firstConfirm is the wait between the first two readings of a value that is to be confirmed; it
 // doubles from one to the next.
 const firstConfirm = 20 * time.Millisecond
 
+// A Planner is sent one write a call, so that each has its own timeout: as many as are queued, but no
+// more at once than this time allows.
+const longestSending = 250 * time.Millisecond
+
 // sendWrites sends one batch of what is queued, in order, and reads back one batch of what was sent
 // before: no more at once, so that a stream of writes does not keep the runner from polling. worked
-// says whether the driver took a call; the error is set when the connection has to be made anew.
+// reports whether the driver took a call; the error is set when the connection has to be made again.
 func (r *runner) sendWrites() (worked bool, err error) {
 	if r.ctx.Err() != nil {
 		return false, nil //nolint:nilerr // the runner is told to end: nothing more is sent
 	}
-	r.mu.Lock()
-	n := min(len(r.queue), defaultDriverBatch)
-	batch := r.queue[:n:n]
-	r.queue = r.queue[n:]
-	r.mu.Unlock()
-	if batch = r.upToDate(batch); len(batch) > 0 {
-		if worked, err = r.send(batch); err != nil {
+	most := defaultDriverBatch
+	if r.planner != nil {
+		most = 1
+	}
+	start := time.Now()
+	for left := defaultDriverBatch; left > 0 && time.Since(start) < longestSending && r.ctx.Err() == nil; left -= most {
+		batch := r.unqueue(most)
+		if len(batch) == 0 {
+			break
+		}
+		if batch = r.upToDate(batch); len(batch) == 0 {
+			continue
+		}
+		ok, err := r.send(batch)
+		worked = worked || ok
+		if err != nil {
 			return worked, err
 		}
 	}
@@ -45,7 +58,17 @@ func (r *runner) sendWrites() (worked bool, err error) {
 	return worked || ok, err
 }
 
-// upToDate gives the writes that still are what their callers asked for, and fails the others.
+// unqueue takes the next writes from the queue.
+func (r *runner) unqueue(most int) []*queuedWrite {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := min(len(r.queue), most)
+	batch := r.queue[:n:n]
+	r.queue = r.queue[n:]
+	return batch
+}
+
+// upToDate returns the writes that still are what their callers asked for, and fails the others.
 func (r *runner) upToDate(batch []*queuedWrite) []*queuedWrite {
 	var kept, gone []*queuedWrite
 	for _, w := range batch {
@@ -61,7 +84,7 @@ func (r *runner) upToDate(batch []*queuedWrite) []*queuedWrite {
 	return kept
 }
 
-// takes says whether a write that was checked by a definition may still be sent.
+// takes reports whether a write that was checked by a definition may still be sent.
 func (e *entry) takes(by *Tag) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,14 +95,14 @@ func (e *entry) takes(by *Tag) bool {
 
 func sameLimit(a, b *float64) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// send writes a batch. What the device took is read back by the next readBack. What send gives is as
+// send writes a batch. What the device took is read back by the next readBack. What send returns is as
 // for sendWrites.
 func (r *runner) send(batch []*queuedWrite) (worked bool, err error) {
 	items, errs := make([]WriteItem, len(batch)), make([]error, len(batch))
 	for i, w := range batch {
 		items[i] = w.item
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, r.opts.Timeout)
+	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
 	err = r.call(func() error { return r.driver.Write(ctx, items, errs) })
 	cancel()
 	if err != nil {
@@ -96,7 +119,7 @@ func (r *runner) send(batch []*queuedWrite) (worked bool, err error) {
 		r.writeErrors.Add(uint64(len(batch)))
 		r.supersede(batch)
 		r.finish(batch)
-		if r.ctx.Err() != nil || r.lost(err) {
+		if r.ctx.Err() != nil || r.needsReconnect(err) {
 			return false, err
 		}
 		return false, nil
@@ -125,23 +148,23 @@ func (r *runner) send(batch []*queuedWrite) (worked bool, err error) {
 	return true, nil
 }
 
-// uncertain says whether a write that gave the error may have reached the device.
+// uncertain reports whether a write that gave the error may have reached the device.
 func uncertain(err error) bool {
 	return errors.Is(err, ErrUncertain) || errors.Is(err, ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// maybe says that a write may have reached the device.
+// maybe returns the text of an error after which a write may have reached the device.
 func maybe(err error) string {
 	if errors.Is(err, ErrUncertain) {
 		return err.Error()
 	}
-	return textMaybe + err.Error()
+	return textOutcomeUnknown + err.Error()
 }
 
 func (w *queuedWrite) end(s WriteState, why string) { w.write.State, w.write.Error = s, why }
 
 // toRead puts the newest write to each tag up for reading back, so that the cache shows it without
-// waiting for the next poll. It gives the others, which are final now.
+// waiting for the next poll. It returns the others, which are final now.
 func (r *runner) toRead(sent []*queuedWrite) (rest []*queuedWrite) {
 	newest := make(map[*entry]*queuedWrite, len(sent))
 	for _, w := range sent {
@@ -152,7 +175,7 @@ func (r *runner) toRead(sent []*queuedWrite) (rest []*queuedWrite) {
 		switch {
 		case w.write.State != WriteDone:
 		case newest[w.entry] == w:
-			w.due, w.wait, w.deadline = now, firstConfirm, now.Add(r.opts.ConfirmFor)
+			w.due, w.wait, w.deadline = now, firstConfirm, now.Add(r.opts.ConfirmTimeout)
 			r.confirming = append(r.confirming, w)
 			continue
 		default:
@@ -190,7 +213,7 @@ func (r *runner) endConfirming(why string, which func(*queuedWrite) bool) {
 	r.finish(ended)
 }
 
-// endReadBack ends all reading back when the runner cannot go on with it.
+// endReadBack ends all reading back when the runner cannot continue with it.
 func (r *runner) endReadBack() {
 	why := textLost
 	if r.ctx.Err() != nil {
@@ -199,7 +222,7 @@ func (r *runner) endReadBack() {
 	r.endConfirming(why, func(*queuedWrite) bool { return true })
 }
 
-// unconfirmed says of a write that was to be confirmed why it is not.
+// unconfirmed ends a write that was to be confirmed and is not.
 func (r *runner) unconfirmed(w *queuedWrite, why string) {
 	if w.write.Confirm {
 		w.end(WriteUnconfirmed, why)
@@ -209,7 +232,7 @@ func (r *runner) unconfirmed(w *queuedWrite, why string) {
 
 // readBack reads one batch of the writes that are due to be read back. Those that ask for it are
 // confirmed when the device gives the value back, and read again later when it does not, until their
-// time is over. What it gives is as for sendWrites.
+// time is over. It returns the same as sendWrites.
 func (r *runner) readBack() (worked bool, err error) {
 	now := time.Now()
 	var todo, later []*queuedWrite
@@ -251,7 +274,7 @@ func (r *runner) readBack() (worked bool, err error) {
 	return worked, nil
 }
 
-// nextWrite says when sendWrites has something to do, if that is before the given time.
+// nextWrite returns when sendWrites has something to do, at the latest the given time.
 func (r *runner) nextWrite(before time.Time) time.Time {
 	r.mu.Lock()
 	queued := len(r.queue) > 0
@@ -282,7 +305,7 @@ func sameRaw(read, written Value) bool {
 	return sameFloat32(a, b)
 }
 
-// sameFloat32 says whether a 32-bit register cannot tell two numbers apart.
+// sameFloat32 reports whether a 32-bit register cannot tell two numbers apart.
 func sameFloat32(a, b float64) bool {
 	f := float32(a)
 	return f == float32(b) && !math.IsInf(float64(f), 0)

@@ -63,7 +63,7 @@ func (d halfDriver) Write(ctx context.Context, items []tags.WriteItem, errs []er
 func TestConnectionLostInTheMiddleOfABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := halfDriver{newDevice()}
-		e := online(t, d, tags.DriverOptions{Interval: time.Hour, Tags: []tags.Tag{intTag("plc.a")}})
+		e := online(t, d, tags.DriverOptions{PollInterval: time.Hour, Tags: []tags.Tag{intTag("plc.a")}})
 		thaw := holdPoll(t, e, d.device)
 		var writes []tags.Write
 		for i := range 4 {
@@ -81,7 +81,7 @@ func holdPoll(t *testing.T, e *tags.Engine, d *device) (thaw func()) {
 	t.Helper()
 	gate := make(chan struct{})
 	d.set(func(d *device) { d.hold = gate })
-	require.NoError(t, e.Define(intTag("plc.hold")))
+	require.NoError(t, e.DefineTags(intTag("plc.hold")))
 	after(time.Second)
 	return func() {
 		d.set(func(d *device) { d.hold = nil })
@@ -155,21 +155,25 @@ func TestWriteOfAnOldDefinitionIsNotSent(t *testing.T) {
 		change func(e *tags.Engine) error
 		sent   bool
 	}{
-		"address": {func(e *tags.Engine) error { return e.Define(intTag("plc.a", func(t *tags.Tag) { t.Address = "b" })) }, false},
+		"address": {func(e *tags.Engine) error {
+			return e.DefineTags(intTag("plc.a", func(t *tags.Tag) { t.Address = "b" }))
+		}, false},
 		"read-only": {func(e *tags.Engine) error {
-			return e.Define(intTag("plc.a", func(t *tags.Tag) { t.Access = tags.ReadOnly }))
+			return e.DefineTags(intTag("plc.a", func(t *tags.Tag) { t.Access = tags.ReadOnly }))
 		}, false},
-		"limits":  {func(e *tags.Engine) error { return e.Define(intTag("plc.a", between(0, 50))) }, false},
-		"scale":   {func(e *tags.Engine) error { return e.Define(intTag("plc.a", scaled(2, 0))) }, false},
-		"type":    {func(e *tags.Engine) error { return e.Define(intTag("plc.a", ofType(tags.Float))) }, false},
-		"driver":  {func(e *tags.Engine) error { return e.Define(intTag("plc.a", func(t *tags.Tag) { t.Driver = "other" })) }, false},
-		"removed": {func(e *tags.Engine) error { e.Undefine("plc.a"); return nil }, false},
+		"limits": {func(e *tags.Engine) error { return e.DefineTags(intTag("plc.a", between(0, 50))) }, false},
+		"scale":  {func(e *tags.Engine) error { return e.DefineTags(intTag("plc.a", scaled(2, 0))) }, false},
+		"type":   {func(e *tags.Engine) error { return e.DefineTags(intTag("plc.a", ofType(tags.Float))) }, false},
+		"driver": {func(e *tags.Engine) error {
+			return e.DefineTags(intTag("plc.a", func(t *tags.Tag) { t.Driver = "other" }))
+		}, false},
+		"removed": {func(e *tags.Engine) error { e.RemoveTags("plc.a"); return nil }, false},
 		"removed and back": {func(e *tags.Engine) error {
-			e.Undefine("plc.a")
-			return e.Define(intTag("plc.a"))
+			e.RemoveTags("plc.a")
+			return e.DefineTags(intTag("plc.a"))
 		}, false},
-		"unit":      {func(e *tags.Engine) error { return e.Define(intTag("plc.a", func(t *tags.Tag) { t.Unit = "bar" })) }, true},
-		"unchanged": {func(e *tags.Engine) error { return e.Define(intTag("plc.a")) }, true},
+		"unit":      {func(e *tags.Engine) error { return e.DefineTags(intTag("plc.a", func(t *tags.Tag) { t.Unit = "bar" })) }, true},
+		"unchanged": {func(e *tags.Engine) error { return e.DefineTags(intTag("plc.a")) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -214,7 +218,7 @@ func TestWritesToATagThatMovesGoWhereItIs(t *testing.T) {
 		return intTag("t.a", func(t *tags.Tag) { t.Driver, t.Address = driver, driver })
 	}
 	for _, id := range []string{"one", "two"} {
-		require.NoError(t, e.AddDriver(id, addressee{newDevice(), id, &wrong}, tags.DriverOptions{Interval: time.Hour}))
+		require.NoError(t, e.AddDriver(id, addressee{newDevice(), id, &wrong}, tags.DriverOptions{PollInterval: time.Hour}))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
@@ -223,7 +227,7 @@ func TestWritesToATagThatMovesGoWhereItIs(t *testing.T) {
 	for range 2 {
 		group.Go(func() {
 			for ctx.Err() == nil {
-				if err := errors.Join(e.Define(at("one")), e.Define(at("two"))); err != nil {
+				if err := errors.Join(e.DefineTags(at("one")), e.DefineTags(at("two"))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -252,7 +256,7 @@ func TestAStreamOfWritesDoesNotStopPolling(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := slowWriter{newDevice()}
 				d.echo = false
-				e := online(t, d, tags.DriverOptions{Interval: 100 * time.Millisecond, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
+				e := online(t, d, tags.DriverOptions{PollInterval: 100 * time.Millisecond, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
 				before := d.readsOf("b")
 				for range 2000 {
 					_, err := e.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(1), Confirm: confirm})
@@ -270,7 +274,7 @@ func TestReadingBackDoesNotStopPolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
 		d.echo = false
-		e := online(t, d, tags.DriverOptions{Interval: 100 * time.Millisecond, ConfirmFor: 10 * time.Second, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
+		e := online(t, d, tags.DriverOptions{PollInterval: 100 * time.Millisecond, ConfirmTimeout: 10 * time.Second, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
 		w := confirmed(t, e, "plc.a", tags.IntValue(1))
 		before := d.readsOf("b")
 		after(9 * time.Second)
@@ -285,7 +289,7 @@ func TestCloseReadsBackWhatItSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
 		d.echo = false
-		e := online(t, d, tags.DriverOptions{ConfirmFor: 10 * time.Second, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
+		e := online(t, d, tags.DriverOptions{ConfirmTimeout: 10 * time.Second, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
 		late, never := confirmed(t, e, "plc.a", tags.IntValue(1)), confirmed(t, e, "plc.b", tags.IntValue(1))
 		synctest.Wait()
 		time.AfterFunc(time.Second, func() { d.has("a", tags.IntValue(1)) })

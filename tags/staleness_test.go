@@ -32,7 +32,7 @@ func TestReadingsAge(t *testing.T) {
 		d := newDevice()
 		d.has("a", tags.IntValue(7))
 		d.has("own", tags.IntValue(8))
-		e := online(t, d, tags.DriverOptions{Interval: time.Second, Tags: []tags.Tag{
+		e := online(t, d, tags.DriverOptions{PollInterval: time.Second, Tags: []tags.Tag{
 			intTag("plc.a"),
 			intTag("plc.own", func(t *tags.Tag) { t.StaleAfter = 20 * time.Second }),
 		}})
@@ -106,7 +106,7 @@ func TestLateReadings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newPushDevice()
 		d.has("a", tags.IntValue(1))
-		e := online(t, d, tags.DriverOptions{Refresh: time.Hour, Tags: []tags.Tag{
+		e := online(t, d, tags.DriverOptions{RefreshInterval: time.Hour, Tags: []tags.Tag{
 			intTag("plc.a", func(t *tags.Tag) { t.StaleAfter = 10 * time.Second }),
 		}})
 		s, err := e.Subscribe(tags.SubscribeOptions{Names: []string{"plc.a"}})
@@ -171,8 +171,23 @@ func TestLateReadingOfATagThatHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newPushDevice()
 		d.set(func(d *device) { d.readings["a"] = tags.Reading{Err: errDevice} })
-		e := online(t, d, tags.DriverOptions{Refresh: time.Hour, Tags: []tags.Tag{intTag("plc.a")}})
+		e := online(t, d, tags.DriverOptions{RefreshInterval: time.Hour, Tags: []tags.Tag{intTag("plc.a")}})
 		d.push(t, "a", tags.Reading{Value: tags.IntValue(2), Quality: tags.Good, Time: time.Now().Add(-time.Minute), Late: true})
 		requireSample(t, e, "plc.a", tags.IntValue(2), tags.Good, tags.ReasonNone)
+	})
+}
+
+// A tag that was removed is not kept for as long as its readings were good.
+func TestTheWheelLetsGoOfRemovedTags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDevice()
+		d.has("a", tags.IntValue(7))
+		e := online(t, d, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a", func(t *tags.Tag) { t.StaleAfter = 24 * time.Hour })}})
+		after(time.Second)
+		requireSample(t, e, "plc.a", tags.IntValue(7), tags.Good, tags.ReasonNone)
+		require.NotZero(t, e.Planned())
+		e.RemoveTags("plc.a")
+		after(2 * time.Minute)
+		require.Zero(t, e.Planned())
 	})
 }

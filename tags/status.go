@@ -17,7 +17,7 @@ const (
 	DriverStopped       DriverState = "Stopped"
 )
 
-// DriverStatus tells how a driver is doing. Counters run from the driver's registration.
+// DriverStatus is the status of a driver. Counters run from the driver's registration.
 type DriverStatus struct {
 	ID             string
 	Type           string
@@ -26,14 +26,18 @@ type DriverStatus struct {
 	LastErrorAt    time.Time
 	ConnectedSince time.Time // zero unless Online or NotResponding
 	Tags           int
-	Reads          uint64 // calls of Read
+	Reads          uint64 // requests for points: calls of Read, or of a Planner the requests that it made
 	ReadErrors     uint64 // calls and single points that failed
 	Samples        uint64 // readings taken over
 	Changes        uint64 // samples that were reported
 	Writes         uint64 // writes that the device took
 	WriteErrors    uint64
 	Connects       uint64
-	RoundTrip      time.Duration // of the last Read
+	RoundTrip      time.Duration // of the last request for points
+	RoundTripMean  time.Duration // of the requests of the last 10 to 20 seconds in which there were any
+	RoundTripMax   time.Duration // the longest of these
+	Cycles         []Cycle       // by polling interval; none unless Online or NotResponding
+	Breakers       []Breaker     // of drivers that are a BreakerReporter
 	QueuedWrites   int
 	SamplesPerSec  float64 // mean over about the last ten seconds
 }

@@ -5,9 +5,11 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/otkit/otkit/internal/wake"
 )
 
-// SubscribeOptions says what a subscription watches and how often it delivers.
+// SubscribeOptions sets what a subscription watches and how often it delivers.
 type SubscribeOptions struct {
 	Names    []string      // each must exist; repeated names count once
 	Patterns []string      // LIKE patterns; tags that are defined later and match are joined
@@ -16,16 +18,20 @@ type SubscribeOptions struct {
 }
 
 // Subscription delivers changes of tags. It never holds more than one pending change for a tag, the
-// newest, so a slow reader costs nothing and slows nobody. Tags are served in the order in which
+// newest, so a slow reader costs nothing and delays no other. Tags are served in the order in which
 // they changed. One goroutine may call Next at a time; Close may be called from any.
 type Subscription struct {
 	engine   *Engine
 	throttle time.Duration
 	deadband float64
 	patterns []*Pattern
-	slots    map[string]int // index in items by tag name; guarded by the engine's lock
+	names    map[string]bool // asked for by name
 
-	wake chan struct{} // holds one token when something may be pending
+	joining sync.Mutex     // taken before mu and before an entry's lock
+	slots   map[string]int // index in items by tag name
+	free    []int          // items of tags that are gone
+
+	wake wake.Signal // holds one token when something may be pending
 	done chan struct{}
 
 	mu      sync.Mutex
@@ -62,7 +68,7 @@ func (e *Engine) Subscribe(o SubscribeOptions) (*Subscription, error) {
 		return nil, ErrInvalidRequest.Because("the deadband must be a number that is not negative")
 	}
 	s := &Subscription{engine: e, throttle: o.Throttle, deadband: o.Deadband,
-		wake: make(chan struct{}, 1), done: make(chan struct{})}
+		wake: wake.NewSignal(), done: make(chan struct{})}
 	for _, text := range o.Patterns {
 		p, err := CompilePattern(text)
 		if err != nil {
@@ -70,32 +76,43 @@ func (e *Engine) Subscribe(o SubscribeOptions) (*Subscription, error) {
 		}
 		s.patterns = append(s.patterns, p)
 	}
+	named := make([]*entry, len(o.Names))
+	s.names, s.slots = make(map[string]bool, len(o.Names)), make(map[string]int, len(o.Names))
+	for i, name := range o.Names {
+		en, err := e.find(name)
+		if err != nil {
+			return nil, err
+		}
+		named[i], s.names[name] = en, true
+	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.closed {
+		e.mu.Unlock()
 		return nil, ErrClosed
 	}
-	for _, name := range o.Names {
-		if e.byName[name] == nil {
-			return nil, ErrTagNotFound.On("tagName", clip(name))
-		}
-	}
-	s.slots = make(map[string]int, len(o.Names))
-	for _, name := range o.Names {
-		s.join(e.byName[name])
+	e.subs[s] = struct{}{} // what is defined from now on joins; what was, below
+	e.mu.Unlock()
+	for _, en := range named {
+		s.join(en)
 	}
 	if len(s.patterns) > 0 {
-		for _, en := range e.sortedLocked() {
+		for _, en := range e.sortedEntries() {
 			s.joinNew(en)
 		}
 	}
+	s.mu.Lock()
 	s.first = s.waiting()
-	e.subs[s] = struct{}{}
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		s.unwatch() // also what joined after the engine was closed
+		return nil, ErrClosed
+	}
 	return s, nil
 }
 
 func (s *Subscription) matches(en *entry) bool {
-	if _, again := s.slots[en.tag.Load().Name]; again {
+	if s.names[en.tag.Load().Name] {
 		return true // removed and defined anew
 	}
 	for _, p := range s.patterns {
@@ -108,21 +125,27 @@ func (s *Subscription) matches(en *entry) bool {
 
 // join adds an entry, in the place of a removed one of the same name if there was one, and makes its
 // current value pending. The watch is in place before the value counts as pending, so no change is
-// missed between the two. The engine's lock is held.
+// missed between the two. An entry may join twice, as a known and as a new one.
 func (s *Subscription) join(en *entry) {
+	s.joining.Lock()
+	defer s.joining.Unlock()
 	name := en.tag.Load().Name
 	i, again := s.slots[name]
 	s.mu.Lock()
 	switch {
-	case !again:
+	case s.closed, en.gone.Load(), again && s.items[i].entry == en:
+		s.mu.Unlock()
+		return
+	case again:
+		s.items[i].entry, s.items[i].sent = en, false
+	case len(s.free) > 0:
+		i, s.free = s.free[len(s.free)-1], s.free[:len(s.free)-1]
+		s.slots[name] = i
+		s.items[i] = subItem{entry: en}
+	default:
 		i = len(s.items)
 		s.slots[name] = i
 		s.items = append(s.items, subItem{entry: en})
-	case s.items[i].entry == en:
-		s.mu.Unlock()
-		return
-	default:
-		s.items[i].entry, s.items[i].sent = en, false
 	}
 	s.mu.Unlock()
 	en.mu.Lock()
@@ -131,10 +154,32 @@ func (s *Subscription) join(en *entry) {
 	s.mark(i)
 }
 
-// joinNew adds an entry when it matches. The engine's lock is held.
+// joinNew adds an entry when it matches.
 func (s *Subscription) joinNew(en *entry) {
 	if s.matches(en) {
 		s.join(en)
+	}
+}
+
+// leave lets go of the items of tags that are gone and told so. Their places are given to others.
+func (s *Subscription) leave(gone []int) {
+	s.joining.Lock()
+	defer s.joining.Unlock()
+	for _, i := range gone {
+		s.mu.Lock()
+		en := s.items[i].entry
+		s.mu.Unlock()
+		if en == nil || !en.gone.Load() {
+			continue // another tag of the name has come
+		}
+		en.unwatch(s) // nothing marks the item any more
+		s.mu.Lock()
+		if !s.items[i].pending {
+			delete(s.slots, en.tag.Load().Name)
+			s.items[i] = subItem{}
+			s.free = append(s.free, i)
+		}
+		s.mu.Unlock()
 	}
 }
 
@@ -151,13 +196,10 @@ func (s *Subscription) mark(i int) {
 	s.items[i].pending = true
 	s.pending = append(s.pending, i)
 	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.wake.Set()
 }
 
-// Next waits for changes and gives at most limit of them (all pending ones for limit <= 0), each with
+// Next waits for changes and returns at most limit of them (all pending ones for limit <= 0), each with
 // the newest sample of its tag. Two calls return at least the throttle apart, the initial values
 // excepted. It ends with the context's error, or with ErrClosed after Close.
 func (s *Subscription) Next(ctx context.Context, limit int) ([]Change, error) {
@@ -198,7 +240,7 @@ func (s *Subscription) await(ctx context.Context) error {
 			}
 		default:
 			select {
-			case <-s.wake:
+			case <-s.wake.C():
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-s.done:
@@ -236,14 +278,21 @@ func (s *Subscription) take(limit int) []Change {
 	s.mu.Unlock()
 
 	changes := make([]Change, 0, n)
+	var gone []int
 	for k, i := range batch {
 		en := entries[k]
 		en.mu.Lock()
-		c := Change{Tag: en.tag.Load(), Sample: en.sample, Seq: en.seq}
+		c := Change{Tag: en.tag.Load(), Sample: en.sample, Seq: en.seq, Degraded: en.degraded}
 		en.mu.Unlock()
 		if s.wanted(i, en, c) {
 			changes = append(changes, c)
 		}
+		if c.Reason == ReasonRemoved && en.gone.Load() {
+			gone = append(gone, i)
+		}
+	}
+	if len(gone) > 0 {
+		s.leave(gone)
 	}
 	if len(changes) > 0 && !initial {
 		s.mu.Lock()
@@ -253,7 +302,7 @@ func (s *Subscription) take(limit int) []Change {
 	return changes
 }
 
-// wanted says whether a change is to be delivered, and remembers it as delivered if so.
+// wanted reports whether a change is to be delivered, and remembers it as delivered if so.
 func (s *Subscription) wanted(i int, en *entry, c Change) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,10 +335,21 @@ func (s *Subscription) end() {
 	}
 	s.closed = true
 	close(s.done)
+	s.mu.Unlock()
+	s.unwatch()
+}
+
+// unwatch takes the subscription from its entries.
+func (s *Subscription) unwatch() {
+	s.joining.Lock()
+	defer s.joining.Unlock()
+	s.mu.Lock()
 	items := s.items
 	s.mu.Unlock()
 	for i := range items {
-		items[i].entry.unwatch(s)
+		if en := items[i].entry; en != nil {
+			en.unwatch(s)
+		}
 	}
 }
 

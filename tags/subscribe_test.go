@@ -22,7 +22,7 @@ func pushed(t *testing.T, names ...string) (*tags.Engine, *pushDevice) {
 	for _, name := range names {
 		list = append(list, intTag("plc."+name))
 	}
-	return online(t, d, tags.DriverOptions{Refresh: time.Hour, Tags: list}), d
+	return online(t, d, tags.DriverOptions{RefreshInterval: time.Hour, Tags: list}), d
 }
 
 func (d *pushDevice) pushInt(t testing.TB, address string, v int64) {
@@ -38,7 +38,7 @@ func subscribe(t *testing.T, e *tags.Engine, o tags.SubscribeOptions) *tags.Subs
 	return s
 }
 
-// next gives the next delivery as texts.
+// next returns the next delivery as texts.
 func next(t *testing.T, s *tags.Subscription, limit int) (texts []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour) // of fake time, which passes at once
@@ -176,7 +176,7 @@ func TestSubscriptionDeadband(t *testing.T) {
 		nothing(t, s, time.Second)
 		d.push(t, "a", tags.Reading{Err: errDevice})
 		require.Equal(t, []string{"plc.a 1 Bad DeviceError"}, next(t, s, 0), "a change of quality always comes")
-		e.Undefine("plc.a")
+		e.RemoveTags("plc.a")
 		require.Equal(t, []string{"plc.a 1 Bad Removed"}, next(t, s, 0), "and so does a change of its reason")
 	})
 }
@@ -186,11 +186,11 @@ func TestPatternsJoinNewTags(t *testing.T) {
 		e, d := pushed(t, "a1", "b1")
 		s := subscribe(t, e, tags.SubscribeOptions{Patterns: []string{"plc.A%"}, Names: []string{"plc.b1"}})
 		require.Equal(t, []string{"plc.b1 0 Good", "plc.a1 0 Good"}, next(t, s, 0))
-		require.NoError(t, e.Define(intTag("plc.a2"), intTag("plc.b2")))
+		require.NoError(t, e.DefineTags(intTag("plc.a2"), intTag("plc.b2")))
 		require.Equal(t, []string{"plc.a2 Bad WaitingForData"}, next(t, s, 0))
 		after(time.Second)
 		require.Equal(t, []string{"plc.a2 0 Good"}, next(t, s, 0))
-		require.NoError(t, e.Define(intTag("plc.a2", func(t *tags.Tag) { t.Unit = "m" })))
+		require.NoError(t, e.DefineTags(intTag("plc.a2", func(t *tags.Tag) { t.Unit = "m" })))
 		after(time.Second)
 		d.pushInt(t, "a2", 5)
 		require.Equal(t, []string{"plc.a2 5 Good"}, next(t, s, 0), "defining it again does not make it come twice")
@@ -206,25 +206,25 @@ func TestRemovedTags(t *testing.T) {
 		s := subscribe(t, e, tags.SubscribeOptions{Names: []string{"plc.a", "plc.b"}})
 		next(t, s, 0)
 		for i := range 3 { // also when it is defined and removed again and again
-			e.Undefine("plc.a")
+			e.RemoveTags("plc.a")
 			require.Equal(t, []string{"plc.a 0 Bad Removed"}, next(t, s, 0))
 			synctest.Wait()
 			d.pushInt(t, "b", int64(i+1))
 			require.Equal(t, []string{fmt.Sprintf("plc.b %d Good", i+1)}, next(t, s, 0))
-			require.NoError(t, e.Define(intTag("plc.a")))
+			require.NoError(t, e.DefineTags(intTag("plc.a")))
 			require.Equal(t, []string{"plc.a Bad WaitingForData"}, next(t, s, 0))
 			after(time.Second)
 			require.Equal(t, []string{"plc.a 0 Good"}, next(t, s, 0))
 		}
-		e.Undefine("plc.a")
-		require.NoError(t, e.Define(intTag("plc.a")))
+		e.RemoveTags("plc.a")
+		require.NoError(t, e.DefineTags(intTag("plc.a")))
 		require.Equal(t, []string{"plc.a Bad WaitingForData"}, next(t, s, 0), "the newest of the name wins")
 	})
 }
 
 func TestSubscribeRefuses(t *testing.T) {
 	e := newEngine(t, tags.Options{})
-	require.NoError(t, e.Define(intTag("plc.a")))
+	require.NoError(t, e.DefineTags(intTag("plc.a")))
 	for name, c := range map[string]struct {
 		o    tags.SubscribeOptions
 		want error
@@ -297,7 +297,7 @@ func TestManySubscribers(t *testing.T) {
 		d.has(fmt.Sprint(i), tags.IntValue(-1))
 		list = append(list, intTag(fmt.Sprintf("plc.%d", i)))
 	}
-	require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{Refresh: time.Hour, Tags: list}))
+	require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{RefreshInterval: time.Hour, Tags: list}))
 	require.Eventually(t, func() bool { return d.readsOf("0") > 0 }, time.Minute, time.Millisecond)
 	var wg sync.WaitGroup
 	for n := range subscribers {
@@ -331,4 +331,68 @@ func TestManySubscribers(t *testing.T) {
 	}
 	wg.Wait()
 	require.NoError(t, e.Close(t.Context()))
+}
+
+// While a subscription of all tags is made, tags can be defined and read.
+func TestNobodyWaitsForASubscriptionOfAllTags(t *testing.T) {
+	e := newEngine(t, tags.Options{})
+	require.NoError(t, e.DefineTags(manyTags(100_000)...))
+	between := false
+	for i := 0; i < 100 && !between; i++ {
+		made := make(chan *tags.Subscription)
+		go func() {
+			s, err := e.Subscribe(tags.SubscribeOptions{Patterns: []string{"%"}})
+			if err != nil {
+				t.Error(err)
+			}
+			made <- s
+		}()
+		name := fmt.Sprintf("late.%d", i)
+		require.NoError(t, e.DefineTags(intTag(name)))
+		_, err := e.Read(name)
+		require.NoError(t, err)
+		var s *tags.Subscription
+		select {
+		case s = <-made:
+		default:
+			between = true
+			s = <-made
+		}
+		changes, err := s.Next(t.Context(), 0)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(changes), 100_000)
+		s.Close()
+	}
+	require.True(t, between, "each time, the subscription was made first")
+}
+
+// A subscription by a pattern lets go of tags that are removed, and takes what is defined again.
+func TestSubscriptionLetsGoOfRemovedTags(t *testing.T) {
+	e := newEngine(t, tags.Options{})
+	require.NoError(t, e.DefineTags(intTag("plc.stays")))
+	s, err := e.Subscribe(tags.SubscribeOptions{Patterns: []string{"%"}, Names: []string{"plc.stays"}})
+	require.NoError(t, err)
+	defer s.Close()
+	next := func() map[string]tags.Reason {
+		changes, err := s.Next(t.Context(), 0)
+		require.NoError(t, err)
+		out := map[string]tags.Reason{}
+		for _, c := range changes {
+			out[c.Tag.Name] = c.Reason
+		}
+		return out
+	}
+	require.Equal(t, map[string]tags.Reason{"plc.stays": tags.ReasonNoDriver}, next())
+	for i := range 500 {
+		name := fmt.Sprintf("plc.goes%d", i)
+		require.NoError(t, e.DefineTags(intTag(name)))
+		require.Equal(t, map[string]tags.Reason{name: tags.ReasonNoDriver}, next())
+		e.RemoveTags(name)
+		require.Equal(t, map[string]tags.Reason{name: tags.ReasonRemoved}, next())
+	}
+	require.LessOrEqual(t, s.Held(), 2)
+	e.RemoveTags("plc.stays")
+	require.Equal(t, map[string]tags.Reason{"plc.stays": tags.ReasonRemoved}, next())
+	require.NoError(t, e.DefineTags(intTag("plc.stays")))
+	require.Equal(t, map[string]tags.Reason{"plc.stays": tags.ReasonNoDriver}, next())
 }

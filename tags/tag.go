@@ -10,7 +10,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// AccessMode says whether a tag can be written.
+// AccessMode is whether a tag can be written.
 type AccessMode string
 
 // The access modes of the service interface.
@@ -35,7 +35,7 @@ type Tag struct {
 	Name        string // unique; by convention <driver>.<name>; 1..256 bytes
 	Driver      string // driver id
 	Address     string // in the driver's own notation
-	Native      string // the device's own type where the driver has more than DataType, such as UInt32 or String:16
+	NativeType  string // the device's own type where the driver has more than DataType, such as UInt32 or String:16
 	DataType    DataType
 	Access      AccessMode // default ReadOnly
 	Unit        string
@@ -46,16 +46,16 @@ type Tag struct {
 	// all its digits; anything else is reckoned as a Float, exact for whole numbers up to 2^53.
 	Scale, Offset float64
 
-	Interval   time.Duration // polling interval; 0 takes the driver's
-	StaleAfter time.Duration // Uncertain when no reading came for this long; 0 takes three polling intervals
-	Deadband   Deadband
-	Confirm    bool // read the value back after each write
+	PollInterval time.Duration // polling interval; 0 takes the driver's
+	StaleAfter   time.Duration // Uncertain when no reading came for this long; 0 takes three cycles, as long as they are (see Cycle)
+	Deadband     Deadband
+	Confirm      bool // read the value back after each write
 }
 
-// Ptr gives a pointer to f, for Min and Max.
+// Ptr returns a pointer to f, for Min and Max.
 func Ptr(f float64) *float64 { return &f }
 
-// scale gives Scale with its default.
+// scale returns Scale with its default.
 func (t *Tag) scale() float64 {
 	if t.Scale == 0 {
 		return 1
@@ -63,7 +63,7 @@ func (t *Tag) scale() float64 {
 	return t.Scale
 }
 
-// scaled says whether raw and engineering values differ.
+// scaled reports whether raw and engineering values differ.
 func (t *Tag) scaled() bool { return t.scale() != 1 || t.Offset != 0 }
 
 // MaxNameBytes is the length limit of tag names and driver ids.
@@ -114,7 +114,7 @@ func (t *Tag) Validate() error {
 	if t.Min != nil && t.Max != nil && *t.Min > *t.Max {
 		add("minValue", "must not be above maxValue")
 	}
-	if t.Interval < 0 || t.StaleAfter < 0 || t.Deadband.Heartbeat < 0 {
+	if t.PollInterval < 0 || t.StaleAfter < 0 || t.Deadband.Heartbeat < 0 {
 		add("interval", "durations must not be negative")
 	}
 	if len(bad) > 0 {
@@ -125,7 +125,7 @@ func (t *Tag) Validate() error {
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// nameFault says what is wrong with a tag name or driver id. Names travel in URL paths, where . and
+// nameFault returns what is wrong with a tag name or driver id. Names travel in URL paths, where . and
 // .. have a meaning of their own.
 func nameFault(s string) string {
 	switch {
@@ -149,7 +149,7 @@ type Sample struct {
 	Quality    Quality
 	Reason     Reason
 	SourceTime time.Time // when the device or the driver took the value
-	ServerTime time.Time // when the engine received it
+	ServerTime time.Time // when the engine received it, or found that it is not good any more
 }
 
 // Snapshot is a tag's definition with its newest sample.
@@ -158,14 +158,25 @@ type Snapshot struct {
 	Sample Sample
 }
 
-// Change tells a subscriber or an observer of a new sample.
+// Change is a new sample, as subscribers and observers get it.
 type Change struct {
 	Tag *Tag // shared: not to be changed
 	Sample
 	// Seq orders the changes of one tag: the one with the higher Seq is the newer one, Late ones
 	// aside. It is 0 where a subscription gives a tag of which nothing has been reported yet.
 	Seq uint64
-	// Late says that the reading came late, from a buffer, and is older than the tag's newest sample:
+	// Late reports that the reading came late, from a buffer, and is older than the tag's newest sample:
 	// it is for history, and tells nothing of how the tag stands now. Subscriptions never give it.
 	Late bool
+	// Degraded reports that the value is an older one whose quality has fallen, at ServerTime: no reading
+	// came, or it failed.
+	Degraded bool
+}
+
+// Time returns when the change happened: when the value was taken, or when its quality fell.
+func (c *Change) Time() time.Time {
+	if c.Degraded {
+		return c.ServerTime
+	}
+	return c.SourceTime
 }

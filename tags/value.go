@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/otkit/otkit/internal/runes"
 )
 
 // DataType is the type of a tag's value.
@@ -23,7 +25,7 @@ const (
 // DataTypes lists the data types.
 func DataTypes() []DataType { return []DataType{Bool, Int, Float, String, Bytes} }
 
-// Valid says whether t is one of the data types.
+// Valid reports whether t is one of the data types.
 func (t DataType) Valid() bool { return kindOf(t) != kindNone }
 
 type valueKind uint8
@@ -91,16 +93,16 @@ func StringValue(v string) Value {
 // BytesValue makes a Bytes from a copy of v.
 func BytesValue(v []byte) Value { return Value{kind: kindBytes, text: string(v)} }
 
-// IsZero says whether there is no value.
+// IsZero reports whether there is no value.
 func (v Value) IsZero() bool { return v.kind == kindNone }
 
-// Type gives the data type, empty for the zero Value.
+// Type returns the data type, empty for the zero Value.
 func (v Value) Type() DataType { return kindTypes[v.kind] }
 
-// Bool gives a Bool's value; false for any other type.
+// Bool returns a Bool's value; false for any other type.
 func (v Value) Bool() bool { return v.kind == kindBool && v.num != 0 }
 
-// Int gives an Int's value; 0 for any other type.
+// Int returns an Int's value; 0 for any other type.
 func (v Value) Int() int64 {
 	if v.kind != kindInt {
 		return 0
@@ -108,10 +110,10 @@ func (v Value) Int() int64 {
 	return int64(v.num)
 }
 
-// Text gives a String's text or a Bytes' bytes as a string; "" for any other type.
+// Text returns a String's text or a Bytes' bytes as a string; "" for any other type.
 func (v Value) Text() string { return v.text }
 
-// Bytes gives a copy of a Bytes' bytes; nil for any other type.
+// Bytes returns a copy of a Bytes' bytes; nil for any other type.
 func (v Value) Bytes() []byte {
 	if v.kind != kindBytes {
 		return nil
@@ -119,7 +121,7 @@ func (v Value) Bytes() []byte {
 	return []byte(v.text)
 }
 
-// Float gives the number that a Bool (0 or 1), an Int or a Float stands for, and whether it stands
+// Float returns the number that a Bool (0 or 1), an Int or a Float stands for, and whether it stands
 // for one. An Int beyond 2^53 loses its last digits.
 func (v Value) Float() (float64, bool) {
 	switch v.kind {
@@ -133,7 +135,7 @@ func (v Value) Float() (float64, bool) {
 	return 0, false
 }
 
-// String gives the value in the form that ParseValue reads; "" for the zero Value.
+// String returns the value in the form that ParseValue reads; "" for the zero Value.
 func (v Value) String() string {
 	switch v.kind {
 	case kindBool:
@@ -186,7 +188,7 @@ func ParseValue(t DataType, s string) (Value, error) {
 	return Value{}, ErrInvalidValue.Because("data type %q is not known", string(t))
 }
 
-// Convert gives v as a value of type t where that loses nothing: an Int and a whole Float become
+// Convert returns v as a value of type t where that loses nothing: an Int and a whole Float become
 // each other, any type becomes itself. Everything else is an ErrInvalidValue.
 func (v Value) Convert(t DataType) (Value, error) {
 	if v.Type() == t {
@@ -216,8 +218,8 @@ func orNothing(t DataType) string {
 // clip makes a caller's text fit to be sent back in an error. A text that could be a name stays whole,
 // because clients look for it.
 func clip(s string) string {
-	if len(s) > MaxNameBytes {
-		s = fmt.Sprintf("%s... (%d bytes)", s[:64], len(s))
+	if len(s) <= MaxNameBytes {
+		return runes.Valid(s)
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return fmt.Sprintf("%s (%d bytes)", runes.Shorten(s, 64), len(s))
 }

@@ -139,7 +139,7 @@ func jsonString(raw json.RawMessage) (string, bool) {
 	return s, true
 }
 
-// isJSONNumber tells a number from a string that ParseFloat would also read, such as "1".
+// isJSONNumber reports whether s is a number, not a string that ParseFloat would also read, such as "1".
 func isJSONNumber(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }

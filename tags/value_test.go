@@ -171,6 +171,15 @@ func TestConvert(t *testing.T) {
 	}
 }
 
+func TestErrorsCutNoCharacter(t *testing.T) {
+	for pad := range 4 {
+		_, err := tags.ParseValue(tags.Int, strings.Repeat("x", pad)+strings.Repeat("温", tags.MaxNameBytes))
+		require.ErrorIs(t, err, tags.ErrInvalidValue)
+		require.NotContains(t, err.Error(), "\uFFFD")
+		require.Contains(t, err.Error(), "温...")
+	}
+}
+
 func TestQualityWords(t *testing.T) {
 	for _, q := range []tags.Quality{tags.Bad, tags.Uncertain, tags.Good} {
 		back, err := tags.ParseQuality(q.String())

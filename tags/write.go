@@ -30,7 +30,7 @@ type queuedWrite struct {
 	wait          time.Duration
 }
 
-// Write queues one write and returns at once; Get tells the outcome later. What the errors mean:
+// Write queues one write and returns immediately; Get returns the outcome later. What the errors mean:
 // ErrTagNotFound, ErrInvalidDriver (the tag's driver is not registered), ErrReadOnly,
 // ErrInvalidValue (wrong type or outside minValue..maxValue), ErrDriverOffline, ErrQueueFull. After
 // an error nothing is queued.
@@ -107,9 +107,9 @@ func (e *Engine) logAccepted(ctx context.Context, writes []Write) error {
 	return e.writes.Put(ctx, writes)
 }
 
-// Outcome gives a write by its id, or ErrWriteNotFound. An outcome is told also when the log of
+// GetWrite returns a write by its id, or ErrWriteNotFound. An outcome is returned also when the log of
 // writes has not taken it yet.
-func (e *Engine) Outcome(ctx context.Context, id string) (Write, error) {
+func (e *Engine) GetWrite(ctx context.Context, id string) (Write, error) {
 	if w, ok := e.outcomes.get(id); ok {
 		return w, nil
 	}
@@ -157,7 +157,7 @@ func (e *Engine) accept(q WriteRequest) (*runner, *queuedWrite, error) {
 	}, nil
 }
 
-// check gives a request's value in engineering units, and in raw units as the device will hold it.
+// check returns a request's value in engineering units, and in raw units as the device will hold it.
 func (t *Tag) check(q WriteRequest, rounder Rounder) (value, raw Value, err error) {
 	if q.Value.IsZero() {
 		value, err = ParseValue(t.DataType, q.Text)
@@ -192,7 +192,7 @@ func (t *Tag) check(q WriteRequest, rounder Rounder) (value, raw Value, err erro
 	return value, raw, nil
 }
 
-// rounded gives the raw value that the device will hold when raw is written, as far as its driver
+// rounded returns the raw value that the device will hold when raw is written, as far as its driver
 // can tell.
 func (t *Tag) rounded(raw Value, rounder Rounder) (Value, error) {
 	if rounder == nil {
@@ -211,7 +211,7 @@ func (t *Tag) rounded(raw Value, rounder Rounder) (Value, error) {
 	return Value{}, ErrInvalidValue.Because("the device cannot hold it").Wrap(err)
 }
 
-// about adds the tag's name to what an error tells the caller.
+// about adds the tag's name to an error.
 func about(err error, t *Tag) error {
 	if f, ok := fault.From(err); ok {
 		return f.With("tagName", t.Name)

@@ -18,7 +18,7 @@ import (
 
 func requireOutcome(t *testing.T, e *tags.Engine, w tags.Write, want tags.WriteState) tags.Write {
 	t.Helper()
-	got, err := e.Outcome(t.Context(), w.ID)
+	got, err := e.GetWrite(t.Context(), w.ID)
 	require.NoError(t, err)
 	require.Equal(t, want, got.State, got.Error)
 	require.Equal(t, want.Final(), !got.CompletedAt.IsZero())
@@ -35,7 +35,7 @@ func write(t *testing.T, e *tags.Engine, name string, v int64) tags.Write {
 func TestWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
-		e := online(t, d, tags.DriverOptions{Interval: time.Hour, Tags: []tags.Tag{intTag("plc.a")}})
+		e := online(t, d, tags.DriverOptions{PollInterval: time.Hour, Tags: []tags.Tag{intTag("plc.a")}})
 		w := write(t, e, "plc.a", 7)
 		require.Equal(t, tags.WriteQueued, w.State)
 		require.NotEmpty(t, w.ID)
@@ -45,7 +45,7 @@ func TestWritten(t *testing.T) {
 		requireSample(t, e, "plc.a", tags.IntValue(7), tags.Good, tags.ReasonNone)
 		require.EqualValues(t, 1, status(t, e, "plc").Writes)
 		require.Zero(t, status(t, e, "plc").QueuedWrites)
-		_, err := e.Outcome(t.Context(), "none")
+		_, err := e.GetWrite(t.Context(), "none")
 		require.ErrorIs(t, err, tags.ErrWriteNotFound)
 	})
 }
@@ -116,7 +116,7 @@ func TestConfirmed(t *testing.T) {
 func TestConfirmWhenTheConnectionGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
-		e := online(t, d, tags.DriverOptions{Interval: 100 * time.Millisecond, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
+		e := online(t, d, tags.DriverOptions{PollInterval: 100 * time.Millisecond, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
 		thaw := freeze(t, d) // so that both are sent together
 		after(time.Second)
 		d.set(func(d *device) { d.onWrite = func() { d.readErr = tags.ErrNotConnected } })
@@ -135,7 +135,7 @@ func TestWriteOutcomesOfADevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
 		d.refuse["b"] = errDevice
-		e := online(t, d, tags.DriverOptions{Interval: time.Hour, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
+		e := online(t, d, tags.DriverOptions{PollInterval: time.Hour, Tags: []tags.Tag{intTag("plc.a"), intTag("plc.b")}})
 		good, bad := write(t, e, "plc.a", 1), write(t, e, "plc.b", 1)
 		synctest.Wait()
 		requireOutcome(t, e, good, tags.WriteDone)
@@ -150,7 +150,7 @@ func TestWriteOutcomesOfADevice(t *testing.T) {
 func TestConnectionLostWhileWriting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDevice()
-		e := online(t, d, tags.DriverOptions{Interval: time.Hour, Tags: []tags.Tag{intTag("plc.a")}})
+		e := online(t, d, tags.DriverOptions{PollInterval: time.Hour, Tags: []tags.Tag{intTag("plc.a")}})
 		gate := make(chan struct{})
 		d.set(func(d *device) { d.holdWrite, d.writeErr = gate, tags.ErrNotConnected })
 		first := write(t, e, "plc.a", 1)
@@ -184,7 +184,7 @@ func TestWriteRefusals(t *testing.T) {
 			intTag("plc.a", between(0, 10)), intTag("plc.s", ofType(tags.String)), intTag("plc.f", ofType(tags.Float), func(t *tags.Tag) { t.Max = tags.Ptr(1) }),
 			intTag("plc.ro", func(t *tags.Tag) { t.Access = tags.ReadOnly }),
 		}}))
-		require.NoError(t, e.Define(intTag("gone.a")))
+		require.NoError(t, e.DefineTags(intTag("gone.a")))
 		after(time.Second)
 		for _, c := range []struct {
 			q    tags.WriteRequest

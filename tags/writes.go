@@ -19,7 +19,7 @@ const (
 	WriteUnknown     WriteState = "Unknown" // the device may have taken it, nobody can tell; it is not repeated
 )
 
-// Final says whether a state does not change any more.
+// Final reports whether a state does not change any more.
 func (s WriteState) Final() bool { return s != WriteQueued }
 
 // Write is one write to one tag and its outcome.
@@ -41,6 +41,6 @@ type Write struct {
 type WriteLog interface {
 	// Put stores writes by ID, replacing what is there. When it returns nil they are durable.
 	Put(ctx context.Context, writes []Write) error
-	// Get gives a write, or ErrWriteNotFound.
+	// Get returns a write, or ErrWriteNotFound.
 	Get(ctx context.Context, id string) (Write, error)
 }

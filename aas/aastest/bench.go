@@ -4,30 +4,29 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/stretchr/testify/require"
-
-	"github.com/otkit/otkit/aas"
 )
 
 // BenchmarkStore measures a store with 10,000 shells: reading one, a page of 100 at the start and at
 // the end, a search for a part of an idShort, a new shell, and a changed one. open makes an empty store
 // and closes it with b.Cleanup.
-func BenchmarkStore(b *testing.B, open func(testing.TB) aas.Store) {
+func BenchmarkStore(b *testing.B, open func(testing.TB) repository.Store) {
 	b.Helper()
 	const shells = 10_000
 	s, ctx := open(b), b.Context()
 	id := func(i int) string { return fmt.Sprintf("https://example.org/aas/%07d", i) }
-	pump := func(i int) aas.Document {
+	pump := func(i int) repository.Document {
 		return shell(id(i), fmt.Sprintf("Pump_%07d", i), fmt.Sprintf("asset=serial\x00%d", i), "assetKind=Instance")
 	}
-	var batch aas.Batch
+	var batch repository.Batch
 	for i := range shells {
-		batch.Changes = append(batch.Changes, aas.Change{Document: pump(i)})
+		batch.Changes = append(batch.Changes, repository.Change{Document: pump(i)})
 	}
 	_, err := s.Write(ctx, batch)
 	require.NoError(b, err)
-	find := func(q aas.Query) func(*testing.B) {
-		q.Kind, q.Count = aas.KindShell, true
+	find := func(q repository.Query) func(*testing.B) {
+		q.Kind, q.Count = repository.KindShell, true
 		return func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -39,18 +38,18 @@ func BenchmarkStore(b *testing.B, open func(testing.TB) aas.Store) {
 	b.Run("Get", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			_, err := s.Get(ctx, aas.KindShell, id(i%shells))
+			_, err := s.Get(ctx, repository.KindShell, id(i%shells))
 			require.NoError(b, err)
 		}
 	})
-	b.Run("Page/start", find(aas.Query{Limit: 100}))
-	b.Run("Page/end", find(aas.Query{Limit: 100, Offset: shells - 100}))
-	b.Run("Page/after", find(aas.Query{Limit: 100, After: id(shells - 101)}))
-	b.Run("Search", find(aas.Query{Limit: 20, Contains: "_00099"}))
+	b.Run("Page/start", find(repository.Query{Limit: 100}))
+	b.Run("Page/end", find(repository.Query{Limit: 100, Offset: shells - 100}))
+	b.Run("Page/after", find(repository.Query{Limit: 100, After: id(shells - 101)}))
+	b.Run("Search", find(repository.Query{Limit: 20, Contains: "_00099"}))
 	b.Run("Create", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := shells; b.Loop(); i++ {
-			_, err := s.Write(ctx, changes(aas.Match{Absent: true}, pump(i)))
+			_, err := s.Write(ctx, changes(repository.Match{Absent: true}, pump(i)))
 			require.NoError(b, err)
 		}
 	})
@@ -61,7 +60,7 @@ func BenchmarkStore(b *testing.B, open func(testing.TB) aas.Store) {
 		require.NoError(b, err)
 		version := list[0].Version
 		for ; b.Loop(); version++ {
-			_, err := s.Write(ctx, changes(aas.Match{Version: version}, d))
+			_, err := s.Write(ctx, changes(repository.Match{Version: version}, d))
 			require.NoError(b, err)
 		}
 	})

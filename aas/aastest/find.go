@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/stretchr/testify/require"
-
-	"github.com/otkit/otkit/aas"
 )
 
 func testGet(t *testing.T, s *store) {
@@ -16,21 +15,21 @@ func testGet(t *testing.T, s *store) {
 		s.put(t, shell(id, id))
 		all, want = append(all, id, "none"+id, id), append(want, id)
 	}
-	require.Equal(t, want, idsOf(aas.Page{Documents: s.get(t, aas.KindShell, all...)}), "in the order asked for, without repeats")
-	require.Empty(t, s.get(t, aas.KindSubmodel, all...))
+	require.Equal(t, want, idsOf(repository.Page{Documents: s.get(t, repository.KindShell, all...)}), "in the order asked for, without repeats")
+	require.Empty(t, s.get(t, repository.KindSubmodel, all...))
 }
 
 func testPaging(t *testing.T, s *store) {
 	const count = 2500
-	var b aas.Batch
+	var b repository.Batch
 	for i := range count {
-		b.Changes = append(b.Changes, aas.Change{Document: shell(fmt.Sprintf("id%04d", (i*7)%count), "n")})
+		b.Changes = append(b.Changes, repository.Change{Document: shell(fmt.Sprintf("id%04d", (i*7)%count), "n")})
 	}
 	_, err := s.Write(t.Context(), b)
 	require.NoError(t, err)
 	for _, offset := range []int{0, 1, 999, 1000, 1001, 1250, 1300, 2390, 2400, 2401, 2499, 2500, 9999} {
 		for _, head := range []bool{false, true} {
-			q := aas.Query{Kind: aas.KindShell, Offset: offset, Limit: 100, Count: true, WithoutJSON: head}
+			q := repository.Query{Kind: repository.KindShell, Offset: offset, Limit: 100, Count: true, WithoutJSON: head}
 			p := s.find(t, q)
 			require.Equal(t, count, p.Total)
 			require.Len(t, p.Documents, min(100, max(count-offset, 0)), "offset %d", offset)
@@ -45,31 +44,31 @@ func testPaging(t *testing.T, s *store) {
 			require.Equal(t, p.More, again.More)
 		}
 	}
-	p := s.find(t, aas.Query{Kind: aas.KindShell, After: "id0100", Offset: 1200, Limit: 1})
+	p := s.find(t, repository.Query{Kind: repository.KindShell, After: "id0100", Offset: 1200, Limit: 1})
 	require.Equal(t, []string{"id1301"}, idsOf(p), "an offset counts from After")
-	p = s.find(t, aas.Query{Kind: aas.KindShell, After: "id2490", Limit: 100, Count: true})
+	p = s.find(t, repository.Query{Kind: repository.KindShell, After: "id2490", Limit: 100, Count: true})
 	require.Len(t, p.Documents, 9)
 	require.Equal(t, count, p.Total, "a total is regardless of After")
-	p = s.find(t, aas.Query{Kind: aas.KindShell, After: "id0000x", Limit: 1})
+	p = s.find(t, repository.Query{Kind: repository.KindShell, After: "id0000x", Limit: 1})
 	require.Equal(t, []string{"id0001"}, idsOf(p), "After need not be there")
-	require.Empty(t, s.find(t, aas.Query{Kind: aas.KindShell, After: "zz", Limit: 1}).Documents)
+	require.Empty(t, s.find(t, repository.Query{Kind: repository.KindShell, After: "zz", Limit: 1}).Documents)
 }
 
-// testMaxBytes has pages that end for their bytes, in the order of ids and with nothing left out.
+// testMaxBytes has pages that end for their bytes, in the order of ids and with nothing omitted.
 func testMaxBytes(t *testing.T, s *store) {
 	const count = 300
-	var b aas.Batch
+	var b repository.Batch
 	var want []string
 	for i := range count {
 		d := shell(fmt.Sprintf("id%03d", i), "n", "asset=x")
 		d.JSON = fmt.Appendf(nil, `{"x":%100d}`, i)
-		b.Changes, want = append(b.Changes, aas.Change{Document: d}), append(want, d.ID)
+		b.Changes, want = append(b.Changes, repository.Change{Document: d}), append(want, d.ID)
 	}
 	_, err := s.Write(t.Context(), b)
 	require.NoError(t, err)
 	size := int64(len(b.Changes[0].Document.JSON))
-	for _, q := range []aas.Query{{}, {Terms: terms("asset=x")}, {IDShort: "n"}, {Contains: "N", Offset: 1}, {Offset: 3}} {
-		q.Kind, q.Limit = aas.KindShell, 200
+	for _, q := range []repository.Query{{}, {Terms: terms("asset=x")}, {IDShort: "n"}, {Contains: "N", Offset: 1}, {Offset: 3}} {
+		q.Kind, q.Limit = repository.KindShell, 200
 		for bytes, n := range map[int64]int{1: 1, size: 1, size + 1: 2, 10 * size: 10, 150 * size: 150, 500 * size: 200} {
 			q.MaxBytes = bytes
 			p := s.find(t, q)
@@ -81,12 +80,12 @@ func testMaxBytes(t *testing.T, s *store) {
 		q.MaxBytes, q.WithoutJSON, q.Offset = 7*size, false, 0
 		require.Equal(t, want, s.paged(t, q))
 	}
-	p := s.find(t, aas.Query{Kind: aas.KindShell, Limit: 5, MaxBytes: 1, After: "id298"})
+	p := s.find(t, repository.Query{Kind: repository.KindShell, Limit: 5, MaxBytes: 1, After: "id298"})
 	require.Equal(t, []string{"id299"}, idsOf(p))
 	require.False(t, p.More, "there is nothing after the last one")
 }
 
-func terms(list ...string) []aas.Term { return shell("", "", list...).Terms }
+func terms(list ...string) []repository.Term { return shell("", "", list...).Terms }
 
 func testFilters(t *testing.T, s *store) {
 	s.put(t,
@@ -94,27 +93,27 @@ func testFilters(t *testing.T, s *store) {
 		shell("b", "Pump", "asset=serial\x002", "assetKind=Instance", "asset=batch\x007"),
 		shell("c", "Motor", "asset=serial\x001", "assetKind=Type"),
 		shell("d", "pump", "asset=serial\x0011", "assetKind=Instance"),
-		document(aas.KindSubmodel, "a", "Pump", terms("asset=serial\x001")...))
+		document(repository.KindSubmodel, "a", "Pump", terms("asset=serial\x001")...))
 	for _, c := range []struct {
-		query aas.Query
+		query repository.Query
 		want  []string
 	}{
-		{aas.Query{}, []string{"a", "b", "c", "d"}},
-		{aas.Query{IDShort: "Pump"}, []string{"a", "b"}},
-		{aas.Query{IDShort: "Pum"}, []string{}},
-		{aas.Query{Terms: terms("asset=serial\x001")}, []string{"a", "c"}},
-		{aas.Query{Terms: terms("asset=serial")}, []string{}},
-		{aas.Query{Terms: terms("batch=serial\x001")}, []string{}},
-		{aas.Query{Terms: terms("assetKind=Instance")}, []string{"a", "b", "d"}},
-		{aas.Query{Terms: terms("assetKind=Instance", "asset=serial\x001")}, []string{"a"}},
-		{aas.Query{Terms: terms("asset=serial\x002", "asset=batch\x007")}, []string{"b"}},
-		{aas.Query{Terms: terms("asset=serial\x001", "asset=batch\x007")}, []string{}},
-		{aas.Query{IDShort: "Pump", Terms: terms("asset=serial\x001")}, []string{"a"}},
-		{aas.Query{Contains: "UM", Terms: terms("assetKind=Instance")}, []string{"a", "b", "d"}},
-		{aas.Query{Contains: "um", IDShort: "pump", Terms: terms("assetKind=Instance", "asset=serial\x0011")}, []string{"d"}},
-		{aas.Query{Contains: "ot", IDShort: "Pump"}, []string{}},
+		{repository.Query{}, []string{"a", "b", "c", "d"}},
+		{repository.Query{IDShort: "Pump"}, []string{"a", "b"}},
+		{repository.Query{IDShort: "Pum"}, []string{}},
+		{repository.Query{Terms: terms("asset=serial\x001")}, []string{"a", "c"}},
+		{repository.Query{Terms: terms("asset=serial")}, []string{}},
+		{repository.Query{Terms: terms("batch=serial\x001")}, []string{}},
+		{repository.Query{Terms: terms("assetKind=Instance")}, []string{"a", "b", "d"}},
+		{repository.Query{Terms: terms("assetKind=Instance", "asset=serial\x001")}, []string{"a"}},
+		{repository.Query{Terms: terms("asset=serial\x002", "asset=batch\x007")}, []string{"b"}},
+		{repository.Query{Terms: terms("asset=serial\x001", "asset=batch\x007")}, []string{}},
+		{repository.Query{IDShort: "Pump", Terms: terms("asset=serial\x001")}, []string{"a"}},
+		{repository.Query{Contains: "UM", Terms: terms("assetKind=Instance")}, []string{"a", "b", "d"}},
+		{repository.Query{Contains: "um", IDShort: "pump", Terms: terms("assetKind=Instance", "asset=serial\x0011")}, []string{"d"}},
+		{repository.Query{Contains: "ot", IDShort: "Pump"}, []string{}},
 	} {
-		c.query.Kind = aas.KindShell
+		c.query.Kind = repository.KindShell
 		require.Equal(t, c.want, s.found(t, c.query), "%+v", c.query)
 		c.query.WithoutJSON = true
 		require.Equal(t, c.want, s.found(t, c.query), "%+v", c.query)
@@ -129,68 +128,68 @@ func testContains(t *testing.T, s *store) {
 		"pump": {"0", "1"}, "P_0": {"0"}, "_": {"0", "4"}, "%": {"3"}, `\`: {"6"}, "ÄND": {"2"}, "änd": {"2"}, "A": {"3", "4", "5", "6", "7"},
 		"pumpen": {}, "İS": {"7"}, "": {"0", "1", "2", "3", "4", "5", "6", "7", "8"},
 	} {
-		require.Equal(t, want, s.found(t, aas.Query{Kind: aas.KindShell, Contains: part}), "%q", part)
+		require.Equal(t, want, s.found(t, repository.Query{Kind: repository.KindShell, Contains: part}), "%q", part)
 	}
 }
 
 func testLinked(t *testing.T, s *store) {
-	submodel := func(id string, terms ...aas.Term) aas.Document {
-		return document(aas.KindSubmodel, id, id, terms...)
+	submodel := func(id string, terms ...repository.Term) repository.Document {
+		return document(repository.KindSubmodel, id, id, terms...)
 	}
-	plate, other := aas.Term{Name: "type", Value: "nameplate"}, aas.Term{Name: "type", Value: "technicaldata"}
+	plate, other := repository.Term{Name: "type", Value: "nameplate"}, repository.Term{Name: "type", Value: "technicaldata"}
 	s.put(t, shell("a", "a", "submodel=m1", "submodel=m2"), shell("b", "B", "submodel=m3", "assetKind=Type"), shell("c", "c", "submodel=none"),
 		shell("d", "d", "other=m1"), shell("e", "e", "submodel=m4", "submodel=m1", "assetKind=Type"),
 		submodel("m1", plate), submodel("m2", plate, other), submodel("m3", other), submodel("m4"))
-	linked := func(q aas.Query, term aas.Term) aas.Query {
-		q.Kind, q.Linked = aas.KindShell, &aas.Link{Name: "submodel", Kind: aas.KindSubmodel, Term: term}
+	linked := func(q repository.Query, term repository.Term) repository.Query {
+		q.Kind, q.Linked = repository.KindShell, &repository.Link{Name: "submodel", Kind: repository.KindSubmodel, Term: term}
 		return q
 	}
-	require.Equal(t, []string{"a", "e"}, s.found(t, linked(aas.Query{}, plate)))
-	require.Equal(t, []string{"a", "b"}, s.found(t, linked(aas.Query{}, other)))
-	require.Equal(t, []string{"b"}, s.found(t, linked(aas.Query{Contains: "b"}, other)))
-	require.Equal(t, []string{"b"}, s.found(t, linked(aas.Query{IDShort: "B"}, other)))
-	require.Equal(t, []string{"e"}, s.found(t, linked(aas.Query{Terms: terms("assetKind=Type")}, plate)))
-	require.Empty(t, s.found(t, linked(aas.Query{}, aas.Term{Name: "type", Value: "none"})))
-	s.remove(t, aas.KindSubmodel, "m1")
-	require.Equal(t, []string{"a"}, s.found(t, linked(aas.Query{}, plate)), "a link to nothing counts for nothing")
+	require.Equal(t, []string{"a", "e"}, s.found(t, linked(repository.Query{}, plate)))
+	require.Equal(t, []string{"a", "b"}, s.found(t, linked(repository.Query{}, other)))
+	require.Equal(t, []string{"b"}, s.found(t, linked(repository.Query{Contains: "b"}, other)))
+	require.Equal(t, []string{"b"}, s.found(t, linked(repository.Query{IDShort: "B"}, other)))
+	require.Equal(t, []string{"e"}, s.found(t, linked(repository.Query{Terms: terms("assetKind=Type")}, plate)))
+	require.Empty(t, s.found(t, linked(repository.Query{}, repository.Term{Name: "type", Value: "none"})))
+	s.remove(t, repository.KindSubmodel, "m1")
+	require.Equal(t, []string{"a"}, s.found(t, linked(repository.Query{}, plate)), "a link to nothing counts for nothing")
 
-	var b aas.Batch // more than a store would look at from their side
+	var b repository.Batch // more than a store would look at from their side
 	for i := range 1500 {
 		id := fmt.Sprintf("x%04d", i)
-		b.Changes = append(b.Changes, aas.Change{Document: submodel("sm"+id, aas.Term{Name: "type", Value: "many"})})
+		b.Changes = append(b.Changes, repository.Change{Document: submodel("sm"+id, repository.Term{Name: "type", Value: "many"})})
 		if i%2 == 0 {
-			b.Changes = append(b.Changes, aas.Change{Document: shell(id, "n", "submodel=sm"+id)})
+			b.Changes = append(b.Changes, repository.Change{Document: shell(id, "n", "submodel=sm"+id)})
 		}
 	}
 	_, err := s.Write(t.Context(), b)
 	require.NoError(t, err)
-	p := s.find(t, func() aas.Query {
-		q := linked(aas.Query{Offset: 700, Limit: 100, Count: true}, aas.Term{Name: "type", Value: "many"})
+	p := s.find(t, func() repository.Query {
+		q := linked(repository.Query{Offset: 700, Limit: 100, Count: true}, repository.Term{Name: "type", Value: "many"})
 		return q
 	}())
 	require.Equal(t, 750, p.Total)
 	require.Len(t, p.Documents, 50)
 	require.Equal(t, "x1400", p.Documents[0].ID)
-	q := linked(aas.Query{Contains: "N", Limit: 3, Count: true}, aas.Term{Name: "type", Value: "many"})
+	q := linked(repository.Query{Contains: "N", Limit: 3, Count: true}, repository.Term{Name: "type", Value: "many"})
 	require.Equal(t, 750, s.find(t, q).Total)
 }
 
 func testTermsFollow(t *testing.T, s *store) {
 	find := func(value string) []string {
-		return s.found(t, aas.Query{Kind: aas.KindShell, Terms: terms("asset=" + value)})
+		return s.found(t, repository.Query{Kind: repository.KindShell, Terms: terms("asset=" + value)})
 	}
 	s.put(t, shell("a", "one", "asset=1", "asset=2"), shell("b", "b", "asset=2"))
 	s.put(t, shell("a", "two", "asset=2", "asset=3"))
 	require.Empty(t, find("1"))
 	require.Equal(t, []string{"a", "b"}, find("2"))
 	require.Equal(t, []string{"a"}, find("3"))
-	require.Empty(t, s.found(t, aas.Query{Kind: aas.KindShell, IDShort: "one"}))
-	require.Equal(t, []string{"a"}, s.found(t, aas.Query{Kind: aas.KindShell, Contains: "TWO"}))
-	_, err := s.Write(t.Context(), changes(aas.Match{Version: 2}, shell("a", "two", "asset=4")))
+	require.Empty(t, s.found(t, repository.Query{Kind: repository.KindShell, IDShort: "one"}))
+	require.Equal(t, []string{"a"}, s.found(t, repository.Query{Kind: repository.KindShell, Contains: "TWO"}))
+	_, err := s.Write(t.Context(), changes(repository.Match{Version: 2}, shell("a", "two", "asset=4")))
 	require.NoError(t, err)
 	require.Empty(t, find("3"))
 	require.Equal(t, []string{"a"}, find("4"))
-	s.remove(t, aas.KindShell, "a")
+	s.remove(t, repository.KindShell, "a")
 	require.Empty(t, find("4"))
 	require.Equal(t, []string{"b"}, find("2"))
 	s.put(t, shell("a", "again"))
@@ -198,18 +197,20 @@ func testTermsFollow(t *testing.T, s *store) {
 }
 
 func testCounts(t *testing.T, s *store) {
-	total := func() int { return s.find(t, aas.Query{Kind: aas.KindShell, Limit: 1, Count: true}).Total }
+	total := func() int {
+		return s.find(t, repository.Query{Kind: repository.KindShell, Limit: 1, Count: true}).Total
+	}
 	s.put(t, shell("a", "a"))
-	s.put(t, shell("b", "b"), shell("c", "c"), document(aas.KindSubmodel, "a", "a"))
+	s.put(t, shell("b", "b"), shell("c", "c"), document(repository.KindSubmodel, "a", "a"))
 	require.Equal(t, 3, total())
 	s.put(t, shell("a", "changed"))
 	require.Equal(t, 3, total())
-	_, err := s.Write(t.Context(), changes(aas.Match{Absent: true}, shell("a", "a")))
+	_, err := s.Write(t.Context(), changes(repository.Match{Absent: true}, shell("a", "a")))
 	require.Error(t, err)
 	require.Equal(t, 3, total())
-	s.remove(t, aas.KindShell, "a")
-	s.remove(t, aas.KindShell, "a")
+	s.remove(t, repository.KindShell, "a")
+	s.remove(t, repository.KindShell, "a")
 	require.Equal(t, 2, total())
-	s.remove(t, aas.KindShell, "b", "c")
+	s.remove(t, repository.KindShell, "b", "c")
 	require.Zero(t, total())
 }

@@ -6,15 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/stretchr/testify/require"
-
-	"github.com/otkit/otkit/aas"
 )
 
-// TestStore checks a store against the contract of aas.Store, alone and behind an aas.Service. open
+// TestStore checks a store against the contract of repository.Store, alone and behind an repository.Service. open
 // makes an empty store and closes it with t.Cleanup; it is called for each part of the suite. another
 // opens the same store once more, as a second process would; nil where that cannot be.
-func TestStore(t *testing.T, open func(testing.TB) (s aas.Store, another func() aas.Store)) {
+func TestStore(t *testing.T, open func(testing.TB) (s repository.Store, another func() repository.Store)) {
 	t.Helper()
 	for _, part := range []struct {
 		name string
@@ -56,61 +55,61 @@ func TestStore(t *testing.T, open func(testing.TB) (s aas.Store, another func() 
 
 // store is a store under test.
 type store struct {
-	aas.Store
-	another func() aas.Store
+	repository.Store
+	another func() repository.Store
 }
 
-// second gives the store as another process has it, or the same one.
-func (s *store) second() aas.Store {
+// second returns the store as another process has it, or the same one.
+func (s *store) second() repository.Store {
 	if s.another == nil {
 		return s.Store
 	}
 	return s.another()
 }
 
-func document(kind aas.Kind, id, idShort string, terms ...aas.Term) aas.Document {
-	return aas.Document{Kind: kind, ID: id, IDShort: idShort, Terms: terms, JSON: fmt.Appendf(nil, `{"idShort":%q}`, idShort)}
+func document(kind repository.Kind, id, idShort string, terms ...repository.Term) repository.Document {
+	return repository.Document{Kind: kind, ID: id, IDShort: idShort, Terms: terms, JSON: fmt.Appendf(nil, `{"idShort":%q}`, idShort)}
 }
 
-// shell gives a document with terms given as name=value.
-func shell(id, idShort string, terms ...string) aas.Document {
-	d := document(aas.KindShell, id, idShort)
+// shell returns a document with terms given as name=value.
+func shell(id, idShort string, terms ...string) repository.Document {
+	d := document(repository.KindShell, id, idShort)
 	for _, t := range terms {
 		name, value, _ := strings.Cut(t, "=")
-		d.Terms = append(d.Terms, aas.Term{Name: name, Value: value})
+		d.Terms = append(d.Terms, repository.Term{Name: name, Value: value})
 	}
 	return d
 }
 
-func changes(m aas.Match, list ...aas.Document) aas.Batch {
-	var b aas.Batch
+func changes(m repository.Match, list ...repository.Document) repository.Batch {
+	var b repository.Batch
 	for _, d := range list {
-		b.Changes = append(b.Changes, aas.Change{Document: d, Match: m})
+		b.Changes = append(b.Changes, repository.Change{Document: d, Match: m})
 	}
 	return b
 }
 
 // put writes documents without conditions.
-func (s *store) put(t testing.TB, list ...aas.Document) []uint64 {
+func (s *store) put(t testing.TB, list ...repository.Document) []uint64 {
 	t.Helper()
-	versions, err := s.Write(t.Context(), changes(aas.Match{}, list...))
+	versions, err := s.Write(t.Context(), changes(repository.Match{}, list...))
 	require.NoError(t, err, "Write of %d documents", len(list))
 	require.Len(t, versions, len(list))
 	return versions
 }
 
-func (s *store) remove(t testing.TB, kind aas.Kind, ids ...string) {
+func (s *store) remove(t testing.TB, kind repository.Kind, ids ...string) {
 	t.Helper()
-	var b aas.Batch
+	var b repository.Batch
 	for _, id := range ids {
-		b.Changes = append(b.Changes, aas.Change{Document: aas.Document{Kind: kind, ID: id}, Delete: true})
+		b.Changes = append(b.Changes, repository.Change{Document: repository.Document{Kind: kind, ID: id}, Delete: true})
 	}
 	versions, err := s.Write(t.Context(), b)
 	require.NoError(t, err, "Write of %d deletions", len(ids))
 	require.Equal(t, make([]uint64, len(ids)), versions, "versions of deleted documents")
 }
 
-func (s *store) get(t testing.TB, kind aas.Kind, ids ...string) []aas.Document {
+func (s *store) get(t testing.TB, kind repository.Kind, ids ...string) []repository.Document {
 	t.Helper()
 	list, err := s.Get(t.Context(), kind, ids...)
 	require.NoError(t, err, "Get of %q", ids)
@@ -120,8 +119,8 @@ func (s *store) get(t testing.TB, kind aas.Kind, ids ...string) []aas.Document {
 // longID is from how many bytes on ids may be in another order than that of their bytes.
 const longID = 1000
 
-// find gives a page and checks what holds for every one.
-func (s *store) find(t testing.TB, q aas.Query) aas.Page {
+// find returns a page and checks what holds for every one.
+func (s *store) find(t testing.TB, q repository.Query) repository.Page {
 	t.Helper()
 	p, err := s.Find(t.Context(), q)
 	require.NoError(t, err, "Find of %+v", q)
@@ -139,8 +138,8 @@ func (s *store) find(t testing.TB, q aas.Query) aas.Page {
 	return p
 }
 
-// found gives the ids of a query, and checks its total and that every way of paging agrees.
-func (s *store) found(t testing.TB, q aas.Query) []string {
+// found returns the ids of a query, and checks its total and that every way of paging agrees.
+func (s *store) found(t testing.TB, q repository.Query) []string {
 	t.Helper()
 	q.Limit, q.Count = 1000, true
 	p := s.find(t, q)
@@ -162,8 +161,8 @@ func (s *store) found(t testing.TB, q aas.Query) []string {
 	return ids
 }
 
-// paged gives the ids of a query read page by page.
-func (s *store) paged(t testing.TB, q aas.Query) []string {
+// paged returns the ids of a query read page by page.
+func (s *store) paged(t testing.TB, q repository.Query) []string {
 	t.Helper()
 	ids := []string{}
 	for {
@@ -177,7 +176,7 @@ func (s *store) paged(t testing.TB, q aas.Query) []string {
 	}
 }
 
-func idsOf(p aas.Page) []string {
+func idsOf(p repository.Page) []string {
 	ids := []string{}
 	for _, d := range p.Documents {
 		ids = append(ids, d.ID)
@@ -188,11 +187,11 @@ func idsOf(p aas.Page) []string {
 func testCanceledContext(t *testing.T, s *store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Write(ctx, changes(aas.Match{}, shell("a", "a")))
+	_, err := s.Write(ctx, changes(repository.Match{}, shell("a", "a")))
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = s.Get(ctx, aas.KindShell, "a")
+	_, err = s.Get(ctx, repository.KindShell, "a")
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = s.Find(ctx, aas.Query{Kind: aas.KindShell, Limit: 1})
+	_, err = s.Find(ctx, repository.Query{Kind: repository.KindShell, Limit: 1})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Empty(t, s.get(t, aas.KindShell, "a"))
+	require.Empty(t, s.get(t, repository.KindShell, "a"))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
+	"github.com/otkit/otkit/aas/aasxml"
 	"github.com/otkit/otkit/internal/realtest"
 )
 
@@ -44,7 +45,7 @@ func templates(t testing.TB, extension string) []string {
 	return files
 }
 
-// same says that two packages hold the same, whatever the order of their files.
+// same requires two packages to be equal, except for the order of their files.
 func same(t *testing.T, want, got *aasx.Package) {
 	t.Helper()
 	require.Equal(t, tree(t, &want.Environment), tree(t, &got.Environment))
@@ -164,7 +165,7 @@ func TestPackagesThatCannotBeAreNotWritten(t *testing.T) {
 		{named("/a\x00"), "control character"},
 		{named("/a\xff"), "UTF-8"},
 		{named("/"), "is empty"},
-		{named("/a", "/A"), "files[1].name is there twice"},
+		{named("/a", "/A"), "files[1].name is a duplicate"},
 		{named("/aasx/aasx-origin"), "origin"},
 		{named("/_rels/x.rels"), "belongs to the package"},
 		{named("/[Content_Types].xml"), "belongs to the package"},
@@ -219,4 +220,15 @@ func TestAPackageForOldReaders(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(text), `xmlns="`+namespace+`"`)
 	}
+}
+
+// Members that XML has no form for survive a package as well.
+func TestWhatXMLHasNoFormForIsWrittenAsJSON(t *testing.T) {
+	p := &aasx.Package{Environment: aas.Environment{Submodels: []*aas.Submodel{{Identifiable: aas.Identifiable{ID: "urn:a", Referable: aas.Referable{Unknown: `"vendor":1`}}}}}}
+	var b bytes.Buffer
+	require.NoError(t, aasx.Write(&b, p, aasx.Options{}))
+	back, err := aasx.Read(bytes.NewReader(b.Bytes()), int64(b.Len()), aasx.Limits{})
+	require.NoError(t, err)
+	require.Equal(t, p.Environment, back.Environment)
+	require.ErrorIs(t, aasx.Write(&b, p, aasx.Options{Format: aasx.XML}), aasxml.ErrNoForm)
 }

@@ -15,7 +15,7 @@ const (
 	directoryBeside  = 1 << 20
 )
 
-// reader keeps the first error of a reader, and ends after a budget of bytes that can be set anew.
+// reader keeps the first error of a reader, and ends after a budget of bytes that can be set again.
 type reader struct {
 	r      io.ReaderAt
 	budget int64
@@ -38,7 +38,7 @@ func (b *reader) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// openArchive gives the archive's entries other than folders, with all names, sizes and counts checked.
+// openArchive returns the archive's entries other than folders, with all names, sizes and counts checked.
 func openArchive(r *reader, size int64, l Limits) ([]*zip.File, error) {
 	r.budget = int64(l.MaxParts)*directoryPerPart + directoryBeside
 	archive, err := zip.NewReader(r, size)
@@ -102,7 +102,7 @@ func checkEntry(f *zip.File, folder bool, size int64, l Limits) error {
 	return nil
 }
 
-// readPart gives the content of an entry. It takes the memory that the entry declares, which openArchive
+// readPart returns the content of an entry. It takes the memory that the entry declares, which openArchive
 // has limited, and no more: archive/zip finds out one that has more or less, and checks the sum.
 func readPart(f *zip.File) ([]byte, error) {
 	r, err := f.Open()

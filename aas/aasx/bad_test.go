@@ -35,12 +35,14 @@ var (
 	right    = []entry{toOrigin, toSpec, origin, spec}
 )
 
-func archive(t testing.TB, entries ...entry) []byte {
+func archive(t testing.TB, entries ...entry) []byte { return archiveBy(t, zip.Deflate, entries...) }
+
+func archiveBy(t testing.TB, method uint16, entries ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for _, e := range entries {
-		f, err := w.CreateHeader(&zip.FileHeader{Name: e.name, Method: zip.Deflate, NonUTF8: true})
+		f, err := w.CreateHeader(&zip.FileHeader{Name: e.name, Method: method, NonUTF8: true})
 		require.NoError(t, err)
 		if e.text != "" {
 			_, err = f.Write([]byte(e.text))

@@ -6,10 +6,11 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasxml"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 type identity struct {
-	kind aas.Kind
+	kind repository.Kind
 	id   string
 }
 
@@ -30,13 +31,13 @@ func (m *merger) add(f *zip.File, l aasxml.Limits, alone bool) error {
 		return nil
 	}
 	added := make(map[identity][]byte)
-	if m.into.Shells, err = take(m, added, f, aas.KindShell, m.into.Shells, env.Shells, func(s *aas.Shell) string { return s.ID }); err != nil {
+	if m.into.Shells, err = take(m, added, f, repository.KindShell, m.into.Shells, env.Shells, func(s *aas.Shell) string { return s.ID }); err != nil {
 		return err
 	}
-	if m.into.Submodels, err = take(m, added, f, aas.KindSubmodel, m.into.Submodels, env.Submodels, func(s *aas.Submodel) string { return s.ID }); err != nil {
+	if m.into.Submodels, err = take(m, added, f, repository.KindSubmodel, m.into.Submodels, env.Submodels, func(s *aas.Submodel) string { return s.ID }); err != nil {
 		return err
 	}
-	m.into.ConceptDescriptions, err = take(m, added, f, aas.KindConceptDescription, m.into.ConceptDescriptions, env.ConceptDescriptions,
+	m.into.ConceptDescriptions, err = take(m, added, f, repository.KindConceptDescription, m.into.ConceptDescriptions, env.ConceptDescriptions,
 		func(c *aas.ConceptDescription) string { return c.ID })
 	for id, form := range added {
 		m.seen[id] = form
@@ -44,7 +45,7 @@ func (m *merger) add(f *zip.File, l aasxml.Limits, alone bool) error {
 	return err
 }
 
-func take[T aas.Model](m *merger, added map[identity][]byte, f *zip.File, kind aas.Kind, into, list []*T, id func(*T) string) ([]*T, error) {
+func take[T aas.Model](m *merger, added map[identity][]byte, f *zip.File, kind repository.Kind, into, list []*T, id func(*T) string) ([]*T, error) {
 	for _, v := range list {
 		key, form := identity{kind, id(v)}, aas.Append(nil, v)
 		earlier, ok := m.seen[key]

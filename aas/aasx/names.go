@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName says why a file of a package cannot have a name, nil when it can.
+// CheckName returns an error if a file of a package cannot have this name.
 func CheckName(name string) error {
 	plain, absolute := strings.CutPrefix(name, "/")
 	why := badName(plain)
@@ -26,7 +26,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// badName says why a path within the archive, without the leading slash, is refused; empty when it is
+// badName returns why a path within the archive, without the leading slash, is refused; empty if it is
 // not. Paths are never used on a disk here, but who takes the files may do so.
 func badName(path string) string {
 	switch {
@@ -51,7 +51,7 @@ func badName(path string) string {
 	return ""
 }
 
-// decoded gives the name of a part from its path in the archive, which is percent-encoded (ECMA-376 part
+// decoded returns the name of a part from its path in the archive, which is percent-encoded (ECMA-376 part
 // 2, "Mapping part names to ZIP item names"); what is no encoding stands for itself.
 func decoded(path string) string {
 	if plain, err := url.PathUnescape(path); err == nil {
@@ -60,7 +60,7 @@ func decoded(path string) string {
 	return "/" + path
 }
 
-// reserved says whether a name belongs to the packaging itself.
+// reserved reports whether a name belongs to the packaging itself.
 func reserved(name string) bool {
 	name = strings.ToLower(name)
 	return name == "/[content_types].xml" || strings.Contains(name+"/", "/_rels/")

@@ -70,13 +70,13 @@ type Format string
 
 // The formats.
 const (
-	XML  Format = "xml" // the default: every tool reads it
+	XML  Format = "xml" // the default, unless XML has no form for a part of the environment: every tool reads it
 	JSON Format = "json"
 )
 
 // Options of [Write].
 type Options struct {
 	Format Format
-	// V30 writes XML for readers of metamodel 3.0 where it can: see [aasxml.EncodeV30].
+	// V30 writes the environment for readers of metamodel 3.0: see [aasxml.EncodeV30].
 	V30 bool
 }

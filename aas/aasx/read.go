@@ -88,7 +88,7 @@ func readParts(opened *opc.PackageRead, files []*zip.File, l Limits) (*Package, 
 	return p, nil
 }
 
-// sortParts gives the package its files, which have no content yet, and its thumbnail.
+// sortParts returns the package its files, which have no content yet, and its thumbnail.
 func sortParts(opened *opc.PackageRead, files []*zip.File, p *Package, l Limits) (of parts, err error) {
 	if of.specs, err = opened.Specs(); err != nil {
 		return of, err

@@ -26,6 +26,10 @@ func isOrigin(name string) bool { return strings.EqualFold(name, originName) }
 // aas.ErrInvalidRequest, found before anything is written. The output depends on p and o alone.
 func Write(w io.Writer, p *Package, o Options) error {
 	spec, err := encode(&p.Environment, o)
+	if o.Format == "" && errors.Is(err, aasxml.ErrNoForm) {
+		o.Format = JSON
+		spec, err = encode(&p.Environment, o)
+	}
 	if err != nil {
 		return err
 	}
@@ -58,18 +62,22 @@ func encode(env *aas.Environment, o Options) ([]byte, error) {
 		err := write(&b, env)
 		return b.Bytes(), err
 	case JSON:
+		if o.V30 {
+			text, _ := aas.AppendVersion(nil, env, aas.V30)
+			return text, nil
+		}
 		return aas.Append(nil, env), nil
 	}
 	return nil, fmt.Errorf("aasx: Options.Format: has to be %s or %s", XML, JSON)
 }
 
-// checkFiles gives the name for the environment: stem and extension, with a number where a file has it.
+// checkFiles returns the name for the environment: stem and extension, with a number where a file has it.
 func checkFiles(p *Package, stem, extension string) (string, error) {
 	names := make(map[string]bool, len(p.Files))
 	for i, f := range p.Files {
 		err := CheckName(f.Name)
 		if err == nil && names[strings.ToLower(f.Name)] {
-			err = errors.New("is there twice")
+			err = errors.New("is a duplicate")
 		}
 		if err != nil {
 			return "", aas.ErrInvalidRequest.Invalid(fault.Field{Field: fmt.Sprintf("files[%d].name", i), Message: err.Error()})

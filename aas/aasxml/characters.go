@@ -9,7 +9,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// unwritable tells the first string of env with a character that XML 1.0 does not have (clause 2.2,
+// unwritable finds the first string of env with a character that XML 1.0 does not have (clause 2.2,
 // "Characters"): encoding/xml would write another one in its place.
 func unwritable(env *aas.Environment) []fault.Field {
 	if path := badString(reflect.ValueOf(env), ""); path != "" {
@@ -18,7 +18,7 @@ func unwritable(env *aas.Environment) []fault.Field {
 	return nil
 }
 
-// badString gives the path of Go names to the string, empty when there is none.
+// badString returns the path of Go names to the string, empty when there is none.
 func badString(v reflect.Value, path string) string {
 	switch v.Kind() {
 	case reflect.String:

@@ -1,15 +1,11 @@
 package aasxml
 
 import (
-	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 
-	core "github.com/aas-core-works/aas-core3.1-golang/types"
-	"github.com/aas-core-works/aas-core3.1-golang/xmlization"
-
 	"github.com/otkit/otkit/aas"
-	"github.com/otkit/otkit/aas/internal/coremodel"
 	"github.com/otkit/otkit/fault"
 )
 
@@ -36,50 +32,56 @@ func (l Limits) withDefaults() (Limits, error) {
 	return l, nil
 }
 
-// Decode reads an environment. Processing instructions, comments and attributes of other namespaces, such
-// as xsi:schemaLocation, are passed over. A document type declaration is refused, so that there are no
-// entities to expand. What aas.Decode refuses in JSON is refused here too. What is no such XML is aas.ErrInvalidRequest, what is above a limit is
-// [ErrTooLarge]; an error of r is given as it is.
+// Decode reads an environment. Processing instructions, comments and attributes of other namespaces, such as
+// xsi:schemaLocation, are ignored. A document type declaration is refused, so that there are no entities to expand; so is
+// what [aas.Decode] refuses in JSON. The error is aas.ErrInvalidRequest for what is not such XML, [ErrTooLarge] above a
+// limit, or an error of r.
 func Decode(r io.Reader, l Limits) (*aas.Environment, error) {
 	l, err := l.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	f := newFilter(r, l)
-	decoder := xml.NewTokenDecoder(f)
-	instance, err := xmlization.Unmarshal(decoder)
-	if err == nil {
-		// What follows the root has to be well-formed too, and there is no second one.
-		for err == nil {
-			_, err = decoder.Token()
-		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-	}
-	if f.err != nil {
-		return nil, f.err
-	}
-	if err != nil {
-		return nil, invalid(err)
-	}
-	env, ok := instance.(core.IEnvironment)
-	if !ok {
-		return nil, aas.ErrInvalidRequest.Because("the root of the XML is no environment")
-	}
-	e := coremodel.Environment(env)
-	// One set of rules for both forms: what is read here can be kept as JSON. aas-core takes more, such as
-	// references without keys.
-	if _, err := aas.Decode[aas.Environment](aas.Append(nil, e)); err != nil {
+	in := reader{f: f}
+	if _, err := in.child(""); err != nil { // the root, which the filter has checked
 		return nil, err
 	}
-	return e, nil
+	if err := in.object("environment"); err != nil {
+		return nil, err
+	}
+	// What follows the root has to be well-formed too, and there is no second one.
+	for err == nil {
+		_, err = f.Token()
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	env, err := aas.Decode[aas.Environment](in.json)
+	if err != nil {
+		return nil, err
+	}
+	return env, identified(env)
 }
 
-func invalid(err error) error {
-	var d *xmlization.DeserializationError
-	if errors.As(err, &d) {
-		return aas.ErrInvalidRequest.Invalid(fault.Field{Field: d.PathString(), Message: d.Message})
+// identified refuses documents without an id, which may be missing in JSON.
+func identified(env *aas.Environment) error {
+	missing := func(member string, i int) error {
+		return aas.ErrInvalidRequest.Invalid(fault.Field{Field: fmt.Sprintf("%s[%d].id", member, i), Message: "is required"})
 	}
-	return aas.ErrInvalidRequest.Because("the XML is not well-formed: %v", err)
+	for i, v := range env.Shells {
+		if v.ID == "" {
+			return missing("assetAdministrationShells", i)
+		}
+	}
+	for i, v := range env.Submodels {
+		if v.ID == "" {
+			return missing("submodels", i)
+		}
+	}
+	for i, v := range env.ConceptDescriptions {
+		if v.ID == "" {
+			return missing("conceptDescriptions", i)
+		}
+	}
+	return nil
 }

@@ -6,12 +6,18 @@ import (
 	"errors"
 	"io"
 
-	"github.com/aas-core-works/aas-core3.1-golang/xmlization"
-
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/internal/metamodel"
 )
 
-const namespace30 = "https://admin-shell.io/aas/3/0"
+// Namespace is the namespace of metamodel 3.1, which is written unless the content is of another version.
+const Namespace = "https://admin-shell.io/aas/3/1"
+
+// The namespaces of the other versions that are read.
+const (
+	namespace30 = "https://admin-shell.io/aas/3/0"
+	namespace32 = "https://admin-shell.io/aas/3/2"
+)
 
 // Per level of submodel elements there are at most so many XML elements (operation, inputVariables,
 // operationVariable, value), and so many more above and below.
@@ -23,15 +29,16 @@ const (
 // tagsPerElement is far above what real elements take, about 20 with a semantic id and descriptions.
 const tagsPerElement = 50
 
-var elementTags = map[string]bool{
-	"property": true, "multiLanguageProperty": true, "range": true, "referenceElement": true,
-	"relationshipElement": true, "annotatedRelationshipElement": true, "blob": true, "file": true,
-	"submodelElementCollection": true, "submodelElementList": true, "entity": true, "operation": true,
-	"capability": true, "basicEventElement": true,
-}
+var elementTags = func() map[string]bool {
+	tags := make(map[string]bool)
+	for _, name := range metamodel.Elements {
+		tags[name] = true
+	}
+	return tags
+}()
 
-// filter is the stream of tokens that aas-core can read: one root, one namespace, nothing but elements
-// and text, within limits. It keeps its first error, since aas-core may hide it.
+// filter is the stream of tokens that are read: one root, one namespace, nothing but elements
+// and text, within limits. It keeps its first error, since the reader may hide it.
 type filter struct {
 	source   *source
 	decoder  *xml.Decoder
@@ -49,7 +56,7 @@ func newFilter(r io.Reader, l Limits) *filter {
 	return &filter{source: s, decoder: xml.NewDecoder(s), limits: l}
 }
 
-// Token gives the next token.
+// Token returns the next token.
 func (f *filter) Token() (xml.Token, error) {
 	for f.err == nil {
 		t, err := f.decoder.Token()
@@ -73,7 +80,7 @@ func (f *filter) Token() (xml.Token, error) {
 	return nil, f.err
 }
 
-// pass gives nil for a token that is left out, and when it sets an error.
+// pass returns nil for a token that is omitted, and when it sets an error.
 func (f *filter) pass(t xml.Token) xml.Token {
 	switch t := t.(type) {
 	case xml.StartElement:
@@ -100,9 +107,9 @@ func (f *filter) pass(t xml.Token) xml.Token {
 
 func (f *filter) start(t xml.StartElement) xml.Token {
 	name := rename(t.Name)
-	if f.depth == 0 && (f.done || name != (xml.Name{Space: xmlization.Namespace, Local: "environment"})) {
+	if f.depth == 0 && (f.done || name != (xml.Name{Space: Namespace, Local: "environment"})) {
 		f.err = aas.ErrInvalidRequest.Because("the root of the XML has to be one environment of the namespace %s or %s",
-			xmlization.Namespace, namespace30)
+			Namespace, namespace30)
 		return nil
 	}
 	f.depth++
@@ -130,8 +137,8 @@ func (f *filter) start(t xml.StartElement) xml.Token {
 }
 
 func rename(n xml.Name) xml.Name {
-	if n.Space == namespace30 {
-		n.Space = xmlization.Namespace
+	if n.Space == namespace30 || n.Space == namespace32 {
+		n.Space = Namespace
 	}
 	return n
 }

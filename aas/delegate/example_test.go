@@ -2,9 +2,8 @@ package delegate_test
 
 import (
 	"fmt"
-
-	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/delegate"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 func Example() {
@@ -12,7 +11,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	_, err = aas.NewService(aas.NewMemory(), aas.Options{Delegate: handler})
+	_, err = repository.New(repository.NewMemory(), repository.Options{Delegate: handler})
 	fmt.Println(err)
 	// Output: <nil>
 }

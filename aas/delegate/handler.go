@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/fault"
 )
 
@@ -32,7 +32,7 @@ type Options struct {
 	MaxBytes int64         // of an answer; default 4 MiB
 }
 
-// Handler is an [aas.OperationHandler] that posts the arguments, as a JSON array of operation variables,
+// Handler is an [repository.OperationHandler] that posts the arguments, as a JSON array of operation variables,
 // inputs first, and reads the result in the same form: values with the idShort of an in-output variable
 // are that, all others outputs. Safe for concurrent use.
 type Handler struct {
@@ -47,12 +47,12 @@ func New(o Options) (*Handler, error) {
 	for i, text := range o.Allow {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			return nil, fmt.Errorf("delegate: Options.Allow[%d] must be an http or https URL without user, query or fragment", i)
+			return nil, fault.Option("delegate", fmt.Sprintf("Options.Allow[%d]", i), "must be an http or https URL without user, query or fragment")
 		}
 		h.allow = append(h.allow, u)
 	}
 	if o.Timeout < 0 || o.MaxBytes < 0 {
-		return nil, errors.New("delegate: Options.Timeout and MaxBytes must not be negative")
+		return nil, fault.Option("delegate", "Options.Timeout", "and MaxBytes must not be negative")
 	}
 	if o.Timeout == 0 {
 		h.o.Timeout = 30 * time.Second
@@ -68,10 +68,10 @@ func New(o Options) (*Handler, error) {
 }
 
 // Invoke calls the URL of the operation. Its errors are [ErrNotAllowed] and [ErrPeerFailed].
-func (h *Handler) Invoke(ctx context.Context, call aas.Invocation) (aas.InvocationResult, error) {
+func (h *Handler) Invoke(ctx context.Context, call repository.Invocation) (repository.InvocationResult, error) {
 	target, err := h.target(call.Operation)
 	if err != nil {
-		return aas.InvocationResult{}, err
+		return repository.InvocationResult{}, err
 	}
 	if _, ends := ctx.Deadline(); !ends {
 		var cancel context.CancelFunc
@@ -80,7 +80,7 @@ func (h *Handler) Invoke(ctx context.Context, call aas.Invocation) (aas.Invocati
 	}
 	answer, err := h.post(ctx, target, variables(call.Input, call.Inoutput))
 	if err != nil {
-		return aas.InvocationResult{}, ErrPeerFailed.Wrap(err)
+		return repository.InvocationResult{}, ErrPeerFailed.Wrap(err)
 	}
 	return read(answer, call.Operation)
 }
@@ -88,7 +88,7 @@ func (h *Handler) Invoke(ctx context.Context, call aas.Invocation) (aas.Invocati
 func (h *Handler) target(op *aas.Operation) (string, error) {
 	for i := range op.Qualifiers {
 		q := &op.Qualifiers[i]
-		if q.Type != aas.DelegationQualifier || q.Value == nil {
+		if q.Type != repository.DelegationQualifier || q.Value == nil {
 			continue
 		}
 		u, err := url.Parse(*q.Value)
@@ -104,7 +104,7 @@ func (h *Handler) target(op *aas.Operation) (string, error) {
 	return "", ErrNotAllowed
 }
 
-// below says whether a path is another one or beneath it. Paths that climb are not.
+// below reports whether a path is another one or beneath it. Paths that climb are not.
 func below(path, base string) bool {
 	for segment := range strings.SplitSeq(strings.ToLower(path), "/") {
 		if s := strings.ReplaceAll(segment, "%2e", "."); s == "." || s == ".." || strings.Contains(s, "%2f") || strings.Contains(s, "%5c") {
@@ -150,10 +150,10 @@ func (h *Handler) post(ctx context.Context, target string, body []byte) ([]byte,
 	return answer, err
 }
 
-func read(answer []byte, op *aas.Operation) (aas.InvocationResult, error) {
+func read(answer []byte, op *aas.Operation) (repository.InvocationResult, error) {
 	var (
 		list   []struct{ Value json.RawMessage }
-		result aas.InvocationResult
+		result repository.InvocationResult
 	)
 	if len(bytes.TrimSpace(answer)) == 0 {
 		return result, nil
@@ -168,7 +168,7 @@ func read(answer []byte, op *aas.Operation) (aas.InvocationResult, error) {
 	for i := range list {
 		e, err := aas.DecodeElement(list[i].Value)
 		if err != nil {
-			return aas.InvocationResult{}, ErrPeerFailed.Because("value %d of its answer is no submodel element", i).Wrap(err)
+			return repository.InvocationResult{}, ErrPeerFailed.Because("value %d of its answer is no submodel element", i).Wrap(err)
 		}
 		if both[e.Common().IDShort] {
 			result.Inoutput = append(result.Inoutput, e)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/delegate"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 func number(idShort, value string) *aas.Property {
@@ -27,16 +28,16 @@ func operation(url string) *aas.Operation {
 		OutputVariables: []aas.Element{number("sum", "0")},
 	}
 	o.IDShort = "Add"
-	o.Qualifiers = []aas.Qualifier{{Type: aas.DelegationQualifier, ValueType: "xs:string", Value: &url}}
+	o.Qualifiers = []aas.Qualifier{{Type: repository.DelegationQualifier, ValueType: "xs:string", Value: &url}}
 	return o
 }
 
 // invoke calls an operation of a submodel through a service.
-func invoke(t *testing.T, url string, o delegate.Options) (aas.InvocationResult, error) {
+func invoke(t *testing.T, url string, o delegate.Options) (repository.InvocationResult, error) {
 	t.Helper()
 	h, err := delegate.New(o)
 	require.NoError(t, err)
-	s, err := aas.NewService(aas.NewMemory(), aas.Options{Delegate: h})
+	s, err := repository.New(repository.NewMemory(), repository.Options{Delegate: h})
 	require.NoError(t, err)
 	m := &aas.Submodel{Elements: []aas.Element{operation(url)}}
 	m.ID, m.IDShort = "urn:m", "M"
@@ -61,11 +62,11 @@ func TestTheTimeOfTheCallerHolds(t *testing.T) {
 	defer peer.Close()
 	h, err := delegate.New(delegate.Options{Allow: []string{peer.URL}, Timeout: short})
 	require.NoError(t, err)
-	_, err = h.Invoke(t.Context(), aas.Invocation{Operation: operation(peer.URL + "/never")})
+	_, err = h.Invoke(t.Context(), repository.Invocation{Operation: operation(peer.URL + "/never")})
 	require.ErrorIs(t, err, delegate.ErrPeerFailed)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err = h.Invoke(ctx, aas.Invocation{Operation: operation(peer.URL + "/late")})
+	_, err = h.Invoke(ctx, repository.Invocation{Operation: operation(peer.URL + "/late")})
 	require.NoError(t, err)
 }
 
@@ -82,7 +83,7 @@ func TestArgumentsAndResults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `POST /math/add [{"value":{"modelType":"Property","idShort":"a","valueType":"xs:int","value":"2"}},`+
 		`{"value":{"modelType":"Property","idShort":"b","valueType":"xs:int","value":"3"}}]`, got)
-	require.Equal(t, aas.InvocationResult{Output: []aas.Element{number("sum", "5")}, Inoutput: []aas.Element{number("b", "4")}}, result)
+	require.Equal(t, repository.InvocationResult{Output: []aas.Element{number("sum", "5")}, Inoutput: []aas.Element{number("b", "4")}}, result)
 }
 
 func TestOnlyAllowedURLsAreCalled(t *testing.T) {

@@ -1,3 +1,3 @@
-// Package exchange moves shells, submodels and concept descriptions between an [aas.Service] and
+// Package exchange moves shells, submodels and concept descriptions between an [repository.Service] and
 // documents: AASX packages, JSON and XML.
 package exchange

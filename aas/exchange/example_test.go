@@ -4,17 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-
-	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
 	"github.com/otkit/otkit/aas/exchange"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 // A JSON document comes in, and one submodel goes out as an AASX package.
 func Example() {
 	const text = `{"submodels":[{"modelType":"Submodel","id":"urn:example:nameplate","idShort":"Nameplate"}]}`
 	ctx := context.Background()
-	service, err := aas.NewService(aas.NewMemory(), aas.Options{})
+	service, err := repository.New(repository.NewMemory(), repository.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -24,12 +23,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	report, err := service.Import(ctx, &p.Environment, nil, aas.ImportOptions{})
+	report, err := service.Import(ctx, &p.Environment, nil, repository.ImportOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	p, err = exchange.Gather(ctx, service, exchange.Selection{Submodels: []string{"urn:example:nameplate"}, WithFiles: true})
+	p, err = exchange.Export(ctx, service, exchange.Selection{Submodels: []string{"urn:example:nameplate"}, WithFiles: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
 	"github.com/otkit/otkit/aas/exchange"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 func shell(id string, submodels ...string) *aas.Shell {
@@ -37,7 +38,7 @@ func pdf(name, content string) aasx.File {
 	return aasx.File{Name: name, ContentType: "application/pdf", Data: []byte(content)}
 }
 
-// values gives what the file elements of a submodel have.
+// values returns what the file elements of a submodel have.
 func values(p *aasx.Package, submodelID string) []string {
 	var list []string
 	for _, m := range p.Environment.Submodels {
@@ -67,7 +68,7 @@ func TestFilesOfOneNameAreKeptApart(t *testing.T) {
 		bring(t, s, &aasx.Package{
 			Environment: aas.Environment{Submodels: []*aas.Submodel{submodel(m.id, fileElement("Outer", m.name), collection)}},
 			Files:       []aasx.File{pdf(m.name, m.content)},
-		}, aas.ImportOptions{})
+		}, repository.ImportOptions{})
 	}
 	p := again(t, gather(t, s, everything), exchange.AASX)
 	require.ElementsMatch(t, []aasx.File{
@@ -86,7 +87,7 @@ func TestFilesOfOneNameAreKeptApart(t *testing.T) {
 		values(&aasx.Package{Environment: aas.Environment{Submodels: []*aas.Submodel{stored}}}, "urn:m:2"), "what is stored stays")
 
 	target := newService(t)
-	require.Equal(t, 6, bring(t, target, p, aas.ImportOptions{}).Files)
+	require.Equal(t, 6, bring(t, target, p, repository.ImportOptions{}).Files)
 	for id, content := range map[string]string{"urn:m:1": "one", "urn:m:2": "two", "urn:m:3": "three", "urn:m:4": "one", "urn:m:5": "two", "urn:m:6": "six"} {
 		f, err := target.GetFile(t.Context(), id, aas.Path{{IDShort: "Documents"}, {IDShort: "Inner"}})
 		require.NoError(t, err)
@@ -100,7 +101,7 @@ func TestTheSameBytesOfAnotherTypeAreAnotherFile(t *testing.T) {
 		bring(t, s, &aasx.Package{
 			Environment: aas.Environment{Submodels: []*aas.Submodel{submodel(id, fileElement("F", "/a"))}},
 			Files:       []aasx.File{{Name: "/a", ContentType: contentType, Data: []byte("1;2")}},
-		}, aas.ImportOptions{})
+		}, repository.ImportOptions{})
 	}
 	require.Equal(t, []aasx.File{
 		{Name: "/a", ContentType: "text/plain", Data: []byte("1;2")}, {Name: "/a-2", ContentType: "text/csv", Data: []byte("1;2")},
@@ -112,7 +113,7 @@ func TestThumbnailsFollow(t *testing.T) {
 	for _, id := range []string{"urn:s:1", "urn:s:2"} {
 		_, err := s.Shells.Create(t.Context(), shell(id))
 		require.NoError(t, err)
-		require.NoError(t, s.PutThumbnail(t.Context(), id, "pump.png", "image/png", []byte(id), aas.Match{}))
+		require.NoError(t, s.PutThumbnail(t.Context(), id, "pump.png", "image/png", []byte(id), repository.Match{}))
 	}
 	_, err := s.Shells.Create(t.Context(), shell("urn:s:3"))
 	require.NoError(t, err)
@@ -130,7 +131,7 @@ func TestANameThatNoPackageCanHaveIsChanged(t *testing.T) {
 	} {
 		bring(t, s, &aasx.Package{
 			Environment: aas.Environment{Submodels: []*aas.Submodel{submodel(id, fileElement("F", name))}}, Files: []aasx.File{pdf(name, id)},
-		}, aas.ImportOptions{})
+		}, repository.ImportOptions{})
 	}
 	p := again(t, gather(t, s, everything), exchange.AASX)
 	var names []string
@@ -153,7 +154,7 @@ func TestValuesThatNameTheirFileInOtherWords(t *testing.T) {
 		}, exchange.AASX)
 		s := newService(t)
 		for _, replace := range []bool{false, true} {
-			report := bring(t, s, packed, aas.ImportOptions{Replace: replace})
+			report := bring(t, s, packed, repository.ImportOptions{Replace: replace})
 			require.Equal(t, 1, report.Files, value)
 			require.Empty(t, report.Unused, value)
 			f, err := s.GetFile(t.Context(), "urn:m", aas.Path{{IDShort: "F"}})
@@ -165,7 +166,7 @@ func TestValuesThatNameTheirFileInOtherWords(t *testing.T) {
 }
 
 func TestAFileThatIsRemovedMeanwhileIsLeftOut(t *testing.T) {
-	s, err := aas.NewService(forgetful{aas.NewMemory()}, aas.Options{})
+	s, err := repository.New(forgetful{repository.NewMemory()}, repository.Options{})
 	require.NoError(t, err)
 	_, err = s.Submodels.Create(t.Context(), submodel("urn:m", fileElement("F", "/gone.pdf")))
 	require.NoError(t, err)
@@ -176,23 +177,23 @@ func TestAFileThatIsRemovedMeanwhileIsLeftOut(t *testing.T) {
 
 // An export that runs beside an upload has what was there before or after it, and not some of both.
 func TestAFileThatIsReplacedMeanwhileIsNamed(t *testing.T) {
-	store := &replacing{Store: aas.NewMemory()}
-	s, err := aas.NewService(store, aas.Options{})
+	store := &replacing{Store: repository.NewMemory()}
+	s, err := repository.New(store, repository.Options{})
 	require.NoError(t, err)
 	_, err = s.Shells.Create(t.Context(), shell("urn:s"))
 	require.NoError(t, err)
 	_, err = s.Submodels.Create(t.Context(), submodel("urn:m", fileElement("F", "https://example.com/a.pdf")))
 	require.NoError(t, err)
-	other, err := aas.NewService(store.Store, aas.Options{})
+	other, err := repository.New(store.Store, repository.Options{})
 	require.NoError(t, err)
 	upload := func(name string) {
-		require.NoError(t, other.PutFile(t.Context(), "urn:m", aas.Path{{IDShort: "F"}}, name, "application/pdf", []byte(name), aas.Match{}))
-		require.NoError(t, other.PutThumbnail(t.Context(), "urn:s", name, "image/png", []byte(name), aas.Match{}))
+		require.NoError(t, other.PutFile(t.Context(), "urn:m", aas.Path{{IDShort: "F"}}, name, "application/pdf", []byte(name), repository.Match{}))
+		require.NoError(t, other.PutThumbnail(t.Context(), "urn:s", name, "image/png", []byte(name), repository.Match{}))
 	}
 	upload("1")
 	for _, names := range [][]string{{"2"}, {"3", "4"}} {
 		last := names[len(names)-1]
-		for _, kind := range []aas.Kind{aas.KindShell, aas.KindSubmodel} {
+		for _, kind := range []repository.Kind{repository.KindShell, repository.KindSubmodel} {
 			for _, name := range names {
 				store.before = append(store.before, replacement{kind, func() { upload(name) }})
 			}
@@ -207,16 +208,16 @@ func TestAFileThatIsReplacedMeanwhileIsNamed(t *testing.T) {
 
 // replacing calls its functions one by one, each before the names of files of its kind are read.
 type replacing struct {
-	aas.Store
+	repository.Store
 	before []replacement
 }
 
 type replacement struct {
-	kind aas.Kind
+	kind repository.Kind
 	do   func()
 }
 
-func (r *replacing) FileNames(ctx context.Context, kind aas.Kind, id string) ([]string, error) {
+func (r *replacing) FileNames(ctx context.Context, kind repository.Kind, id string) ([]string, error) {
 	if len(r.before) > 0 && r.before[0].kind == kind {
 		do := r.before[0].do
 		r.before = r.before[1:]
@@ -226,8 +227,8 @@ func (r *replacing) FileNames(ctx context.Context, kind aas.Kind, id string) ([]
 }
 
 // forgetful names a file that is not there any more when it is asked for.
-type forgetful struct{ aas.Store }
+type forgetful struct{ repository.Store }
 
-func (forgetful) FileNames(context.Context, aas.Kind, string) ([]string, error) {
+func (forgetful) FileNames(context.Context, repository.Kind, string) ([]string, error) {
 	return []string{"/gone.pdf"}, nil
 }

@@ -22,7 +22,7 @@ const (
 	XML  Format = "xml"
 )
 
-// FormatOf gives the format that the extension of a file's name stands for, and whether there is one.
+// FormatOf returns the format that the extension of a file's name stands for, and whether there is one.
 func FormatOf(name string) (Format, bool) {
 	f := Format(strings.TrimPrefix(strings.ToLower(filepath.Ext(name)), "."))
 	return f, f == AASX || f == JSON || f == XML
@@ -68,9 +68,15 @@ func Write(w io.Writer, p *aasx.Package, f Format) error {
 	return write(w, p, f, aasx.Options{}, aasxml.Encode)
 }
 
-// WriteV30 is [Write] for readers of metamodel 3.0: see [aasxml.EncodeV30].
-func WriteV30(w io.Writer, p *aasx.Package, f Format) error {
-	return write(w, p, f, aasx.Options{V30: true}, aasxml.EncodeV30)
+// WriteV30 is [Write] for readers of metamodel 3.0, for whom it omits or replaces what came later: see [aas.View]. It
+// returns how much that is.
+func WriteV30(w io.Writer, p *aasx.Package, f Format) (omitted int, err error) {
+	text, omitted := aas.AppendVersion(nil, &p.Environment, aas.V30)
+	if f == JSON {
+		_, err := w.Write(append(text, '\n'))
+		return omitted, err
+	}
+	return omitted, write(w, p, f, aasx.Options{V30: true}, aasxml.EncodeV30)
 }
 
 func write(w io.Writer, p *aasx.Package, f Format, o aasx.Options, encode func(io.Writer, *aas.Environment) error) error {

@@ -6,11 +6,12 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/fault"
 )
 
-// ErrTooMuch says that a selection has more in it than the limit.
-var ErrTooMuch = fault.New(fault.TooLarge, "SELECTION_TOO_LARGE", "the selection has too much in it")
+// ErrSelectionTooLarge means that a selection exceeds the limit.
+var ErrSelectionTooLarge = fault.New(fault.TooLarge, "SELECTION_TOO_LARGE", "the selection has too much in it")
 
 // Selection is what is gathered. With neither shells nor submodels named it is everything.
 type Selection struct {
@@ -43,11 +44,11 @@ func (sel Selection) withDefaults() Selection {
 	return sel
 }
 
-// Gather reads documents, and their files, out of a service. Files of several documents that have one
+// Export reads documents, and their files, out of a service. Files of several documents that have one
 // name and are not the same get others, and so does a file whose name no package can have; the elements
-// that name them follow; any other value of an element stays as it is written. A named document that does not exist is [aas.ErrShellNotFound] or
-// [aas.ErrSubmodelNotFound]; too much is [ErrTooMuch]. What is written meanwhile may or may not be in it.
-func Gather(ctx context.Context, s *aas.Service, sel Selection) (*aasx.Package, error) {
+// that name them follow; any other value of an element stays as it is written. A named document that does not exist is [repository.ErrShellNotFound] or
+// [repository.ErrSubmodelNotFound]; too much is [ErrSelectionTooLarge]. What is written meanwhile may or may not be in it.
+func Export(ctx context.Context, s *repository.Service, sel Selection) (*aasx.Package, error) {
 	sel = sel.withDefaults()
 	g := &gatherer{ctx: ctx, s: s, sel: sel, room: sel.MaxDocuments, bytesLeft: sel.MaxBytes, names: make(map[string]*aasx.File)}
 	err := g.documents()
@@ -65,7 +66,7 @@ func Gather(ctx context.Context, s *aas.Service, sel Selection) (*aasx.Package, 
 
 type gatherer struct {
 	ctx   context.Context
-	s     *aas.Service
+	s     *repository.Service
 	sel   Selection
 	room  int
 	bytes int64 // of the files so far
@@ -86,10 +87,10 @@ func (g *gatherer) documents() (err error) {
 		}
 		return err
 	}
-	if env.Shells, err = named(g, g.s.Shells, unique(g.sel.Shells), aas.ErrShellNotFound); err != nil {
+	if env.Shells, err = named(g, g.s.Shells, unique(g.sel.Shells), repository.ErrShellNotFound); err != nil {
 		return err
 	}
-	if env.Submodels, err = named(g, g.s.Submodels, unique(g.sel.Submodels), aas.ErrSubmodelNotFound); err != nil {
+	if env.Submodels, err = named(g, g.s.Submodels, unique(g.sel.Submodels), repository.ErrSubmodelNotFound); err != nil {
 		return err
 	}
 	if g.sel.WithSubmodels {
@@ -105,15 +106,15 @@ func (g *gatherer) documents() (err error) {
 	return err
 }
 
-// pageDocuments and pageBytes bound what is read at once.
+// pageDocuments and pageBytes bound a single read.
 const (
 	pageDocuments = 100
 	pageBytes     = 16 << 20
 )
 
-func every[T aas.Kept](g *gatherer, r *aas.Repository[T]) ([]*T, error) {
+func every[T repository.Storable](g *gatherer, r *repository.Repository[T]) ([]*T, error) {
 	var list []*T
-	for q := (aas.Query{Limit: pageDocuments, MaxBytes: pageBytes}); ; {
+	for q := (repository.Query{Limit: pageDocuments, MaxBytes: pageBytes}); ; {
 		page, err := r.Find(g.ctx, q)
 		if err == nil {
 			err = g.take(page.Documents)
@@ -134,15 +135,15 @@ func every[T aas.Kept](g *gatherer, r *aas.Repository[T]) ([]*T, error) {
 }
 
 // take counts documents before they are decoded, which takes several times their bytes.
-func (g *gatherer) take(documents []aas.Document) error {
+func (g *gatherer) take(documents []repository.Document) error {
 	if g.room -= len(documents); g.room < 0 {
-		return ErrTooMuch.Because("it has more than %d documents", g.sel.MaxDocuments)
+		return ErrSelectionTooLarge.Because("it has more than %d documents", g.sel.MaxDocuments)
 	}
 	for i := range documents {
 		g.bytesLeft -= int64(len(documents[i].JSON))
 	}
 	if g.bytesLeft < 0 {
-		return ErrTooMuch.Because("its documents have more than %d bytes", g.sel.MaxBytes)
+		return ErrSelectionTooLarge.Because("its documents have more than %d bytes", g.sel.MaxBytes)
 	}
 	return nil
 }
@@ -156,16 +157,16 @@ func (g *gatherer) countElements() error {
 		})
 	}
 	if n > g.sel.MaxElements {
-		return ErrTooMuch.Because("it has more than %d elements", g.sel.MaxElements)
+		return ErrSelectionTooLarge.Because("it has more than %d elements", g.sel.MaxElements)
 	}
 	return nil
 }
 
-// namedAtOnce is how many documents are read by their ids at once: there is no limit of their bytes then.
+// namedAtOnce is how many documents are read by their ids together: there is no limit of their bytes then.
 const namedAtOnce = 16
 
-// named gives the documents with some ids. One that is missing is an error, unless there is none for it.
-func named[T aas.Kept](g *gatherer, r *aas.Repository[T], ids []string, missing *fault.Error) ([]*T, error) {
+// named returns the documents with some ids. One that is missing is an error, unless there is none for it.
+func named[T repository.Storable](g *gatherer, r *repository.Repository[T], ids []string, missing *fault.Error) ([]*T, error) {
 	var list []*T
 	for part := range slices.Chunk(ids, namedAtOnce) {
 		docs, err := r.Documents(g.ctx, part...)
@@ -193,7 +194,7 @@ func named[T aas.Kept](g *gatherer, r *aas.Repository[T], ids []string, missing 
 	return list, nil
 }
 
-// unique gives ids without those that are there earlier, or in one of the other lists.
+// unique returns ids without those that are there earlier, or in one of the other lists.
 func unique(ids []string, others ...[]string) []string {
 	seen := make(map[string]bool, len(ids))
 	for _, list := range others {
@@ -211,7 +212,7 @@ func unique(ids []string, others ...[]string) []string {
 	return once
 }
 
-// referred gives the ids of the submodels that shells refer to, without those that are there already.
+// referred returns the ids of the submodels that shells refer to, without those that are there already.
 func referred(shells []*aas.Shell, there []string) []string {
 	var ids []string
 	for _, s := range shells {
@@ -224,7 +225,7 @@ func referred(shells []*aas.Shell, there []string) []string {
 	return unique(ids, there)
 }
 
-// meanings gives the ids that the semantic ids in some submodels lead to.
+// meanings returns the ids that the semantic ids in some submodels lead to.
 func meanings(list []*aas.Submodel) []string {
 	var ids []string
 	add := func(r *aas.Reference) {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"errors"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -10,13 +11,14 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/fault"
 )
 
 func (g *gatherer) files() error {
 	env := &g.out.Environment
 	for i, s := range env.Shells {
-		s, moved, err := packWith(g, g.s.Shells, aas.KindShell, s.ID, s, thumbnailValues)
+		s, moved, err := packWith(g, g.s.Shells, repository.KindShell, s.ID, s, thumbnailValues)
 		if err != nil {
 			return err
 		}
@@ -26,12 +28,16 @@ func (g *gatherer) files() error {
 			continue
 		}
 		part, value := moved.find(thumbnail.Path)
+		if part == "" && !absolute(thumbnail.Path) {
+			s.AssetInformation.DefaultThumbnail = nil
+			continue
+		}
 		if thumbnail.Path = value; g.out.Thumbnail == "" {
 			g.out.Thumbnail = part
 		}
 	}
 	for i, s := range env.Submodels {
-		s, moved, err := packWith(g, g.s.Submodels, aas.KindSubmodel, s.ID, s, fileValues)
+		s, moved, err := packWith(g, g.s.Submodels, repository.KindSubmodel, s.ID, s, fileValues)
 		if err != nil {
 			return err
 		}
@@ -46,6 +52,12 @@ func (g *gatherer) files() error {
 		})
 	}
 	return nil
+}
+
+// absolute reports whether a path leads out of the package, as https://example.com/a.png does.
+func absolute(path string) bool {
+	u, err := url.Parse(path)
+	return err == nil && u.IsAbs() && u.Host != ""
 }
 
 func thumbnailValues(s *aas.Shell) []string {
@@ -68,9 +80,9 @@ func fileValues(s *aas.Submodel) (values []string) {
 // mostReads is how often a document is read whose files are replaced again and again.
 const mostReads = 20
 
-// packWith adds the files of a document and gives the document that names them: it is read again when it
+// packWith adds the files of a document and returns the document that names them: it is read again when it
 // names others by now, because a file that is replaced meanwhile gets another name.
-func packWith[T aas.Kept](g *gatherer, r *aas.Repository[T], kind aas.Kind, id string, v *T, values func(*T) []string) (*T, packed, error) {
+func packWith[T repository.Storable](g *gatherer, r *repository.Repository[T], kind repository.Kind, id string, v *T, values func(*T) []string) (*T, packed, error) {
 	for reads := 1; ; reads++ {
 		files, bytes := len(g.out.Files), g.bytes
 		moved, err := g.pack(kind, id)
@@ -92,13 +104,13 @@ func packWith[T aas.Kept](g *gatherer, r *aas.Repository[T], kind aas.Kind, id s
 	}
 }
 
-// packed tells under which names the files of one document are packed.
+// packed holds the names under which the files of one document are packed.
 type packed struct {
 	names aas.FileNames
 	parts map[string]string
 }
 
-// find gives the part that a value means, empty when there is none, and the value that is right for it.
+// find returns the part that a value means, empty when there is none, and the value that is right for it.
 func (p packed) find(value string) (part, now string) {
 	name, _ := p.names.Find(value)
 	part = p.parts[name]
@@ -109,7 +121,7 @@ func (p packed) find(value string) (part, now string) {
 }
 
 // pack adds the files of one document.
-func (g *gatherer) pack(kind aas.Kind, id string) (packed, error) {
+func (g *gatherer) pack(kind repository.Kind, id string) (packed, error) {
 	moved := packed{parts: make(map[string]string)}
 	names, err := g.s.FileNames(g.ctx, kind, id)
 	if err != nil {
@@ -117,8 +129,8 @@ func (g *gatherer) pack(kind aas.Kind, id string) (packed, error) {
 	}
 	moved.names = aas.NewFileNames(names)
 	for _, name := range names {
-		f, err := g.s.File(g.ctx, aas.FileKey{Kind: kind, ID: id, Name: name})
-		if errors.Is(err, aas.ErrFileNotFound) {
+		f, err := g.s.File(g.ctx, repository.FileKey{Kind: kind, ID: id, Name: name})
+		if errors.Is(err, repository.ErrFileNotFound) {
 			continue // it was removed after its name was read
 		}
 		if err != nil {
@@ -127,7 +139,7 @@ func (g *gatherer) pack(kind aas.Kind, id string) (packed, error) {
 		part := aasx.File{Name: name, ContentType: f.ContentType, Data: f.Data}
 		if !g.place(&part) {
 			if g.bytes += int64(len(part.Data)); g.bytes > g.sel.MaxFileBytes {
-				return moved, ErrTooMuch.Because("its files have more than %d bytes", g.sel.MaxFileBytes)
+				return moved, ErrSelectionTooLarge.Because("its files have more than %d bytes", g.sel.MaxFileBytes)
 			}
 			g.out.Files = append(g.out.Files, part)
 			g.names[strings.ToLower(part.Name)] = &part
@@ -137,7 +149,7 @@ func (g *gatherer) pack(kind aas.Kind, id string) (packed, error) {
 	return moved, nil
 }
 
-// place gives a file a name that a package can have and no other file has, and says whether the very
+// place returns a file a name that a package can have and no other file has, and reports whether the very
 // same file is there.
 func (g *gatherer) place(f *aasx.File) (there bool) {
 	if aasx.CheckName(f.Name) != nil {

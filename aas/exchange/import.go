@@ -6,15 +6,16 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
+	"github.com/otkit/otkit/aas/repository"
 )
 
-// Import keeps a package in a service, as [aas.Service.Import] does. A shell has no place for the thumbnail
+// Import keeps a package in a service, as [repository.Service.Import] does. A shell has no place for the thumbnail
 // of its package but that of its asset: the first shell gets it there, unless it has another one or a shell
-// of the package names it already. [Gather] makes it that of a package again.
-func Import(ctx context.Context, s *aas.Service, p *aasx.Package, o aas.ImportOptions) (aas.ImportReport, error) {
-	files := make([]aas.ImportFile, len(p.Files))
+// of the package names it already. [Export] makes it that of a package again.
+func Import(ctx context.Context, s *repository.Service, p *aasx.Package, o repository.ImportOptions) (repository.ImportReport, error) {
+	files := make([]repository.ImportFile, len(p.Files))
 	for i, f := range p.Files {
-		files[i] = aas.ImportFile(f)
+		files[i] = repository.ImportFile(f)
 	}
 	env := p.Environment
 	if thumbnail := thumbnailOf(p); thumbnail != nil {
@@ -26,7 +27,7 @@ func Import(ctx context.Context, s *aas.Service, p *aasx.Package, o aas.ImportOp
 	return s.Import(ctx, &env, files, o)
 }
 
-// thumbnailOf gives what the first shell of a package is to have as its thumbnail, nil for what it has.
+// thumbnailOf returns what the first shell of a package is to have as its thumbnail, nil for what it has.
 func thumbnailOf(p *aasx.Package) *aas.Resource {
 	shells := p.Environment.Shells
 	at := slices.IndexFunc(p.Files, func(f aasx.File) bool { return p.Thumbnail != "" && f.Name == p.Thumbnail })

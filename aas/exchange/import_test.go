@@ -8,6 +8,7 @@ import (
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
 	"github.com/otkit/otkit/aas/exchange"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 func picture(name string) aasx.File {
@@ -23,7 +24,7 @@ func TestTheThumbnailOfAPackageStays(t *testing.T) {
 		Files:       []aasx.File{picture("/cover page.png"), picture("/other.png")}, Thumbnail: "/cover page.png",
 	}
 	s := newService(t)
-	bring(t, s, again(t, p, exchange.AASX), aas.ImportOptions{})
+	bring(t, s, again(t, p, exchange.AASX), repository.ImportOptions{})
 	require.Nil(t, thumbnail(p, 0), "what the caller has is not changed")
 	f, err := s.Thumbnail(t.Context(), "urn:s:1")
 	require.NoError(t, err)
@@ -34,7 +35,7 @@ func TestTheThumbnailOfAPackageStays(t *testing.T) {
 	require.ElementsMatch(t, p.Files, out.Files)
 	require.Nil(t, thumbnail(out, 1))
 	out.Thumbnail = "" // the shell has it still
-	bring(t, s, out, aas.ImportOptions{Replace: true})
+	bring(t, s, out, repository.ImportOptions{Replace: true})
 	require.Equal(t, p.Thumbnail, gather(t, s, everything).Thumbnail)
 
 	own := &aas.Resource{Path: "/other.png"}
@@ -51,7 +52,7 @@ func TestTheThumbnailOfAPackageStays(t *testing.T) {
 				p.Thumbnail = ""
 			}
 			s := newService(t)
-			bring(t, s, p, aas.ImportOptions{})
+			bring(t, s, p, repository.ImportOptions{})
 			out := gather(t, s, everything)
 			require.Equal(t, c.first, thumbnail(out, 0))
 			require.Equal(t, c.second, thumbnail(out, 1))
@@ -66,6 +67,6 @@ func TestAThumbnailThatNoShellCanHaveIsAFile(t *testing.T) {
 		Files:       []aasx.File{picture("/cover.png")}, Thumbnail: "/cover.png",
 	}
 	s := newService(t)
-	bring(t, s, p, aas.ImportOptions{})
+	bring(t, s, p, repository.ImportOptions{})
 	require.Equal(t, p.Files, gather(t, s, everything).Files)
 }

@@ -2,9 +2,8 @@ package mqttevents
 
 import (
 	"encoding/json"
+	"github.com/otkit/otkit/aas/repository"
 	"time"
-
-	"github.com/otkit/otkit/aas"
 )
 
 const contentType = "application/cloudevents+json"
@@ -31,7 +30,7 @@ type data struct {
 	Version     uint64 `json:"version,omitempty"` // absent when the document is deleted
 }
 
-func encode(e aas.Event, source, id string) ([]byte, error) {
+func encode(e repository.Event, source, id string) ([]byte, error) {
 	return json.Marshal(cloudEvent{
 		SpecVersion: "1.0", ID: id, Source: source, Type: typePrefix + string(e.Type), Subject: e.ID, Time: e.At.UTC(),
 		DataContentType: "application/json",
@@ -39,19 +38,19 @@ func encode(e aas.Event, source, id string) ([]byte, error) {
 	})
 }
 
-func kindWord(k aas.Kind) string {
+func kindWord(k repository.Kind) string {
 	switch k {
-	case aas.KindShell:
+	case repository.KindShell:
 		return "shell"
-	case aas.KindSubmodel:
+	case repository.KindSubmodel:
 		return "submodel"
-	case aas.KindConceptDescription:
+	case repository.KindConceptDescription:
 		return "concept-description"
-	case aas.KindShellDescriptor:
+	case repository.KindShellDescriptor:
 		return "shell-descriptor"
-	case aas.KindSubmodelDescriptor:
+	case repository.KindSubmodelDescriptor:
 		return "submodel-descriptor"
-	case aas.KindAssetLinks:
+	case repository.KindAssetLinks:
 		return "asset-links"
 	default:
 		return "package"

@@ -3,13 +3,12 @@ package mqttevents_test
 import (
 	"context"
 	"fmt"
-
-	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/mqttevents"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 func Example() {
-	service, err := aas.NewService(aas.NewMemory(), aas.Options{})
+	service, err := repository.New(repository.NewMemory(), repository.Options{})
 	if err != nil {
 		panic(err)
 	}

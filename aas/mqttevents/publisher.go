@@ -13,8 +13,8 @@ import (
 
 	"github.com/eclipse/paho.golang/autopaho"
 	"github.com/eclipse/paho.golang/paho"
-
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/fault"
 )
 
 // Options are the settings of a [Publisher]. URL is required.
@@ -40,7 +40,7 @@ const DefaultQoS = 1
 func (o Options) withDefaults() (Options, *url.URL, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "mqtt" && u.Scheme != "mqtts" || u.User != nil {
-		return o, nil, errors.New("mqttevents: Options.URL must be mqtt://host:port or mqtts://host:port, without a user")
+		return o, nil, fault.Option("mqttevents", "Options.URL", "must be mqtt://host:port or mqtts://host:port, without a user")
 	}
 	if o.ClientID == "" {
 		o.ClientID = "otkit-aas"
@@ -49,16 +49,16 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 		o.Topic = "otkit/aas"
 	}
 	if strings.ContainsAny(o.Topic, "+#\x00") {
-		return o, nil, errors.New("mqttevents: Options.Topic must have no wildcard")
+		return o, nil, fault.Option("mqttevents", "Options.Topic", "must have no wildcard")
 	}
 	if o.Source == "" {
 		o.Source = "urn:otkit"
 	}
 	if o.QoS > 2 {
-		return o, nil, errors.New("mqttevents: Options.QoS must be 0, 1 or 2")
+		return o, nil, fault.Option("mqttevents", "Options.QoS", "must be 0, 1 or 2")
 	}
 	if o.NewID == nil {
-		return o, nil, errors.New("mqttevents: Options.NewID is required")
+		return o, nil, fault.Option("mqttevents", "Options.NewID", "is required")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -69,7 +69,7 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 // Publisher publishes what a service tells. Close must be called.
 type Publisher struct {
 	o      Options
-	svc    *aas.Service
+	svc    *repository.Service
 	conn   *autopaho.ConnectionManager
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -77,12 +77,15 @@ type Publisher struct {
 
 // Start begins to publish every change from now on. A broker that cannot be reached is tried again and
 // again; that is logged and is no error.
-func Start(svc *aas.Service, o Options) (*Publisher, error) {
+func Start(svc *repository.Service, o Options) (*Publisher, error) {
+	if svc == nil {
+		return nil, errors.New("mqttevents: Start: the Service is nil")
+	}
 	o, broker, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	sub, err := svc.Subscribe(aas.SubscribeOptions{Buffer: o.Buffer})
+	sub, err := svc.Subscribe(repository.SubscribeOptions{Buffer: o.Buffer})
 	if err != nil {
 		return nil, fmt.Errorf("mqttevents: Options.Buffer: %w", err)
 	}
@@ -126,16 +129,16 @@ func (p *Publisher) Close(ctx context.Context) error {
 	}
 }
 
-func (p *Publisher) run(ctx context.Context, sub *aas.Subscription) {
+func (p *Publisher) run(ctx context.Context, sub *repository.Subscription) {
 	defer close(p.done)
 	defer func() { sub.Close() }()
 	for {
 		events, err := sub.Next(ctx, 1)
 		switch {
-		case errors.Is(err, aas.ErrSlowSubscriber):
+		case errors.Is(err, repository.ErrSlowSubscriber):
 			p.o.Logger.Error("too many changes waited for the MQTT broker; they are not published")
 			sub.Close()
-			next, err := p.svc.Subscribe(aas.SubscribeOptions{Buffer: p.o.Buffer})
+			next, err := p.svc.Subscribe(repository.SubscribeOptions{Buffer: p.o.Buffer})
 			if err != nil {
 				return // the service has ended
 			}
@@ -150,7 +153,7 @@ func (p *Publisher) run(ctx context.Context, sub *aas.Subscription) {
 }
 
 // publish tries until the broker has taken the event or the publisher ends.
-func (p *Publisher) publish(ctx context.Context, e aas.Event) {
+func (p *Publisher) publish(ctx context.Context, e repository.Event) {
 	body, err := encode(e, p.o.Source, p.o.NewID())
 	if err != nil {
 		p.o.Logger.Error("a change cannot be published", "error", err)
@@ -181,7 +184,7 @@ func (p *Publisher) publish(ctx context.Context, e aas.Event) {
 	}
 }
 
-// topic gives prefix/kind/id/event, the id in base64url so that it can have any character.
-func topic(prefix string, e aas.Event) string {
+// topic returns prefix/kind/id/event, the id in base64url so that it can have any character.
+func topic(prefix string, e repository.Event) string {
 	return prefix + "/" + kindWord(e.Kind) + "/" + base64.RawURLEncoding.EncodeToString([]byte(e.ID)) + "/" + string(e.Type)
 }

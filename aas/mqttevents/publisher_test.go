@@ -23,6 +23,7 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/mqttevents"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/internal/realtest"
 )
 
@@ -101,15 +102,15 @@ func (b *broker) listen() <-chan message {
 	return got
 }
 
-func service(t *testing.T) *aas.Service {
+func service(t *testing.T) *repository.Service {
 	t.Helper()
-	s, err := aas.NewService(aas.NewMemory(), aas.Options{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }})
+	s, err := repository.New(repository.NewMemory(), repository.Options{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
 
-func publisher(t *testing.T, s *aas.Service, broker string) {
+func publisher(t *testing.T, s *repository.Service, broker string) {
 	t.Helper()
 	var n atomic.Int64
 	p, err := mqttevents.Start(s, mqttevents.Options{URL: broker, Topic: "plant/aas/", Source: "urn:plant", QoS: mqttevents.DefaultQoS,
@@ -136,9 +137,9 @@ func TestChangesArriveAsCloudEvents(t *testing.T) {
 	require.NoError(t, err)
 	path, err := aas.ParsePath("speed")
 	require.NoError(t, err)
-	_, err = s.SetValue(t.Context(), id, path, []byte(`"2"`), aas.Match{})
+	_, err = s.SetValue(t.Context(), id, path, []byte(`"2"`), repository.Match{})
 	require.NoError(t, err)
-	require.NoError(t, s.Submodels.Delete(t.Context(), id, aas.Match{}))
+	require.NoError(t, s.Submodels.Delete(t.Context(), id, repository.Match{}))
 
 	topic := "plant/aas/submodel/" + base64.RawURLEncoding.EncodeToString([]byte(id)) + "/"
 	first := <-got

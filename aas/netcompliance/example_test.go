@@ -6,6 +6,7 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/netcompliance"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 func Example() {
@@ -16,7 +17,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	service, err := aas.NewService(aas.NewMemory(), aas.Options{Providers: []aas.SubmodelProvider{provider}})
+	service, err := repository.New(repository.NewMemory(), repository.Options{Providers: []repository.SubmodelProvider{provider}})
 	if err != nil {
 		panic(err)
 	}

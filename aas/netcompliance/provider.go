@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 // SemanticID is that of the submodel.
@@ -16,7 +17,7 @@ const overall = "OverallLevel"
 
 // Source knows facts.
 type Source interface {
-	// Facts gives what is known of the asset of a shell, and whether anything is: a shell without is
+	// Facts returns what is known of the asset of a shell, and whether anything is: a shell without is
 	// given no submodel. Safe for concurrent use.
 	Facts(ctx context.Context, shell *aas.Shell) (f Facts, known bool, err error)
 }
@@ -36,7 +37,7 @@ type Options struct {
 }
 
 // Provider adds a network compliance submodel to the shells that its source knows. It is an
-// [aas.SubmodelProvider]. Safe for concurrent use.
+// [repository.SubmodelProvider]. Safe for concurrent use.
 type Provider struct {
 	source Source
 	rules  []Rule
@@ -69,9 +70,9 @@ type element struct {
 	Value   string `json:"value"`
 }
 
-// Submodels gives the submodel of a shell: an element with a level for each rule, and OverallLevel, the
+// Submodels returns the submodel of a shell: an element with a level for each rule, and OverallLevel, the
 // worst of those that are known.
-func (p *Provider) Submodels(ctx context.Context, shell *aas.Shell) ([]aas.ProvidedSubmodel, error) {
+func (p *Provider) Submodels(ctx context.Context, shell *aas.Shell) ([]repository.ProvidedSubmodel, error) {
 	f, known, err := p.source.Facts(ctx, shell)
 	if err != nil || !known {
 		return nil, err
@@ -79,7 +80,7 @@ func (p *Provider) Submodels(ctx context.Context, shell *aas.Shell) ([]aas.Provi
 	worst, now := Unknown, p.now()
 	list := make([]element, len(p.rules), len(p.rules)+1)
 	for i, r := range p.rules {
-		l := r.Judge(f, now)
+		l := r.Evaluate(f, now)
 		worst = max(worst, l)
 		list[i] = element{r.IDShort, l.String()}
 	}
@@ -87,5 +88,5 @@ func (p *Provider) Submodels(ctx context.Context, shell *aas.Shell) ([]aas.Provi
 	if err != nil {
 		return nil, err
 	}
-	return []aas.ProvidedSubmodel{{JSON: body}}, nil
+	return []repository.ProvidedSubmodel{{JSON: body}}, nil
 }

@@ -15,7 +15,7 @@ import (
 
 var now = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
-// levels gives the value of each element of the submodel that the facts lead to.
+// levels returns the value of each element of the submodel that the facts lead to.
 func levels(t *testing.T, f netcompliance.Facts) map[string]string {
 	t.Helper()
 	p, err := netcompliance.New(netcompliance.SourceFunc(func(context.Context, *aas.Shell) (netcompliance.Facts, bool, error) {
@@ -55,9 +55,9 @@ func TestRules(t *testing.T) {
 		{netcompliance.Facts{OpenPorts: []int{443, 23}}, "ExposedServices", "NonCompliant"},
 		{netcompliance.Facts{OpenPorts: []int{502}}, "ExposedServices", "PartlyCompliant"},
 		{netcompliance.Facts{OpenPorts: []int{502}, Zone: "flat"}, "ExposedServices", "NonCompliant"},
-		{netcompliance.Facts{CertificateEnd: now}, "CertificateValidity", "NonCompliant"},
-		{netcompliance.Facts{CertificateEnd: now.Add(29 * day)}, "CertificateValidity", "PartlyCompliant"},
-		{netcompliance.Facts{CertificateEnd: now.Add(31 * day)}, "CertificateValidity", "Compliant"},
+		{netcompliance.Facts{CertificateNotAfter: now}, "CertificateValidity", "NonCompliant"},
+		{netcompliance.Facts{CertificateNotAfter: now.Add(29 * day)}, "CertificateValidity", "PartlyCompliant"},
+		{netcompliance.Facts{CertificateNotAfter: now.Add(31 * day)}, "CertificateValidity", "Compliant"},
 		{netcompliance.Facts{Updated: now.Add(-364 * day)}, "FirmwareCurrency", "Compliant"},
 		{netcompliance.Facts{Updated: now.Add(-366 * day)}, "FirmwareCurrency", "PartlyCompliant"},
 		{netcompliance.Facts{Updated: now.Add(-2000 * day)}, "FirmwareCurrency", "NonCompliant"},
@@ -90,7 +90,7 @@ func TestBadOptions(t *testing.T) {
 	source := netcompliance.SourceFunc(nil)
 	judge := func(netcompliance.Facts, time.Time) netcompliance.Level { return netcompliance.Compliant }
 	for _, rules := range [][]netcompliance.Rule{
-		{{IDShort: "A"}}, {{Judge: judge}}, {{IDShort: "A", Judge: judge}, {IDShort: "a", Judge: judge}}, {{IDShort: "OverallLevel", Judge: judge}},
+		{{IDShort: "A"}}, {{Evaluate: judge}}, {{IDShort: "A", Evaluate: judge}, {IDShort: "a", Evaluate: judge}}, {{IDShort: "OverallLevel", Evaluate: judge}},
 	} {
 		_, err := netcompliance.New(source, netcompliance.Options{Rules: rules})
 		require.ErrorContains(t, err, "Options.Rules[")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Level says how far a rule is followed.
+// Level returns how far a rule is followed.
 type Level uint8
 
 // The levels, from the best to the worst. Unknown stands apart: nothing is known.
@@ -18,7 +18,7 @@ const (
 	NonCompliant
 )
 
-// String gives the level's word.
+// String returns the level's word.
 func (l Level) String() string {
 	switch l {
 	case Compliant:
@@ -34,21 +34,21 @@ func (l Level) String() string {
 
 // Facts are what an embedder knows of the network connection of an asset. A zero field is not known.
 type Facts struct {
-	Encryption     string    // none, or a version of TLS such as 1.2
-	Authentication string    // none, password or certificate
-	Zone           string    // of the network, such as cell-3; flat for a network without zones
-	OpenPorts      []int     // TCP ports that answer; nil when nobody has looked
-	CertificateEnd time.Time // when the certificate of the asset ends
-	Updated        time.Time // when the firmware was last brought up to date
+	Encryption          string    // none, or a version of TLS such as 1.2
+	Authentication      string    // none, password or certificate
+	Zone                string    // of the network, such as cell-3; flat for a network without zones
+	OpenPorts           []int     // TCP ports that answer; nil when nobody has looked
+	CertificateNotAfter time.Time // when the certificate of the asset ends
+	Updated             time.Time // when the firmware was last brought up to date
 }
 
 // Rule judges one thing.
 type Rule struct {
-	IDShort string // of the element in the submodel
-	Judge   func(f Facts, now time.Time) Level
+	IDShort  string // of the element in the submodel
+	Evaluate func(f Facts, now time.Time) Level
 }
 
-// DefaultRules gives the rules that hold unless others are set.
+// DefaultRules returns the rules that hold unless others are set.
 func DefaultRules() []Rule {
 	return []Rule{
 		{"TransportEncryption", encryption},
@@ -121,8 +121,8 @@ func services(f Facts, _ time.Time) Level {
 }
 
 func certificate(f Facts, now time.Time) Level {
-	switch left := f.CertificateEnd.Sub(now); {
-	case f.CertificateEnd.IsZero():
+	switch left := f.CertificateNotAfter.Sub(now); {
+	case f.CertificateNotAfter.IsZero():
 		return Unknown
 	case left <= 0:
 		return NonCompliant
@@ -149,8 +149,8 @@ func firmware(f Facts, now time.Time) Level {
 func checkRules(rules []Rule) error {
 	seen := map[string]bool{strings.ToLower(overall): true}
 	for i, r := range rules {
-		if name := strings.ToLower(r.IDShort); name == "" || r.Judge == nil || seen[name] {
-			return fmt.Errorf("netcompliance: Options.Rules[%d] needs an IDShort of its own and a Judge", i)
+		if name := strings.ToLower(r.IDShort); name == "" || r.Evaluate == nil || seen[name] {
+			return fmt.Errorf("netcompliance: Options.Rules[%d] needs an IDShort of its own and a Evaluate", i)
 		}
 		seen[strings.ToLower(r.IDShort)] = true
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/tags"
 )
 
@@ -65,7 +66,7 @@ func submodelID(shellID string, target Target) string {
 	return strings.TrimSuffix(shellID, "/") + "/" + string(target)
 }
 
-// rule gives the rule that decides about a tag, nil when none does.
+// rule returns the rule that decides about a tag, nil when none does.
 func (m *Mapper) rule(category string, t *tags.Tag, series bool) *compiled {
 	for _, neutral := range []bool{false, true} {
 		for i := range m.rules {
@@ -79,8 +80,8 @@ func (m *Mapper) rule(category string, t *tags.Tag, series bool) *compiled {
 }
 
 // Submodels builds the submodels of a piece of equipment, in the order of the constants of [Target],
-// with their elements in the order of the tags' names. A submodel without elements is left out. The
-// elements are live: see [aas.LiveQualifier].
+// with their elements in the order of the tags' names. A submodel without elements is omitted. The
+// elements are live: see [repository.LiveQualifier].
 func (m *Mapper) Submodels(e Equipment) []*aas.Submodel {
 	list := slices.Clone(e.Tags)
 	slices.SortFunc(list, func(a, b tags.Tag) int { return strings.Compare(a.Name, b.Name) })
@@ -145,7 +146,7 @@ func (b *builder) add(t *tags.Tag, r *compiled) {
 	}
 	p := property(t, r)
 	p.IDShort = b.free(r.Collection, p.IDShort)
-	p.Qualifiers = []aas.Qualifier{{Kind: aas.ConceptQualifier, Type: aas.LiveQualifier, ValueType: "xs:string", Value: new(t.Name)}}
+	p.Qualifiers = []aas.Qualifier{{Kind: aas.ConceptQualifier, Type: repository.LiveQualifier, ValueType: "xs:string", Value: new(t.Name)}}
 	if r.Collection == "" {
 		b.submodel.Elements = append(b.submodel.Elements, p)
 		return
@@ -159,7 +160,7 @@ func (b *builder) add(t *tags.Tag, r *compiled) {
 	c.Value = append(c.Value, p)
 }
 
-// free gives an idShort that no sibling has, with a number behind it if need be.
+// free returns an idShort that no sibling has, with a number behind it if need be.
 func (b *builder) free(parent, idShort string) string {
 	name := idShort
 	for n := 2; b.used[parent+"."+strings.ToLower(name)]; n++ {
@@ -170,7 +171,7 @@ func (b *builder) free(parent, idShort string) string {
 	return name
 }
 
-// property gives the element of a tag: its type, its unit and its text.
+// property returns the element of a tag: its type, its unit and its text.
 func property(t *tags.Tag, r *compiled) *aas.Property {
 	p := &aas.Property{ValueType: valueType(t.DataType)}
 	if p.IDShort = r.IDShort; p.IDShort == "" {

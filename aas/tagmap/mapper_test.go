@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/aas/tagmap"
 	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/tags"
@@ -30,13 +31,13 @@ func pump() []tags.Tag {
 	}
 }
 
-// paths gives the elements of each submodel with the tags that they are bound to.
+// paths returns the elements of each submodel with the tags that they are bound to.
 func paths(list []*aas.Submodel) map[string][]string {
 	all := make(map[string][]string)
 	for _, s := range list {
 		s.Walk(func(p aas.Path, e aas.Element) bool {
 			for _, q := range e.Common().Qualifiers {
-				if q.Type == aas.LiveQualifier {
+				if q.Type == repository.LiveQualifier {
 					all[s.IDShort] = append(all[s.IDShort], p.String()+"="+*q.Value)
 				}
 			}
@@ -61,7 +62,7 @@ func TestDefaultRules(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "/api/v1/tags/plc.flow.rate/history", *e.(*aas.Property).Value)
 	for _, s := range list {
-		require.NoError(t, s.Check(), s.IDShort)
+		require.NoError(t, s.Validate(), s.IDShort)
 	}
 	flow, err := list[0].Element(path(t, "Flow_rate"))
 	require.NoError(t, err)
@@ -122,7 +123,7 @@ func engine(t *testing.T) (*tags.Engine, []tags.Tag) {
 	e, err := tags.New(tags.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close(context.Background())) })
-	require.NoError(t, e.AddDriver("sim", d, tags.DriverOptions{Interval: 5 * time.Millisecond, Tags: list}))
+	require.NoError(t, e.AddDriver("sim", d, tags.DriverOptions{PollInterval: 5 * time.Millisecond, Tags: list}))
 	require.Eventually(t, func() bool {
 		s, err := e.Read("sim.setpoint")
 		return err == nil && s.Sample.Quality == tags.Good
@@ -134,7 +135,7 @@ func TestLiveValues(t *testing.T) {
 	e, list := engine(t)
 	source, err := tagmap.NewSource(e, tagmap.SourceOptions{})
 	require.NoError(t, err)
-	s, err := aas.NewService(aas.NewMemory(), aas.Options{Values: source})
+	s, err := repository.New(repository.NewMemory(), repository.Options{Values: source})
 	require.NoError(t, err)
 	shell := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "urn:asset"}}
 	shell.ID, shell.IDShort = "urn:shell", "S"
@@ -152,16 +153,16 @@ func TestLiveValues(t *testing.T) {
 		return *got.(*aas.Property).Value
 	}
 	require.Equal(t, "65", read())
-	_, err = s.SetValue(t.Context(), id, at, []byte(`"70.5"`), aas.Match{})
+	_, err = s.SetValue(t.Context(), id, at, []byte(`"70.5"`), repository.Match{})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return read() == "70.5" }, 10*time.Second, time.Millisecond)
 	sample, err := e.Read("sim.setpoint")
 	require.NoError(t, err)
 	require.Equal(t, tags.FloatValue(70.5), sample.Sample.Value)
 
-	_, err = s.SetValue(t.Context(), id, at, []byte(`"200"`), aas.Match{})
+	_, err = s.SetValue(t.Context(), id, at, []byte(`"200"`), repository.Match{})
 	require.ErrorIs(t, err, tags.ErrInvalidValue, "outside of the tag's limits")
-	_, err = s.SetValue(t.Context(), id, path(t, "mode"), []byte(`"manual"`), aas.Match{})
+	_, err = s.SetValue(t.Context(), id, path(t, "mode"), []byte(`"manual"`), repository.Match{})
 	require.ErrorIs(t, err, tags.ErrReadOnly)
 
 	got, err := s.Shells.Get(t.Context(), "urn:shell")
@@ -169,9 +170,9 @@ func TestLiveValues(t *testing.T) {
 	require.Len(t, got.Submodels, 2)
 }
 
-// strict gives a service as the engine has it, with one shell.
-func strict(t *testing.T) *aas.Service {
-	s, err := aas.NewService(aas.NewMemory(), aas.Options{Verifier: verify.New(verify.Options{})})
+// strict returns a service as the engine has it, with one shell.
+func strict(t *testing.T) *repository.Service {
+	s, err := repository.New(repository.NewMemory(), repository.Options{Verifier: verify.New(verify.Options{})})
 	require.NoError(t, err)
 	shell := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "urn:asset"}}
 	shell.ID, shell.IDShort = "urn:shell", "Shell"
@@ -230,12 +231,12 @@ func TestOneBadElementDoesNotStopTheOthers(t *testing.T) {
 }
 
 func TestSyncKeepsWhatPeopleAdded(t *testing.T) {
-	s, err := aas.NewService(aas.NewMemory(), aas.Options{})
+	s, err := repository.New(repository.NewMemory(), repository.Options{})
 	require.NoError(t, err)
 	m, err := tagmap.NewMapper(tagmap.Options{})
 	require.NoError(t, err)
 	e := tagmap.Equipment{ShellID: "urn:shell", Tags: pump()[:1]}
-	require.ErrorIs(t, m.Sync(t.Context(), s, e), aas.ErrShellNotFound)
+	require.ErrorIs(t, m.Sync(t.Context(), s, e), repository.ErrShellNotFound)
 	shell := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "urn:asset"}}
 	shell.ID, shell.IDShort = "urn:shell", "S"
 	_, err = s.Shells.Create(t.Context(), shell)
@@ -244,7 +245,7 @@ func TestSyncKeepsWhatPeopleAdded(t *testing.T) {
 
 	note := &aas.Property{ValueType: "xs:string", Value: new("by hand")}
 	note.IDShort = "Note"
-	_, err = s.InsertElement(t.Context(), "urn:shell:OperationalData", aas.Path{}, note, aas.Match{})
+	_, err = s.InsertElement(t.Context(), "urn:shell:OperationalData", aas.Path{}, note, repository.Match{})
 	require.NoError(t, err)
 	before, err := s.Submodels.Document(t.Context(), "urn:shell:OperationalData")
 	require.NoError(t, err)
@@ -269,10 +270,10 @@ func TestSyncKeepsWhatPeopleAdded(t *testing.T) {
 
 func TestTheSourceTellsATagWithoutAValueFromNone(t *testing.T) {
 	e, _ := engine(t)
-	require.NoError(t, e.Define(tags.Tag{Name: "plc.late", Driver: "plc", DataType: tags.Float}))
+	require.NoError(t, e.DefineTags(tags.Tag{Name: "plc.late", Driver: "plc", DataType: tags.Float}))
 	source, err := tagmap.NewSource(e, tagmap.SourceOptions{})
 	require.NoError(t, err)
 	got, err := source.Values(t.Context(), []string{"sim.setpoint", "plc.late", "none"})
 	require.NoError(t, err)
-	require.Equal(t, []aas.LiveValue{{Value: "65", Known: true}, {Known: true, Empty: true}, {}}, got)
+	require.Equal(t, []repository.LiveValue{{Value: "65", Known: true}, {Known: true, Empty: true}, {}}, got)
 }

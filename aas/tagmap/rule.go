@@ -39,7 +39,7 @@ type Rule struct {
 	SemanticID string // of the element; may be empty
 }
 
-// DefaultRules gives the neutral rules that hold after all others: by its name a text goes to the
+// DefaultRules returns the neutral rules that hold after all others: by its name a text goes to the
 // nameplate, by its name a rated value goes to the technical data, and anything else is operational.
 // Numbers have a time series besides.
 func DefaultRules() []Rule {
@@ -108,7 +108,7 @@ func access(t *tags.Tag) tags.AccessMode {
 	return t.Access
 }
 
-// localName gives the tag's name without its driver.
+// localName returns the tag's name without its driver.
 func localName(t *tags.Tag) string {
 	if rest, ok := strings.CutPrefix(t.Name, t.Driver+"."); ok && rest != "" {
 		return rest

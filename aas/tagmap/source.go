@@ -3,27 +3,26 @@ package tagmap
 import (
 	"context"
 	"errors"
-	"time"
-
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
+	"time"
 )
 
-// ErrWriteFailed says that the device has not taken a value.
+// ErrWriteFailed means that the device did not accept a value.
 var ErrWriteFailed = fault.New(fault.BadGateway, "WRITE_FAILED", "the device has not taken the value")
 
 // SourceOptions configure a [Source]. The zero value works.
 type SourceOptions struct {
-	// By says who writes, for the log of writes. Default: "aas".
+	// By returns the writer's name for the log of writes. Default: "aas".
 	By func(ctx context.Context) string
-	// Wait is how long a write waits for its outcome, after which it counts as taken while it is still
+	// WriteTimeout is how long a write waits for its outcome, after which it counts as taken while it is still
 	// queued. 0 to 1 minute; 0 means 5 s.
-	Wait time.Duration
+	WriteTimeout time.Duration
 }
 
-// Source gives the values of a tag engine to live elements and writes to it. It is an
-// [aas.ValueSource]. Safe for concurrent use.
+// Source returns the values of a tag engine to live elements and writes to it. It is an
+// [repository.ValueSource]. Safe for concurrent use.
 type Source struct {
 	engine *tags.Engine
 	o      SourceOptions
@@ -37,19 +36,19 @@ func NewSource(engine *tags.Engine, o SourceOptions) (*Source, error) {
 	if o.By == nil {
 		o.By = func(context.Context) string { return "aas" }
 	}
-	if o.Wait == 0 {
-		o.Wait = 5 * time.Second
+	if o.WriteTimeout == 0 {
+		o.WriteTimeout = 5 * time.Second
 	}
-	if o.Wait < 0 || o.Wait > time.Minute {
-		return nil, errors.New("tagmap: SourceOptions.Wait must be 0 to 1 minute")
+	if o.WriteTimeout < 0 || o.WriteTimeout > time.Minute {
+		return nil, errors.New("tagmap: SourceOptions.WriteTimeout must be 0 to 1 minute")
 	}
 	return &Source{engine: engine, o: o}, nil
 }
 
-// Values gives the last known value of each tag, one of bad quality too: a submodel has no place for
+// Values returns the last known value of each tag, one of bad quality too: a submodel has no place for
 // qualities, and [tags.Engine.Read] tells them.
-func (s *Source) Values(_ context.Context, names []string) ([]aas.LiveValue, error) {
-	list := make([]aas.LiveValue, len(names))
+func (s *Source) Values(_ context.Context, names []string) ([]repository.LiveValue, error) {
+	list := make([]repository.LiveValue, len(names))
 	for i, name := range names {
 		snapshot, err := s.engine.Read(name)
 		switch {
@@ -57,9 +56,9 @@ func (s *Source) Values(_ context.Context, names []string) ([]aas.LiveValue, err
 		case err != nil:
 			return nil, err
 		case snapshot.Sample.Value.IsZero():
-			list[i] = aas.LiveValue{Known: true, Empty: true}
+			list[i] = repository.LiveValue{Known: true, Empty: true}
 		default:
-			list[i] = aas.LiveValue{Value: snapshot.Sample.Value.String(), Known: true}
+			list[i] = repository.LiveValue{Value: snapshot.Sample.Value.String(), Known: true}
 		}
 	}
 	return list, nil
@@ -72,7 +71,7 @@ func (s *Source) Write(ctx context.Context, name, value string) error {
 	if err != nil {
 		return err
 	}
-	late := time.NewTimer(s.o.Wait)
+	late := time.NewTimer(s.o.WriteTimeout)
 	defer late.Stop()
 	for pause := time.Millisecond; !w.State.Final(); pause = min(2*pause, 50*time.Millisecond) {
 		select {
@@ -82,7 +81,7 @@ func (s *Source) Write(ctx context.Context, name, value string) error {
 			return nil
 		case <-time.After(pause):
 		}
-		if w, err = s.engine.Outcome(context.WithoutCancel(ctx), w.ID); err != nil {
+		if w, err = s.engine.GetWrite(context.WithoutCancel(ctx), w.ID); err != nil {
 			return err
 		}
 	}

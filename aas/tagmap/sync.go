@@ -9,16 +9,17 @@ import (
 	"strings"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/fault"
 )
 
 // Sync builds the submodels of a piece of equipment and brings them into a service: what is missing is
 // added, live elements that the mapper made are renewed, and everything else that is in a submodel
 // already stays as it is, so that people can complete it. The shell gets the references. Nothing is
-// written when nothing differs. It gives ErrShellNotFound when the shell does not exist, and
-// ErrInvalidRequest when elements were left out because the service refuses them, such as one with a unit
+// written when nothing differs. It returns ErrShellNotFound when the shell does not exist, and
+// ErrInvalidRequest when elements were omitted because the service refuses them, such as one with a unit
 // that no document can hold; the others are there then.
-func (m *Mapper) Sync(ctx context.Context, s *aas.Service, e Equipment) error {
+func (m *Mapper) Sync(ctx context.Context, s *repository.Service, e Equipment) error {
 	if _, err := s.Shells.Document(ctx, e.ShellID); err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (m *Mapper) Sync(ctx context.Context, s *aas.Service, e Equipment) error {
 	if err != nil || !refer(shell) {
 		return errors.Join(refused, err)
 	}
-	_, err = s.Shells.Update(ctx, e.ShellID, aas.Match{}, func(shell *aas.Shell) error {
+	_, err = s.Shells.Update(ctx, e.ShellID, repository.Match{}, func(shell *aas.Shell) error {
 		refer(shell)
 		return nil
 	})
@@ -59,10 +60,10 @@ func leadsTo(r aas.Reference, submodelID string) bool {
 	return len(r.Keys) == 1 && r.Keys[0].Value == submodelID
 }
 
-// errLeftOut says that a submodel is there without some of its elements.
+// errLeftOut means that a submodel is stored without some of its elements.
 var errLeftOut = errors.New("elements that the service refuses are left out")
 
-func syncSubmodel(ctx context.Context, s *aas.Service, built *aas.Submodel) error {
+func syncSubmodel(ctx context.Context, s *repository.Service, built *aas.Submodel) error {
 	_, err := s.Submodels.Create(ctx, built)
 	var left error
 	for errors.Is(err, aas.ErrInvalidRequest) {
@@ -75,13 +76,13 @@ func syncSubmodel(ctx context.Context, s *aas.Service, built *aas.Submodel) erro
 		}
 		_, err = s.Submodels.Create(ctx, built)
 	}
-	if errors.Is(err, aas.ErrSubmodelExists) {
+	if errors.Is(err, repository.ErrSubmodelExists) {
 		err = renew(ctx, s, built)
 	}
 	return errors.Join(left, err)
 }
 
-// leaveOut takes the elements out that findings are about, and says whether there were any.
+// leaveOut takes the elements out that findings are about, and reports whether there were any.
 func leaveOut(s *aas.Submodel, findings []fault.Field) bool {
 	bad := make(map[aas.Element]bool)
 	for _, f := range findings {
@@ -93,7 +94,7 @@ func leaveOut(s *aas.Submodel, findings []fault.Field) bool {
 	return len(bad) > 0
 }
 
-// at gives the innermost element that a path such as [3].value[1].description leads to.
+// at returns the innermost element that a path such as [3].value[1].description leads to.
 func at(list []aas.Element, path string) aas.Element {
 	var index int
 	if n, _ := fmt.Sscanf(path, "[%d]", &index); n == 0 || index < 0 || index >= len(list) {
@@ -119,7 +120,7 @@ func without(list []aas.Element, bad map[aas.Element]bool) []aas.Element {
 }
 
 // renew brings what was built into the submodel that is there.
-func renew(ctx context.Context, s *aas.Service, built *aas.Submodel) error {
+func renew(ctx context.Context, s *repository.Service, built *aas.Submodel) error {
 	now, err := s.Submodels.Get(ctx, built.ID)
 	if err != nil {
 		return err
@@ -129,7 +130,7 @@ func renew(ctx context.Context, s *aas.Service, built *aas.Submodel) error {
 	if bytes.Equal(before, aas.Append(nil, now)) {
 		return nil
 	}
-	_, err = s.Submodels.Update(ctx, built.ID, aas.Match{}, func(kept *aas.Submodel) error {
+	_, err = s.Submodels.Update(ctx, built.ID, repository.Match{}, func(kept *aas.Submodel) error {
 		kept.Elements = merge(kept.Elements, built.Elements)
 		return nil
 	})
@@ -160,5 +161,5 @@ func merge(kept, built []aas.Element) []aas.Element {
 }
 
 func live(p *aas.Property) bool {
-	return slices.ContainsFunc(p.Qualifiers, func(q aas.Qualifier) bool { return q.Type == aas.LiveQualifier })
+	return slices.ContainsFunc(p.Qualifiers, func(q aas.Qualifier) bool { return q.Type == repository.LiveQualifier })
 }

@@ -13,7 +13,7 @@ import (
 // itself is the path of a document as a whole.
 const itself = "$"
 
-// finding gives an error of aas-core with the member that it is about, where aas-core stops at the
+// finding returns an error of aas-core with the member that it is about, where aas-core stops at the
 // object that has the member, and with the name of the constraint, where aas-core leaves it out.
 func finding(e *core.VerificationError) fault.Field {
 	at, text := path(e.Path), strings.Join(strings.Fields(plain.Replace(e.Message)), " ")
@@ -75,7 +75,7 @@ var (
 	leading  = regexp.MustCompile(`^(?:All )?([A-Za-z][\w. -]*?) (?:must|is not applicable)\b`)
 )
 
-// subject gives the member that the text of a rule begins with, empty when it speaks of the value that
+// subject returns the member that the text of a rule begins with, empty when it speaks of the value that
 // the path names.
 func subject(text string) string {
 	for _, form := range []*regexp.Regexp{unnamed, required, leading} {
@@ -86,7 +86,7 @@ func subject(text string) string {
 	return ""
 }
 
-// camel gives the member for its name in words or in Go: Specific asset IDs becomes specificAssetIds.
+// camel returns the member for its name in words or in Go: Specific asset IDs becomes specificAssetIds.
 func camel(words string) string {
 	var b strings.Builder
 	for i, w := range strings.FieldsFunc(words, func(r rune) bool { return r == ' ' || r == '-' || r == '.' }) {
@@ -100,7 +100,7 @@ func camel(words string) string {
 	return b.String()
 }
 
-// path gives the JSON form of aas-core's path of Go names: IDShort becomes idShort.
+// path returns the JSON form of aas-core's path of Go names: IDShort becomes idShort.
 func path(p *reporting.Path) string {
 	var b strings.Builder
 	for s := range strings.SplitSeq(strings.ReplaceAll(reporting.ToGolangPath(p), "ID", "Id"), ".") {

@@ -79,7 +79,7 @@ func fitting(text *string, limit int) *string {
 
 var seed = maphash.MakeSeed()
 
-// fit gives a text in place of one of at most so many characters, but more bytes: one of 17 letters and
+// fit returns a text in place of one of at most so many characters, but more bytes: one of 17 letters and
 // digits, equal for equal texts and, for all that matters, only for these.
 func fit(text string, limit int) string {
 	if len(text) <= limit || utf8.RuneCountInString(text) > limit || !verification.MatchesXMLSerializableString(text) {

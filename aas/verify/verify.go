@@ -22,7 +22,7 @@ type Options struct {
 // Verifier checks the metamodel's constraints. Safe for concurrent use.
 type Verifier struct{ max int }
 
-// New gives a verifier.
+// New returns a verifier.
 func New(o Options) *Verifier {
 	if o.MaxFindings == 0 {
 		o.MaxFindings = defaultMaxFindings
@@ -36,7 +36,7 @@ func New(o Options) *Verifier {
 // in the JSON form, such as submodelElements[3].value[1].idShort, and empty for v itself; its Message is
 // the text of the constraint, which begins with its name where it has one, such as "Constraint AASd-022:".
 //
-// Three rules of aas-core are left out: that a concept description has a definition (AASc-3a-008), that
+// Three rules of aas-core are omitted: that a concept description has a definition (AASc-3a-008), that
 // an idShort has more than one letter, which metamodel 3.0 does not want, and that a self-managed entity
 // with a globalAssetId has no specificAssetIds. Lengths count characters, not bytes.
 //
@@ -98,7 +98,7 @@ func (v *Verifier) run(instance types.IClass, findings []fault.Field) (all []fau
 	return all
 }
 
-// noDefinition is the constraint that a concept description has a definition, which is left out: concept
+// noDefinition is the constraint that a concept description has a definition, which is omitted: concept
 // descriptions that are a name, a unit and a format are common, and nothing needs the definition.
 const noDefinition = "Constraint AASc-3a-008"
 

@@ -43,7 +43,7 @@ func testNamesIgnoreCase(t *testing.T, s Store) {
 		return nil
 	}))
 	require.NoError(t, s.AddSession(t.Context(), session("s1", "ANNA")))
-	require.NoError(t, s.EndSessions(t.Context(), "anna", at))
+	require.NoError(t, s.EndSessions(t.Context(), "anna", "", at))
 	ended, err := s.Session(t.Context(), "s1")
 	require.NoError(t, err)
 	require.False(t, ended.EndedAt.IsZero())
@@ -64,7 +64,7 @@ func testUnknownAccount(t *testing.T, s Store) {
 		})
 		require.ErrorIs(t, err, accounts.ErrAccountNotFound, "%q", name)
 		require.ErrorIs(t, s.RemoveAccount(t.Context(), name), accounts.ErrAccountNotFound, "%q", name)
-		require.NoError(t, s.EndSessions(t.Context(), name, at), "%q", name)
+		require.NoError(t, s.EndSessions(t.Context(), name, "", at), "%q", name)
 	}
 	_, err := s.Account(t.Context(), "anna")
 	require.NoError(t, err)

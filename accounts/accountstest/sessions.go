@@ -22,8 +22,9 @@ func testSessionRoundTrip(t *testing.T, s Store) {
 	sameSession(t, want, again)
 
 	want.RefreshHash, want.ExpiresAt, want.EndedAt = []byte{7}, at.Add(3*time.Hour), at.Add(time.Minute)
+	want.RefreshedAt = at.Add(2 * time.Hour)
 	require.NoError(t, s.UpdateSession(t.Context(), "s1", func(s *accounts.Session) error {
-		s.RefreshHash, s.ExpiresAt, s.EndedAt = want.RefreshHash, want.ExpiresAt, want.EndedAt
+		s.RefreshHash, s.ExpiresAt, s.EndedAt, s.RefreshedAt = want.RefreshHash, want.ExpiresAt, want.EndedAt, want.RefreshedAt
 		return nil
 	}))
 	got, err = s.Session(t.Context(), "s1")
@@ -67,14 +68,14 @@ func testEndSessions(t *testing.T, s Store) {
 	add(t, s, "anna", "bert")
 	early := session("s1", "anna")
 	early.EndedAt = at.Add(-time.Hour)
-	live, other := session("s2", "anna"), session("s3", "bert")
-	for _, one := range []accounts.Session{early, live, other} {
+	live, other, kept := session("s2", "anna"), session("s3", "bert"), session("s4", "anna")
+	for _, one := range []accounts.Session{early, live, other, kept} {
 		require.NoError(t, s.AddSession(t.Context(), one))
 	}
-	require.NoError(t, s.EndSessions(t.Context(), "anna", at))
+	require.NoError(t, s.EndSessions(t.Context(), "anna", "s4", at))
 
 	live.EndedAt = at
-	for _, want := range []accounts.Session{early, live, other} {
+	for _, want := range []accounts.Session{early, live, other, kept} {
 		got, err := s.Session(t.Context(), want.ID)
 		require.NoError(t, err)
 		sameSession(t, want, got)
@@ -96,5 +97,26 @@ func testRemoveSessions(t *testing.T, s Store) {
 	for _, id := range []string{"exactly", "after"} {
 		_, err = s.Session(t.Context(), id)
 		require.NoError(t, err)
+	}
+}
+
+func testSessions(t *testing.T, s Store) {
+	add(t, s, "Anna", "bert")
+	ended := session("s2", "ANNA")
+	ended.EndedAt = at
+	for _, one := range []accounts.Session{session("s1", "anna"), ended, session("s3", "bert")} {
+		require.NoError(t, s.AddSession(t.Context(), one))
+	}
+	for account, want := range map[string][]string{"": {"s1", "s2", "s3"}, "anna": {"s1", "s2"}, "BERT": {"s3"}, "carl": nil, "%": nil} {
+		all, err := s.Sessions(t.Context(), account)
+		require.NoError(t, err)
+		var ids []string
+		for _, one := range all {
+			ids = append(ids, one.ID)
+			stored, err := s.Session(t.Context(), one.ID)
+			require.NoError(t, err)
+			sameSession(t, stored, one)
+		}
+		require.ElementsMatch(t, want, ids, account)
 	}
 }

@@ -14,8 +14,8 @@ type Store interface {
 	accounts.SessionStore
 }
 
-// TestStore runs the whole suite. newStore gives an empty store each time it is called and cleans
-// up with t.Cleanup.
+// TestStore runs the whole suite. newStore returns an empty store each time it is called, and cleans up
+// with t.Cleanup.
 func TestStore(t *testing.T, newStore func(testing.TB) Store) {
 	t.Helper()
 	for _, c := range []struct {
@@ -34,7 +34,8 @@ func TestStore(t *testing.T, newStore func(testing.TB) Store) {
 		{"an unknown session is not found", testUnknownSession},
 		{"a failed update leaves a session", testFailedSessionUpdate},
 		{"ending an account's sessions ends the live ones", testEndSessions},
-		{"expired sessions are forgotten", testRemoveSessions},
+		{"sessions are listed by account", testSessions},
+		{"expired sessions are removed", testRemoveSessions},
 		{"a cancelled context ends a call", testCancelled},
 		{"of many that add one name a single one wins", testConcurrentAdd},
 		{"no account update is lost", testConcurrentAccountUpdates},
@@ -56,7 +57,7 @@ func account(name string) accounts.Account {
 
 func session(id, name string) accounts.Session {
 	return accounts.Session{
-		ID: id, Account: name, RefreshHash: []byte{0, 1, 2, 0xff}, ExpiresAt: at.Add(time.Hour),
+		ID: id, Account: name, RefreshHash: []byte{0, 1, 2, 0xff}, Address: "2001:db8::7", CreatedAt: at, ExpiresAt: at.Add(time.Hour),
 	}
 }
 
@@ -77,9 +78,12 @@ func sameAccount(t *testing.T, want, got accounts.Account) {
 
 func sameSession(t *testing.T, want, got accounts.Session) {
 	t.Helper()
+	require.True(t, want.CreatedAt.Equal(got.CreatedAt), "CreatedAt %v, not %v", got.CreatedAt, want.CreatedAt)
+	require.True(t, want.RefreshedAt.Equal(got.RefreshedAt), "RefreshedAt %v, not %v", got.RefreshedAt, want.RefreshedAt)
+	require.Equal(t, want.RefreshedAt.IsZero(), got.RefreshedAt.IsZero(), "RefreshedAt %v, not %v", got.RefreshedAt, want.RefreshedAt)
 	require.True(t, want.ExpiresAt.Equal(got.ExpiresAt), "ExpiresAt %v, not %v", got.ExpiresAt, want.ExpiresAt)
 	require.Equal(t, want.EndedAt.IsZero(), got.EndedAt.IsZero(), "EndedAt %v, not %v", got.EndedAt, want.EndedAt)
 	require.True(t, want.EndedAt.Equal(got.EndedAt), "EndedAt %v, not %v", got.EndedAt, want.EndedAt)
-	got.ExpiresAt, got.EndedAt = want.ExpiresAt, want.EndedAt
+	got.CreatedAt, got.RefreshedAt, got.ExpiresAt, got.EndedAt = want.CreatedAt, want.RefreshedAt, want.ExpiresAt, want.EndedAt
 	require.Equal(t, want, got)
 }

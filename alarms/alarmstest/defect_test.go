@@ -16,7 +16,7 @@ import (
 	"github.com/otkit/otkit/alarms/alarmstest"
 )
 
-// defectVariable tells a child process of this test which defect to run the suite on.
+// defectVariable names the defect that a child process of this test runs the suite on.
 const defectVariable = "OTKIT_ALARMSTEST_DEFECT"
 
 // TestSuiteFindsDefects runs the suite on stores with one defect each, in a process of its own because
@@ -101,7 +101,7 @@ func (d *defective) Occurrences(ctx context.Context, q alarms.Query) (alarms.Pag
 		q.End = q.End.Add(time.Microsecond)
 	}
 	if d.defect == "shows withheld" {
-		q.Withheld = alarms.ShowAll
+		q.Suppressed = alarms.IncludeSuppressed
 	}
 	p, err := d.Memory.Occurrences(ctx, q)
 	if d.defect == "orders by number" {

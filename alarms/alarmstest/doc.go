@@ -1,5 +1,4 @@
-// Package alarmstest is the conformance suite for [alarms.Store] and [alarms.RuleStore].
+// Package alarmstest is the conformance suite for [alarms.Store].
 //
-// Whoever keeps alarms somewhere else runs [TestStore] and [TestRuleStore] against it: a store that
-// passes can stand behind alarms.Service and alarms.Rules.
+// If you keep alarms in a store of your own, run [TestStore] against it. A store that passes can stand behind an alarms.Service.
 package alarmstest

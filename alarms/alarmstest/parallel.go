@@ -146,19 +146,19 @@ func testReopen(t *testing.T, s *store) {
 	}
 	want := s.raise(t, noon, func(_ int, o *alarms.Occurrence) { o.Labels = map[string]string{"line": "3"} }, "a", "b")
 	s.change(t, alarms.ByKey("b"), noon, alarms.Shelved, func(f alarms.Found) {
-		f.Condition.Withheld, f.Condition.ShelvedUntil = alarms.WithheldShelved, noon.Add(time.Hour)
-		f.Occurrence.Withheld = alarms.WithheldShelved
+		f.Condition.Suppression, f.Condition.ShelvedUntil = alarms.SuppressionShelved, noon.Add(time.Hour)
+		f.Occurrence.Suppression = alarms.SuppressionShelved
 	})
 	resolution, err := s.AddResolution(t.Context(), alarms.Resolution{Code: 1, ResolvedBy: "anna", ResolvedAt: noon, ActionTaken: "x"})
 	require.NoError(t, err)
 	events := s.events(t)
 	s.Store = s.reopen()
-	want[1].Withheld = alarms.WithheldShelved
+	want[1].Suppression = alarms.SuppressionShelved
 	for _, o := range want {
 		same(t, o, s.stored(t, o.ID), "after a restart")
 	}
 	require.Len(t, s.events(t), len(events))
-	list, err := s.WithheldConditions(t.Context())
+	list, err := s.SuppressedConditions(t.Context())
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	next := s.raise(t, noon, nil, "c")[0]

@@ -62,7 +62,7 @@ func testFilters(t *testing.T, s *store) {
 			o.Active, o.ClearedAt = false, noon
 		}
 		if i&16 != 0 {
-			o.Withheld = alarms.WithheldByDesign
+			o.Suppression = alarms.SuppressionByDesign
 		}
 	}, keys...)
 	for _, q := range []alarms.Query{
@@ -70,23 +70,23 @@ func testFilters(t *testing.T, s *store) {
 		{Active: true},
 		{Unacknowledged: true},
 		{Active: true, Unacknowledged: true},
-		{Withheld: alarms.ShowOpen},
-		{Withheld: alarms.ShowWithheld},
+		{Suppressed: alarms.ExcludeSuppressed},
+		{Suppressed: alarms.OnlySuppressed},
 		{Severities: alarms.SetOf(alarms.Error, alarms.Critical)},
 		{Severities: alarms.SetOf(alarms.Info)},
-		{Active: true, Unacknowledged: true, Withheld: alarms.ShowOpen, Severities: alarms.SetOf(alarms.Warning)},
+		{Active: true, Unacknowledged: true, Suppressed: alarms.ExcludeSuppressed, Severities: alarms.SetOf(alarms.Warning)},
 		{Code: all[7].Code},
 		{Code: all[7].Code, Active: true, Unacknowledged: true},
 		{Code: 1 << 40},
 		{Before: all[20].Mark()},
-		{Active: true, Withheld: alarms.ShowOpen, Start: noon, End: noon.Add(time.Second)},
+		{Active: true, Suppressed: alarms.ExcludeSuppressed, Start: noon, End: noon.Add(time.Second)},
 	} {
 		var want []int64
 		total := 0
 		for i := len(all) - 1; i >= 0; i-- {
 			o := all[i]
 			if q.Active && !o.Active || q.Unacknowledged && o.Acknowledged() || !q.Severities.Has(o.Severity) ||
-				q.Withheld == alarms.ShowOpen && o.Withheld != 0 || q.Withheld == alarms.ShowWithheld && o.Withheld == 0 ||
+				q.Suppressed == alarms.ExcludeSuppressed && o.Suppression != 0 || q.Suppressed == alarms.OnlySuppressed && o.Suppression == 0 ||
 				q.Code != 0 && q.Code != o.Code {
 				continue
 			}
@@ -215,27 +215,27 @@ func testWithheld(t *testing.T, s *store) {
 	until := noon.Add(time.Hour + time.Microsecond)
 	s.raise(t, noon, nil, "a", "b")
 	shelve := func(f alarms.Found) {
-		f.Condition.Withheld, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = alarms.WithheldShelved, until, "anna"
-		f.Condition.WithheldBy, f.Condition.WithheldAt, f.Condition.WithheldComment = "anna", noon, "in repair"
+		f.Condition.Suppression, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = alarms.SuppressionShelved, until, "anna"
+		f.Condition.SuppressedBy, f.Condition.SuppressedAt, f.Condition.SuppressionComment = "anna", noon, "in repair"
 		if f.Occurrence != nil {
-			f.Occurrence.Withheld = f.Condition.Withheld
+			f.Occurrence.Suppression = f.Condition.Suppression
 		}
 	}
 	s.change(t, alarms.ByKey("b"), noon, alarms.Shelved, shelve)
 	s.change(t, alarms.Ref{Key: "never raised", Create: true}, noon, alarms.Shelved, shelve)
-	list, err := s.WithheldConditions(t.Context())
+	list, err := s.SuppressedConditions(t.Context())
 	require.NoError(t, err)
 	require.Len(t, list, 2)
 	for i, key := range []string{"b", "never raised"} {
 		require.Equal(t, key, list[i].Key, "by code")
-		require.Equal(t, alarms.WithheldShelved, list[i].Withheld)
+		require.Equal(t, alarms.SuppressionShelved, list[i].Suppression)
 		require.True(t, until.Equal(list[i].ShelvedUntil))
 		require.Equal(t, "anna", list[i].ShelvedBy)
-		require.Equal(t, "anna", list[i].WithheldBy)
-		require.True(t, noon.Equal(list[i].WithheldAt))
-		require.Equal(t, "in repair", list[i].WithheldComment)
+		require.Equal(t, "anna", list[i].SuppressedBy)
+		require.True(t, noon.Equal(list[i].SuppressedAt))
+		require.Equal(t, "in repair", list[i].SuppressionComment)
 	}
-	require.Equal(t, alarms.WithheldShelved, list[0].Last.Withheld)
+	require.Equal(t, alarms.SuppressionShelved, list[0].Last.Suppression)
 	require.Nil(t, list[1].Last)
 	events := s.events(t)
 	last := events[len(events)-1]
@@ -244,13 +244,13 @@ func testWithheld(t *testing.T, s *store) {
 
 	for _, key := range []string{"b", "never raised"} {
 		s.change(t, alarms.ByKey(key), noon, alarms.Unshelved, func(f alarms.Found) {
-			f.Condition.Withheld, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = 0, time.Time{}, ""
+			f.Condition.Suppression, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = 0, time.Time{}, ""
 			if f.Occurrence != nil {
-				f.Occurrence.Withheld = 0
+				f.Occurrence.Suppression = 0
 			}
 		})
 	}
-	list, err = s.WithheldConditions(t.Context())
+	list, err = s.SuppressedConditions(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, list)
 	c, err := s.Condition(t.Context(), alarms.ByKey("b"))
@@ -327,7 +327,7 @@ func testTrim(t *testing.T, s *store) {
 	shelved := s.raise(t, at(4), nil, "d")[0]
 	s.clear(t, alarms.ByKey("d"), at(5))
 	s.change(t, alarms.ByKey("d"), at(5), alarms.Shelved, func(f alarms.Found) {
-		f.Condition.Withheld, f.Condition.ShelvedUntil = alarms.WithheldShelved, at(50)
+		f.Condition.Suppression, f.Condition.ShelvedUntil = alarms.SuppressionShelved, at(50)
 	})
 	gone := s.raise(t, at(6), nil, "e")[0]
 	s.clear(t, alarms.ByKey("e"), at(7))

@@ -37,9 +37,13 @@ func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store
 		{"Filters", testFilters},
 		{"Paging", testPaging},
 		{"TimeRanges", testTimeRanges},
+		{"States", testStates},
+		{"Search", testSearch},
+		{"ManyPages", testManyPages},
+		{"ByID", testByID},
 		{"Events", testEvents},
 		{"EventsOf", testEventsOf},
-		{"Withheld", testWithheld},
+		{"Suppression", testWithheld},
 		{"Hours", testHours},
 		{"Lives", testLives},
 		{"Trim", testTrim},
@@ -68,7 +72,7 @@ type store struct {
 
 var noon = time.Date(2024, 2, 28, 12, 0, 0, 0, time.UTC)
 
-// id gives ids that are UUIDs, ascending, of a time before noon.
+// id returns ids that are UUIDs, ascending, of a time before noon.
 func (s *store) id() string {
 	s.ids++
 	return fmt.Sprintf("018de000-0000-7000-8000-%012x", s.ids)
@@ -131,7 +135,7 @@ func (s *store) change(t testing.TB, ref alarms.Ref, at time.Time, kind alarms.E
 			c.Occurrences = append(c.Occurrences, f.Occurrence)
 			e.Occurrence = *f.Occurrence
 		} else {
-			e.Occurrence = alarms.Occurrence{Code: f.Condition.Code, Key: f.Condition.Key, Withheld: f.Condition.Withheld}
+			e.Occurrence = alarms.Occurrence{Code: f.Condition.Code, Key: f.Condition.Key, Suppression: f.Condition.Suppression}
 		}
 		c.Events = append(c.Events, e)
 		return c, nil
@@ -162,7 +166,7 @@ func (s *store) query(t testing.TB, q alarms.Query) alarms.Page {
 	return p
 }
 
-// all gives every occurrence, newest first.
+// all returns every occurrence, newest first.
 func (s *store) all(t testing.TB) []alarms.Occurrence {
 	t.Helper()
 	return s.query(t, alarms.Query{Limit: 1 << 20}).Occurrences
@@ -205,7 +209,7 @@ func same(t testing.TB, want, got alarms.Occurrence, what string) {
 	require.Equal(t, want, got, what)
 }
 
-// seqs gives the sequence numbers of a page.
+// seqs returns the sequence numbers of a page.
 func seqs(list []alarms.Occurrence) []int64 {
 	out := make([]int64, len(list))
 	for i, o := range list {
@@ -214,7 +218,7 @@ func seqs(list []alarms.Occurrence) []int64 {
 	return out
 }
 
-// backward gives the sequence numbers of occurrences that were raised in this order, newest first.
+// backward returns the sequence numbers of occurrences that were raised in this order, newest first.
 func backward(list []alarms.Occurrence, pick ...int) []int64 {
 	out := make([]int64, 0, len(pick))
 	for i := len(pick) - 1; i >= 0; i-- {

@@ -38,7 +38,7 @@ func testEmpty(t *testing.T, s *store) {
 		return alarms.Changes{}, nil
 	}))
 	require.NoError(t, s.Write(t.Context(), nil, func(int64, []alarms.Found) (alarms.Changes, error) { return alarms.Changes{}, nil }))
-	list, err := s.WithheldConditions(t.Context())
+	list, err := s.SuppressedConditions(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, list)
 	hours, err := s.Hours(t.Context(), noon, noon.Add(time.Hour))
@@ -53,7 +53,7 @@ func testEmpty(t *testing.T, s *store) {
 func testRoundTrip(t *testing.T, s *store) {
 	at := noon.Add(123456 * time.Microsecond)
 	full := s.raise(t, at, func(_ int, o *alarms.Occurrence) {
-		o.Severity, o.Latching, o.Withheld = alarms.Error, true, alarms.WithheldShelved|alarms.WithheldOutOfService
+		o.Severity, o.Latching, o.Suppression = alarms.Error, true, alarms.SuppressionShelved|alarms.SuppressionOutOfService
 		o.ReturnedAt, o.ClearedAt, o.AcknowledgedAt = at.Add(time.Microsecond), at.Add(2*time.Hour), at.Add(time.Hour)
 		o.AcknowledgedBy, o.Comment, o.Active = "anna", "seen", false
 		o.Labels = map[string]string{"line": "3", "": "empty name", "größe": "温度"}

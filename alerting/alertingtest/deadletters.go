@@ -9,50 +9,50 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/outbox"
 )
 
-func testReviveResolved(t *testing.T, o Outbox) {
+func testReviveResolved(t *testing.T, o outboxStore) {
 	first, other, told := delivery(1, "sms"), delivery(2, "sms"), delivery(3, "sms")
 	first.Recipient, other.Recipient, told.Recipient = "anna", "bob", "anna"
 	other.Occurrence = first.Occurrence
 	plan(t, o, first, other, told)
 	require.Len(t, claim(t, o, "sms", "a", base), 3)
-	dead := func(d alerting.Delivery) alerting.Settlement { return settlement(d, alerting.Dead) }
-	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{dead(first), dead(other), settlement(told, alerting.Sent)}, nil))
+	dead := func(d outbox.Delivery) outbox.Settlement { return settlement(d, outbox.DeadLettered) }
+	require.NoError(t, o.Settle(t.Context(), "a", []outbox.Settlement{dead(first), dead(other), settlement(told, outbox.Sent)}, nil))
 	plan(t, o, end(11, first), end(12, other), end(13, told))
-	settle(t, o, "sms", alerting.Dropped)
+	settle(t, o, "sms", outbox.Discarded)
 
-	n, err := o.ReviveDeadLetters(t.Context(), first.ID, "", base, base.Add(time.Hour))
+	n, err := o.RequeueDeadLetters(t.Context(), first.ID, "", base, base.Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, []string{id(1)}, ids(claim(t, o, "sms", "a", base)), "the end waits for the beginning")
-	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{settlement(first, alerting.Sent)}, nil))
+	require.NoError(t, o.Settle(t.Context(), "a", []outbox.Settlement{settlement(first, outbox.Sent)}, nil))
 	got := claim(t, o, "sms", "a", base)
 	require.Equal(t, []string{id(11)}, ids(got))
-	require.Equal(t, 1, got[0].Attempts)
+	require.Zero(t, got[0].Attempts)
 	sameTime(t, base.Add(time.Hour), got[0].ExpiresAt, "ExpiresAt")
 
-	n, err = o.ReviveDeadLetters(t.Context(), "", "sms", base, base.Add(time.Hour))
+	n, err = o.RequeueDeadLetters(t.Context(), "", "sms", base, base.Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	settle(t, o, "sms", alerting.Sent)
+	settle(t, o, "sms", outbox.Sent)
 	require.Equal(t, []string{id(12)}, ids(claim(t, o, "sms", "b", base)))
 }
 
-func testCountDeadLetters(t *testing.T, o Outbox) {
+func testCountDeadLetters(t *testing.T, o outboxStore) {
 	counts, err := o.CountDeadLetters(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, counts)
 	plan(t, o, delivery(1, "sms"), delivery(2, "sms"), delivery(3, "email"), delivery(4, "fax"))
-	settle(t, o, "sms", alerting.Dead)
-	settle(t, o, "email", alerting.Dead)
-	settle(t, o, "fax", alerting.Sent)
+	settle(t, o, "sms", outbox.DeadLettered)
+	settle(t, o, "email", outbox.DeadLettered)
+	settle(t, o, "fax", outbox.Sent)
 	counts, err = o.CountDeadLetters(t.Context())
 	require.NoError(t, err)
 	require.Len(t, counts, 2)
-	require.Equal(t, 2, counts["sms"].Dead)
-	require.Equal(t, 1, counts["email"].Dead)
+	require.Equal(t, 2, counts["sms"].Count)
+	require.Equal(t, 1, counts["email"].Count)
 	sameTime(t, base, counts["sms"].Newest, "Newest")
 
 	later := base.Add(time.Hour)
@@ -60,7 +60,7 @@ func testCountDeadLetters(t *testing.T, o Outbox) {
 	require.NoError(t, err)
 	require.Equal(t, []string{id(2)}, ids(list))
 	drop := func(id, channel string) int {
-		n, err := o.DropDeadLetters(t.Context(), id, channel, later)
+		n, err := o.DiscardDeadLetters(t.Context(), id, channel, later)
 		require.NoError(t, err)
 		return n
 	}
@@ -73,47 +73,47 @@ func testCountDeadLetters(t *testing.T, o Outbox) {
 	counts, err = o.CountDeadLetters(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, counts)
-	all := []alerting.Delivery{delivery(1, ""), delivery(2, ""), delivery(3, "")}
+	all := []outbox.Delivery{delivery(1, ""), delivery(2, ""), delivery(3, "")}
 	require.NoError(t, o.TrimDeliveries(t.Context(), later, time.Time{}))
 	require.Len(t, firsts(t, o, all...), 3)
 	require.NoError(t, o.TrimDeliveries(t.Context(), later.Add(time.Microsecond), time.Time{}))
 	require.Empty(t, firsts(t, o, all...))
 }
 
-func testDeadDigest(t *testing.T, o Outbox) {
+func testDeadDigest(t *testing.T, o outboxStore) {
 	folded, digest := delivery(1, "sms"), delivery(2, "sms")
 	digest.Occurrence = ""
 	plan(t, o, folded)
 	require.Len(t, claim(t, o, "sms", "a", base), 1)
-	s := settlement(folded, alerting.Folded)
+	s := settlement(folded, outbox.InDigest)
 	s.DigestID = digest.ID
-	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{s}, []alerting.Delivery{digest}))
-	state := func() alerting.DeliveryState {
+	require.NoError(t, o.Settle(t.Context(), "a", []outbox.Settlement{s}, []outbox.Delivery{digest}))
+	state := func() outbox.DeliveryState {
 		list, err := o.FirstDeliveries(t.Context(), []string{folded.Occurrence})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		return list[0].State
 	}
-	require.Equal(t, alerting.Pending, state(), "that of the digest")
-	settle(t, o, "sms", alerting.Dead)
-	require.Equal(t, alerting.Dead, state())
+	require.Equal(t, outbox.Pending, state(), "that of the digest")
+	settle(t, o, "sms", outbox.DeadLettered)
+	require.Equal(t, outbox.DeadLettered, state())
 	plan(t, o, end(3, folded))
-	settle(t, o, "sms", alerting.Dropped)
-	n, err := o.ReviveDeadLetters(t.Context(), digest.ID, "", base, base.Add(time.Hour))
+	settle(t, o, "sms", outbox.Discarded)
+	n, err := o.RequeueDeadLetters(t.Context(), digest.ID, "", base, base.Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.ElementsMatch(t, []string{id(2), id(3)}, ids(claim(t, o, "sms", "a", base)), "with the end of what it tells")
-	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{settlement(digest, alerting.Sent)}, nil))
-	require.Equal(t, alerting.Sent, state())
+	require.NoError(t, o.Settle(t.Context(), "a", []outbox.Settlement{settlement(digest, outbox.Sent)}, nil))
+	require.Equal(t, outbox.Sent, state())
 }
 
-func testBusy(t *testing.T, o Outbox) {
+func testBusy(t *testing.T, o outboxStore) {
 	anna, bob, next := delivery(1, "sms"), delivery(2, "sms"), delivery(3, "sms")
 	anna.Recipient, bob.Recipient, next.Recipient = "anna", "bob", "anna"
 	plan(t, o, anna, bob)
 	c := claimOf("sms", "a", base)
 	busy := func(who ...string) []string {
-		c.Busy = who
+		c.ExcludeRecipients = who
 		list, err := o.Claim(t.Context(), c)
 		require.NoError(t, err)
 		return ids(list)
@@ -126,14 +126,14 @@ func testBusy(t *testing.T, o Outbox) {
 	require.Equal(t, []string{id(1), id(3)}, busy("bob"))
 }
 
-func testDeadLetters(t *testing.T, o Outbox) {
+func testDeadLetters(t *testing.T, o outboxStore) {
 	for n := range 5 {
 		plan(t, o, delivery(n+1, []string{"sms", "email"}[n%2]))
 	}
 	plan(t, o, delivery(9, "fax"))
-	settle(t, o, "sms", alerting.Dead)
-	settle(t, o, "email", alerting.Dead)
-	settle(t, o, "fax", alerting.Sent)
+	settle(t, o, "sms", outbox.DeadLettered)
+	settle(t, o, "email", outbox.DeadLettered)
+	settle(t, o, "fax", outbox.Sent)
 	for _, c := range []struct {
 		channel       string
 		offset, limit int
@@ -154,24 +154,24 @@ func testDeadLetters(t *testing.T, o Outbox) {
 	list, _, err := o.DeadLetters(t.Context(), "email", 0, 1)
 	require.NoError(t, err)
 	want := delivery(4, "email")
-	want.State, want.Attempts, want.SettledAt = alerting.Dead, 1, base
+	want.State, want.SettledAt = outbox.DeadLettered, base
 	sameDelivery(t, want, list[0])
 }
 
-func testRevive(t *testing.T, o Outbox) {
+func testRevive(t *testing.T, o outboxStore) {
 	plan(t, o, delivery(1, "sms"), delivery(2, "sms"), delivery(3, "email"), delivery(4, "fax"))
-	settle(t, o, "sms", alerting.Dead)
-	settle(t, o, "email", alerting.Dead)
+	settle(t, o, "sms", outbox.DeadLettered)
+	settle(t, o, "email", outbox.DeadLettered)
 	letter, err := o.DeadLetter(t.Context(), id(2))
 	require.NoError(t, err)
 	require.Equal(t, id(2)+" sms dead", letter.ID+" "+letter.Channel+" "+string(letter.State))
 	for _, unknown := range []string{id(4), id(99), ""} {
 		_, err = o.DeadLetter(t.Context(), unknown)
-		require.ErrorIs(t, err, alerting.ErrDeadLetterNotFound)
+		require.ErrorIs(t, err, outbox.ErrDeadLetterNotFound)
 	}
 	now, expires := base.Add(time.Hour), base.Add(48*time.Hour)
 	revive := func(id, channel string) int {
-		n, err := o.ReviveDeadLetters(t.Context(), id, channel, now, expires)
+		n, err := o.RequeueDeadLetters(t.Context(), id, channel, now, expires)
 		require.NoError(t, err)
 		return n
 	}
@@ -181,7 +181,7 @@ func testRevive(t *testing.T, o Outbox) {
 	require.Empty(t, claim(t, o, "sms", "a", now.Add(-time.Microsecond)))
 	got := claim(t, o, "sms", "a", now)
 	require.Equal(t, []string{id(2)}, ids(got))
-	require.Equal(t, 1, got[0].Attempts)
+	require.Zero(t, got[0].Attempts)
 	require.Empty(t, got[0].LastError)
 	sameTime(t, expires, got[0].ExpiresAt, "ExpiresAt")
 	sameTime(t, time.Time{}, got[0].SettledAt, "SettledAt")
@@ -190,19 +190,19 @@ func testRevive(t *testing.T, o Outbox) {
 	require.Len(t, claim(t, o, "email", "a", now), 1)
 }
 
-func testOutboxCancelled(t *testing.T, o Outbox) {
-	require.Error(t, o.Plan(cancelled(t), 0, 1, []alerting.Delivery{delivery(1, "sms")}))
+func testOutboxCancelled(t *testing.T, o outboxStore) {
+	require.Error(t, o.Plan(cancelled(t), 0, 1, []outbox.Delivery{delivery(1, "sms")}))
 	_, err := o.Claim(cancelled(t), claimOf("sms", "a", base))
 	require.Error(t, err)
 	require.Empty(t, claim(t, o, "sms", "a", base))
 }
 
-func testLargePlan(t *testing.T, o Outbox) {
+func testLargePlan(t *testing.T, o outboxStore) {
 	const n = 1500
 	var (
-		add         []alerting.Delivery
+		add         []outbox.Delivery
 		occurrences []string
-		done        []alerting.Settlement
+		done        []outbox.Settlement
 	)
 	for i := range n {
 		add = append(add, delivery(i, "sms"))
@@ -215,25 +215,25 @@ func testLargePlan(t *testing.T, o Outbox) {
 	require.NoError(t, err)
 	require.Len(t, list, n)
 	for _, d := range list {
-		done = append(done, settlement(d, alerting.Sent))
+		done = append(done, settlement(d, outbox.Sent))
 	}
 	require.NoError(t, o.Settle(t.Context(), "a", done, nil))
 	first, err := o.FirstDeliveries(t.Context(), occurrences)
 	require.NoError(t, err)
 	require.Len(t, first, n)
 	for _, d := range first {
-		require.Equal(t, alerting.Sent, d.State)
+		require.Equal(t, outbox.Sent, d.State)
 	}
 }
 
-func testConcurrentPlans(t *testing.T, o Outbox) {
+func testConcurrentPlans(t *testing.T, o outboxStore) {
 	const events = 20
 	together(func(caller int) {
 		for n := range events {
 			d := delivery(n, "sms")
 			d.ID = freshID()
-			err := o.Plan(t.Context(), int64(n), int64(n+1), []alerting.Delivery{d})
-			if err != nil && !errors.Is(err, alerting.ErrCursorMoved) {
+			err := o.Plan(t.Context(), int64(n), int64(n+1), []outbox.Delivery{d})
+			if err != nil && !errors.Is(err, outbox.ErrCursorMoved) {
 				t.Errorf("caller %d: %v", caller, err)
 			}
 		}
@@ -244,9 +244,9 @@ func testConcurrentPlans(t *testing.T, o Outbox) {
 	require.Len(t, claim(t, o, "sms", "a", base), events)
 }
 
-func testConcurrentClaims(t *testing.T, o Outbox) {
+func testConcurrentClaims(t *testing.T, o outboxStore) {
 	const n = 200
-	var add []alerting.Delivery
+	var add []outbox.Delivery
 	for i := range n {
 		add = append(add, delivery(i, "sms"))
 	}
@@ -265,11 +265,11 @@ func testConcurrentClaims(t *testing.T, o Outbox) {
 				t.Errorf("%s: %v", owner, err)
 				return
 			}
-			var done []alerting.Settlement
+			var done []outbox.Settlement
 			mu.Lock()
 			for _, d := range list {
 				times[d.ID]++
-				done = append(done, settlement(d, alerting.Sent))
+				done = append(done, settlement(d, outbox.Sent))
 			}
 			finished := len(times) == n
 			mu.Unlock()

@@ -6,24 +6,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/outbox"
 )
 
-func testUnfold(t *testing.T, o Outbox) {
+func testUnfold(t *testing.T, o outboxStore) {
 	hot, cold, over, digest := delivery(1, "sms"), delivery(2, "sms"), delivery(3, "sms"), delivery(9, "sms")
 	digest.Occurrence, digest.ExpiresAt = "", base.Add(48*time.Hour)
 	over.Resolved = true
 	plan(t, o, hot, cold, over, delivery(4, "email"))
 	require.Len(t, claim(t, o, "sms", "a", base), 3)
-	var done []alerting.Settlement
-	for _, d := range []alerting.Delivery{hot, cold, over} {
-		s := settlement(d, alerting.Folded)
+	var done []outbox.Settlement
+	for _, d := range []outbox.Delivery{hot, cold, over} {
+		s := settlement(d, outbox.InDigest)
 		s.DigestID = digest.ID
 		done = append(done, s)
 	}
-	require.NoError(t, o.Settle(t.Context(), "a", done, []alerting.Delivery{digest}))
+	require.NoError(t, o.Settle(t.Context(), "a", done, []outbox.Delivery{digest}))
 	folded := func() []string {
-		list, err := o.FoldedDeliveries(t.Context(), digest.ID)
+		list, err := o.DigestDeliveries(t.Context(), digest.ID)
 		require.NoError(t, err)
 		for _, d := range list {
 			require.Equal(t, "Pump-1 Equipment", d.Notification.Source+" "+d.Notification.SourceType)
@@ -32,16 +32,16 @@ func testUnfold(t *testing.T, o Outbox) {
 		return ids(list)
 	}
 	require.ElementsMatch(t, []string{id(1), id(2), id(3)}, folded())
-	none, err := o.FoldedDeliveries(t.Context(), "")
+	none, err := o.DigestDeliveries(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, none)
 
 	now := base.Add(time.Hour)
 	require.Equal(t, []string{id(9)}, ids(claim(t, o, "sms", "a", base)))
-	require.NoError(t, o.Unfold(t.Context(), "b", digest.ID, []string{id(2)}, now))
+	require.NoError(t, o.SplitDigest(t.Context(), "b", digest.ID, []string{id(2)}, now))
 	require.Len(t, folded(), 3, "another has it")
 	require.Len(t, claim(t, o, "sms", "a", base), 1) // again, so that it is uncertain
-	require.NoError(t, o.Unfold(t.Context(), "a", digest.ID, []string{id(2), id(4)}, now))
+	require.NoError(t, o.SplitDigest(t.Context(), "a", digest.ID, []string{id(2), id(4)}, now))
 	require.Empty(t, folded())
 	require.Empty(t, claim(t, o, "sms", "a", now.Add(-time.Microsecond)))
 	got := claim(t, o, "sms", "a", now)
@@ -52,29 +52,29 @@ func testUnfold(t *testing.T, o Outbox) {
 		sameTime(t, digest.ExpiresAt, d.ExpiresAt, "ExpiresAt")
 		sameTime(t, time.Time{}, d.SettledAt, "SettledAt")
 	}
-	silenced, err := o.SilencedDeliveries(t.Context(), alerting.Delivery{}, 10)
+	silenced, err := o.SilencedDeliveries(t.Context(), outbox.Delivery{}, 10)
 	require.NoError(t, err)
 	require.Equal(t, []string{id(2)}, ids(silenced))
 	require.Len(t, claim(t, o, "email", "a", base), 1)
 	require.NoError(t, o.TrimDeliveries(t.Context(), now.Add(time.Microsecond), time.Time{}))
-	require.NoError(t, o.Settle(t.Context(), "a", nil, []alerting.Delivery{digest})) // its identity is free again
+	require.NoError(t, o.Settle(t.Context(), "a", nil, []outbox.Delivery{digest})) // its identity is free again
 	require.Contains(t, ids(claim(t, o, "sms", "a", now)), digest.ID)
 }
 
-func testExpireOthers(t *testing.T, o Outbox) {
+func testExpireOthers(t *testing.T, o outboxStore) {
 	pending, own, sending, young, known, silenced := delivery(1, "sms"), delivery(2, "sms"), delivery(3, "fax"), delivery(4, "sms"), delivery(5, "email"), delivery(6, "sms")
-	own.Own, silenced.State = true, alerting.Silenced
+	own.NoDeadLetter, silenced.State = true, outbox.Silenced
 	young.ExpiresAt = base.Add(25 * time.Hour)
 	plan(t, o, pending, own, sending, young, known, silenced, delivery(7, "line"))
 	claim(t, o, "fax", "gone", base)
 	expire := func(now, expired time.Time, channels ...string) map[string]int {
-		counts, err := o.ExpireOthers(t.Context(), channels, now, expired, "why")
+		counts, err := o.ExpireOrphaned(t.Context(), channels, now, expired, "why")
 		require.NoError(t, err)
 		return counts
 	}
-	s := settlement(claim(t, o, "line", "a", base)[0], alerting.Pending)
+	s := settlement(claim(t, o, "line", "a", base)[0], outbox.Pending)
 	s.LastError = "refused"
-	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{s}, nil))
+	require.NoError(t, o.Settle(t.Context(), "a", []outbox.Settlement{s}, nil))
 	late := base.Add(24 * time.Hour)
 	require.Empty(t, expire(late, late.Add(-time.Microsecond)), "nothing has expired")
 	require.Empty(t, expire(late, late, "email", "sms", "fax", "line"))

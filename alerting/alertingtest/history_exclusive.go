@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/history"
 )
 
-func testExclusive(t *testing.T, s alerting.HistoryStore) {
+func testExclusive(t *testing.T, s historyStore) {
 	stop := errors.New("stop")
-	require.ErrorIs(t, s.Exclusive(t.Context(), func(context.Context) error { return stop }), stop)
+	require.ErrorIs(t, s.WithLock(t.Context(), func(context.Context) error { return stop }), stop)
 	const workers = 8
 	var (
 		wg      sync.WaitGroup
@@ -28,12 +29,12 @@ func testExclusive(t *testing.T, s alerting.HistoryStore) {
 	}
 	for n := range workers {
 		wg.Go(func() {
-			err := s.Exclusive(t.Context(), func(ctx context.Context) error {
+			err := s.WithLock(t.Context(), func(ctx context.Context) error {
 				defer count(-1)
 				if count(1) != 1 {
 					t.Error("two work at once")
 				}
-				return s.ApplyRecords(ctx, []alerting.Record{record(n)}, nil)
+				return s.ApplyRecords(ctx, history.Changes{Add: []alerting.Record{record(n)}})
 			})
 			if err != nil {
 				t.Error(err)
@@ -41,7 +42,7 @@ func testExclusive(t *testing.T, s alerting.HistoryStore) {
 		})
 	}
 	wg.Wait()
-	_, total, err := s.Records(t.Context(), alerting.RecordFilter{}, 0, 1)
+	_, total, err := s.Records(t.Context(), history.Filter{}, 0, 1)
 	require.NoError(t, err)
 	require.EqualValues(t, workers, total)
 }

@@ -1,6 +1,7 @@
 package alertingtest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/alertsource"
+	"github.com/otkit/otkit/alerting/history"
+	"github.com/otkit/otkit/alerting/silences"
 )
 
 // senderBody is a body of Alertmanager; its status and times are to be filled in.
@@ -32,8 +36,76 @@ func told(sender string, ended time.Time) []byte {
 		ended.Format(time.RFC3339Nano), "SENDER", "alertmanager-"+sender).Replace(senderBody))
 }
 
+func testEnds(t *testing.T, s historyStore) {
+	end := func(n int, told time.Duration, by ...string) history.End {
+		return history.End{Alarm: recordKey(n).Alarm, At: base.Add(time.Second), ToldAt: base.Add(told), By: by}
+	}
+	keep := func(ends ...history.End) {
+		t.Helper()
+		require.NoError(t, s.ApplyRecords(t.Context(), history.Changes{Ends: ends}))
+	}
+	read := func(keys ...alerting.RecordKey) []history.End {
+		t.Helper()
+		found, err := s.RelatedRecords(t.Context(), keys)
+		require.NoError(t, err)
+		require.Empty(t, found.Records)
+		slices.SortFunc(found.Ends, func(a, b history.End) int { return strings.Compare(a.Alarm, b.Alarm) })
+		return found.Ends
+	}
+	require.Empty(t, read(recordKey(1)))
+	keep(end(1, time.Hour, "a"), end(2, time.Minute, "a", "b"))
+	require.Equal(t, []history.End{end(1, time.Hour, "a"), end(2, time.Minute, "a", "b")}, read(recordKey(2), recordKey(1), recordKey(3)))
+	keep(end(2, 2*time.Minute, "c"))
+	require.Equal(t, []history.End{end(2, 2*time.Minute, "c")}, read(recordKey(2)), "the last one is kept")
+	require.NoError(t, s.TrimRecords(t.Context(), base.Add(time.Hour)))
+	require.Equal(t, []history.End{end(1, time.Hour, "a")}, read(recordKey(2), recordKey(1)))
+}
+
+// testFiringAgain has two webhooks over one store, as two engines have: one is told the end, the other one is
+// told that it fires again.
+func testFiringAgain(t *testing.T, s historyStore) {
+	now := base.Add(time.Hour)
+	clock := func() time.Time { return now }
+	service, err := alarms.New(t.Context(), alarms.NewMemory(), alarms.Options{Now: clock})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, service.Close()) }()
+	silences, err := silences.New(silences.NewMemory(), silences.Options{Now: clock})
+	require.NoError(t, err)
+	var engines [2]*alertsource.Receiver
+	for i := range engines {
+		engines[i], err = alertsource.New(service, s, silences, alertsource.Options{Now: clock})
+		require.NoError(t, err)
+	}
+	post := func(engine int, peer string, body []byte, active int) {
+		t.Helper()
+		_, err := engines[engine].Receive(t.Context(), peer, body)
+		require.NoError(t, err)
+		list, err := service.Active(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list, active)
+	}
+	firing, over := told("a", time.Time{}), told("a", base.Add(10*time.Minute))
+	post(0, "1", firing, 1)
+	post(1, "1", over, 0)
+	post(0, "2", firing, 0) // late
+	now = now.Add(10 * time.Second)
+	post(0, "1", firing, 1)
+	post(1, "2", firing, 1)
+	post(0, "2", over, 1) // the old end, late
+	post(0, "1", told("a", base.Add(20*time.Minute)), 0)
+	events, err := service.Events(t.Context(), 0, 100)
+	require.NoError(t, err)
+	require.Len(t, events, 4)
+	list, _, err := s.Records(t.Context(), history.Filter{}, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	sameTime(t, base.Add(20*time.Minute), list[0].CompletedAt, "the second end")
+	sameTime(t, base.Add(10*time.Minute), list[1].CompletedAt, "the first end")
+	require.True(t, list[0].Key.At.After(list[1].CompletedAt))
+}
+
 // testSenders posts what a pair of Alertmanagers sends, in each order, through a webhook over the store.
-func testSenders(t *testing.T, s alerting.HistoryStore) {
+func testSenders(t *testing.T, s historyStore) {
 	firing, over := time.Time{}, base.Add(time.Minute)
 	for i, bodies := range [][][]byte{
 		{told("a", firing), told("b", firing), told("a", over), told("b", over)},
@@ -53,24 +125,24 @@ func testSenders(t *testing.T, s alerting.HistoryStore) {
 		now := func() time.Time { return base.Add(hour + 30*time.Minute) }
 		service, err := alarms.New(t.Context(), alarms.NewMemory(), alarms.Options{Now: now})
 		require.NoError(t, err)
-		silences, err := alerting.NewSilences(alerting.NewMemory(), alerting.SilencesOptions{Now: now})
+		silences, err := silences.New(silences.NewMemory(), silences.Options{Now: now})
 		require.NoError(t, err)
-		webhook, err := alerting.NewWebhook(service, s, silences, alerting.WebhookOptions{Now: now})
+		webhook, err := alertsource.New(service, s, silences, alertsource.Options{Now: now})
 		require.NoError(t, err)
-		for again := range 2 { // a sender may repeat it all
-			for _, body := range bodies {
-				result, err := webhook.Receive(t.Context(), later(body))
+		for _, body := range bodies {
+			for range 2 { // a sender may repeat what was not answered
+				result, err := webhook.Receive(t.Context(), "", later(body))
 				require.NoError(t, err)
 				require.True(t, result.Success)
 			}
-			events, err := service.Events(t.Context(), 0, 100)
-			require.NoError(t, err)
-			require.Len(t, events, 2, "order %d, again %d: one alarm is raised and cleared", i, again)
-			require.Equal(t, alarms.Raised, events[0].Kind)
-			require.Equal(t, alarms.Cleared, events[1].Kind)
-			sameTime(t, over.Add(hour), events[1].At, "the end")
 		}
-		list, _, err := s.Records(t.Context(), alerting.RecordFilter{From: base.Add(hour)}, 0, 10)
+		events, err := service.Events(t.Context(), 0, 100)
+		require.NoError(t, err)
+		require.Len(t, events, 2, "order %d: one alarm is raised and cleared", i)
+		require.Equal(t, alarms.Raised, events[0].Kind)
+		require.Equal(t, alarms.Cleared, events[1].Kind)
+		sameTime(t, over.Add(hour), events[1].At, "the end")
+		list, _, err := s.Records(t.Context(), history.Filter{From: base.Add(hour)}, 0, 10)
 		require.NoError(t, err)
 		require.NotEmpty(t, list)
 		for _, r := range list {

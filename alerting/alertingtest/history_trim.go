@@ -8,30 +8,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/history"
 )
 
-func testTrimRecords(t *testing.T, s alerting.HistoryStore) {
+func testTrimRecords(t *testing.T, s historyStore) {
 	limit := base.Add(time.Hour)
 	reraised := record(4) // the condition of the first, again
 	reraised.Key.Alarm, reraised.Source = recordKey(1).Alarm, record(1).Source
 	young := record(5)
 	young.Key.At = limit.Add(time.Second)
 	apply(t, s, []alerting.Record{record(1), record(2), record(3), reraised, young},
-		alerting.Completion{Key: recordKey(1), At: limit.Add(-time.Microsecond)},
-		alerting.Completion{Key: recordKey(2), At: limit},
-		alerting.Completion{Key: young.Key, At: limit.Add(time.Minute)})
+		history.Completion{Key: recordKey(1), At: limit.Add(-time.Microsecond)},
+		history.Completion{Key: recordKey(2), At: limit},
+		history.Completion{Key: young.Key, At: limit.Add(time.Minute)})
 	require.NoError(t, s.TrimRecords(t.Context(), base), "nothing is that old")
 	require.Equal(t, []string{id(5), id(4), id(3), id(2), id(1)}, kept(t, s))
 	require.NoError(t, s.TrimRecords(t.Context(), limit))
 	require.Equal(t, []string{id(5), id(4), id(3), id(2)}, kept(t, s), "what fires is kept, however old")
 	_, err := s.Record(t.Context(), id(1))
-	require.ErrorIs(t, err, alerting.ErrRecordNotFound)
+	require.ErrorIs(t, err, history.ErrNotFound)
 
 	related, err := s.RelatedRecords(t.Context(), []alerting.RecordKey{recordKey(1)})
 	require.NoError(t, err)
-	require.Len(t, related, 1)
-	require.Equal(t, id(4), related[0].ID)
-	apply(t, s, nil, alerting.Completion{Key: reraised.Key, At: limit})
+	require.Len(t, related.Records, 1)
+	require.Equal(t, id(4), related.Records[0].ID)
+	apply(t, s, nil, history.Completion{Key: reraised.Key, At: limit})
 	got, err := s.Record(t.Context(), id(4))
 	require.NoError(t, err)
 	sameTime(t, limit, got.CompletedAt, "CompletedAt")
@@ -46,7 +47,7 @@ func testTrimRecords(t *testing.T, s alerting.HistoryStore) {
 	sameRecord(t, record(1), got)
 }
 
-func testTrimMany(t *testing.T, s alerting.HistoryStore) {
+func testTrimMany(t *testing.T, s historyStore) {
 	const n = 2500
 	all := make([]alerting.Record, n)
 	for i := range all {
@@ -60,13 +61,13 @@ func testTrimMany(t *testing.T, s alerting.HistoryStore) {
 	require.Equal(t, []string{id(n - 1)}, kept(t, s))
 	counts, err := s.CountBySource(t.Context(), time.Time{}, time.Time{})
 	require.NoError(t, err)
-	require.Equal(t, []alerting.SourceCount{{Source: all[n-1].Source, Count: 1}}, counts)
+	require.Equal(t, []history.SourceCount{{Source: all[n-1].Source, Count: 1}}, counts)
 }
 
-// kept gives the ids of the records, the newest first.
-func kept(t *testing.T, s alerting.HistoryStore) []string {
+// kept returns the ids of the records, the newest first.
+func kept(t *testing.T, s historyStore) []string {
 	t.Helper()
-	list, total, err := s.Records(t.Context(), alerting.RecordFilter{}, 0, 100)
+	list, total, err := s.Records(t.Context(), history.Filter{}, 0, 100)
 	require.NoError(t, err)
 	require.EqualValues(t, len(list), total)
 	ids := make([]string, 0, len(list))

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/outbox"
 )
 
-func testRecipients(t *testing.T, o Outbox) {
+func testRecipients(t *testing.T, o outboxStore) {
 	anna, bob := delivery(1, "sms"), delivery(2, "sms")
 	anna.Recipient, bob.Recipient = "anna", "bob"
 	bob.EventID, bob.Occurrence = anna.EventID, anna.Occurrence
@@ -22,20 +22,20 @@ func testRecipients(t *testing.T, o Outbox) {
 	require.Equal(t, []string{id(1), id(2)}, ids(got), "once each")
 	require.Equal(t, "anna", got[0].Recipient)
 	require.Equal(t, "bob", got[1].Recipient)
-	require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{settlement(bob, alerting.Sent)}, nil))
+	require.NoError(t, o.Settle(t.Context(), "a", []outbox.Settlement{settlement(bob, outbox.Sent)}, nil))
 	got = claim(t, o, "sms", "b", base)
 	require.Equal(t, []string{id(4)}, ids(got), "one recipient does not wait for another")
 	require.Equal(t, "bob", got[0].Recipient)
 	list, err := o.FirstDeliveries(t.Context(), []string{anna.Occurrence})
 	require.NoError(t, err)
-	states := make(map[string]alerting.DeliveryState)
+	states := make(map[string]outbox.DeliveryState)
 	for _, d := range list {
 		states[d.ID+d.Recipient] = d.State
 	}
-	require.Equal(t, map[string]alerting.DeliveryState{id(1) + "anna": alerting.Sending, id(2) + "bob": alerting.Sent}, states)
+	require.Equal(t, map[string]outbox.DeliveryState{id(1) + "anna": outbox.Sending, id(2) + "bob": outbox.Sent}, states)
 }
 
-func testClockSetBack(t *testing.T, o Outbox) {
+func testClockSetBack(t *testing.T, o outboxStore) {
 	late := delivery(2, "sms")
 	late.NextAttempt = base.Add(time.Minute)
 	plan(t, o, delivery(1, "sms"), late)
@@ -61,19 +61,19 @@ func testClockSetBack(t *testing.T, o Outbox) {
 	require.True(t, list[0].Uncertain)
 }
 
-func testSilencedDeliveries(t *testing.T, o Outbox) {
-	var all []alerting.Delivery
+func testSilencedDeliveries(t *testing.T, o outboxStore) {
+	var all []outbox.Delivery
 	for n := range 5 {
 		d := delivery(n+1, "sms")
-		d.Occurrence, d.State = id(2000+n/2), alerting.Silenced
+		d.Occurrence, d.State = id(2000+n/2), outbox.Silenced
 		all = append(all, d)
 	}
-	all[4].State = alerting.Pending
+	all[4].State = outbox.Pending
 	plan(t, o, all...)
 	require.Equal(t, []string{id(5)}, ids(claim(t, o, "sms", "a", base)))
 	var (
 		got  []string
-		last alerting.Delivery
+		last outbox.Delivery
 	)
 	for {
 		list, err := o.SilencedDeliveries(t.Context(), last, 3)
@@ -85,39 +85,39 @@ func testSilencedDeliveries(t *testing.T, o Outbox) {
 		want := all[len(got)-1]
 		require.Equal(t, want.Occurrence+want.Channel+want.Recipient, last.Occurrence+last.Channel+last.Recipient)
 		require.Equal(t, want.Seq, last.Seq)
-		require.Equal(t, alerting.Silenced, last.State)
+		require.Equal(t, outbox.Silenced, last.State)
 		require.Equal(t, "Pump-1 Equipment", last.Notification.Source+" "+last.Notification.SourceType)
 	}
 	require.Equal(t, []string{id(1), id(2), id(3), id(4)}, got)
 
 	now, expires := base.Add(time.Hour), base.Add(48*time.Hour)
-	n, err := o.Unsilence(t.Context(), []string{id(1), id(2), id(5), id(77)}, alerting.Pending, now, expires)
+	n, err := o.ReleaseSilenced(t.Context(), []string{id(1), id(2), id(5), id(77)}, outbox.Pending, now, expires)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	n, err = o.Unsilence(t.Context(), []string{id(2), id(3)}, alerting.Dropped, now, time.Time{})
+	n, err = o.ReleaseSilenced(t.Context(), []string{id(2), id(3)}, outbox.Discarded, now, time.Time{})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	n, err = o.Unsilence(t.Context(), nil, alerting.Dropped, now, time.Time{})
+	n, err = o.ReleaseSilenced(t.Context(), nil, outbox.Discarded, now, time.Time{})
 	require.NoError(t, err)
 	require.Zero(t, n)
 	require.Empty(t, claim(t, o, "sms", "b", now.Add(-time.Microsecond))[1:], "but for the lease that has ended")
 	list := claim(t, o, "sms", "c", now)
 	require.Equal(t, []string{id(1)}, ids(list), "the second one of an occurrence waits")
 	sameTime(t, expires, list[0].ExpiresAt, "ExpiresAt")
-	require.NoError(t, o.Settle(t.Context(), "c", []alerting.Settlement{settlement(list[0], alerting.Sent)}, nil))
+	require.NoError(t, o.Settle(t.Context(), "c", []outbox.Settlement{settlement(list[0], outbox.Sent)}, nil))
 	require.Equal(t, []string{id(2)}, ids(claim(t, o, "sms", "c", now)))
 	require.NoError(t, o.TrimDeliveries(t.Context(), now.Add(time.Microsecond), time.Time{}))
 	require.ElementsMatch(t, []string{id(1), id(2), id(4), id(5)}, firsts(t, o, all...), "what was dropped is settled")
 }
 
-func testConcurrentUnsilence(t *testing.T, o Outbox) {
+func testConcurrentUnsilence(t *testing.T, o outboxStore) {
 	d := delivery(1, "sms")
-	d.State = alerting.Silenced
+	d.State = outbox.Silenced
 	plan(t, o, d)
 	var won atomic.Int64
 	together(func(caller int) {
-		to := []alerting.DeliveryState{alerting.Pending, alerting.Dropped}[caller%2]
-		n, err := o.Unsilence(t.Context(), []string{d.ID}, to, base, base.Add(time.Hour))
+		to := []outbox.DeliveryState{outbox.Pending, outbox.Discarded}[caller%2]
+		n, err := o.ReleaseSilenced(t.Context(), []string{d.ID}, to, base, base.Add(time.Hour))
 		if err != nil {
 			t.Errorf("caller %d: %v", caller, err)
 		}

@@ -28,7 +28,7 @@ func runAll[S any](t *testing.T, newStore func(testing.TB) S, tests []test[S]) {
 	}
 }
 
-// id gives a GUID; ids of ascending numbers ascend.
+// id returns a GUID; ids of ascending numbers ascend.
 func id(n int) string { return fmt.Sprintf("01890000-0000-7000-8000-%012x", n) }
 
 func freshID() string { return uuid.Must(uuid.NewV7()).String() }

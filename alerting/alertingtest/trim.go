@@ -6,17 +6,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/outbox"
 )
 
-func testTrimDeliveries(t *testing.T, o Outbox) {
+func testTrimDeliveries(t *testing.T, o outboxStore) {
 	plan(t, o, delivery(1, "sms"), delivery(2, "email"), delivery(3, "fax"))
-	settle(t, o, "sms", alerting.Sent)
-	settle(t, o, "email", alerting.Dead)
-	ends := []alerting.Delivery{end(11, delivery(1, "sms")), end(12, delivery(2, "email"))}
+	settle(t, o, "sms", outbox.Sent)
+	settle(t, o, "email", outbox.DeadLettered)
+	ends := []outbox.Delivery{end(11, delivery(1, "sms")), end(12, delivery(2, "email"))}
 	plan(t, o, ends...)
-	settle(t, o, "sms", alerting.Sent)
-	settle(t, o, "email", alerting.Dropped)
+	settle(t, o, "sms", outbox.Sent)
+	settle(t, o, "email", outbox.Discarded)
 	require.NoError(t, o.TrimDeliveries(t.Context(), base, time.Time{}))
 	_, dead, err := o.DeadLetters(t.Context(), "", 0, 1)
 	require.NoError(t, err)
@@ -34,13 +34,13 @@ func testTrimDeliveries(t *testing.T, o Outbox) {
 }
 
 // end is the message that the occurrence of another one has cleared.
-func end(n int, first alerting.Delivery) alerting.Delivery {
+func end(n int, first outbox.Delivery) outbox.Delivery {
 	d := delivery(n, first.Channel)
 	d.Occurrence, d.Recipient, d.Resolved = first.Occurrence, first.Recipient, true
 	return d
 }
 
-func firsts(t *testing.T, o Outbox, of ...alerting.Delivery) []string {
+func firsts(t *testing.T, o outboxStore, of ...outbox.Delivery) []string {
 	t.Helper()
 	var occurrences []string
 	for _, d := range of {
@@ -51,12 +51,12 @@ func firsts(t *testing.T, o Outbox, of ...alerting.Delivery) []string {
 	return ids(list)
 }
 
-func testTrimStanding(t *testing.T, o Outbox) {
+func testTrimStanding(t *testing.T, o outboxStore) {
 	sent, dead, folded, dropped, digest := delivery(1, "sms"), delivery(2, "email"), delivery(3, "fax"), delivery(4, "tts"), delivery(5, "line")
 	digest.Occurrence = ""
-	all := []alerting.Delivery{sent, dead, folded, dropped, digest}
+	all := []outbox.Delivery{sent, dead, folded, dropped, digest}
 	plan(t, o, all...)
-	for i, state := range []alerting.DeliveryState{alerting.Sent, alerting.Dead, alerting.Folded, alerting.Dropped, alerting.Sent} {
+	for i, state := range []outbox.DeliveryState{outbox.Sent, outbox.DeadLettered, outbox.InDigest, outbox.Discarded, outbox.Sent} {
 		settle(t, o, all[i].Channel, state)
 	}
 	late := base.Add(40 * 24 * time.Hour)
@@ -68,29 +68,29 @@ func testTrimStanding(t *testing.T, o Outbox) {
 	plan(t, o, end(11, sent), end(12, dead), end(13, folded))
 	require.NoError(t, o.TrimDeliveries(t.Context(), late, base))
 	require.ElementsMatch(t, []string{id(1), id(2), id(3)}, firsts(t, o, all[:4]...), "their ends are to be told")
-	settle(t, o, "sms", alerting.Sent)
-	settle(t, o, "email", alerting.Dropped)
-	settle(t, o, "fax", alerting.Sent)
+	settle(t, o, "sms", outbox.Sent)
+	settle(t, o, "email", outbox.Discarded)
+	settle(t, o, "fax", outbox.Sent)
 	require.NoError(t, o.TrimDeliveries(t.Context(), late, base))
 	require.Empty(t, firsts(t, o, all[:4]...), "they have ended")
 
 	own := delivery(8, "sms")
-	own.Own = true
+	own.NoDeadLetter = true
 	plan(t, o, own)
 	got := claim(t, o, "sms", "b", base)
-	require.True(t, got[0].Own)
-	require.NoError(t, o.Settle(t.Context(), "b", []alerting.Settlement{settlement(own, alerting.Sent)}, nil))
+	require.True(t, got[0].NoDeadLetter)
+	require.NoError(t, o.Settle(t.Context(), "b", []outbox.Settlement{settlement(own, outbox.Sent)}, nil))
 	require.NoError(t, o.TrimDeliveries(t.Context(), late, base))
 	require.Empty(t, firsts(t, o, own), "what is about dead letters is not kept for their sake")
 
 	silenced := delivery(6, "apns")
-	silenced.State = alerting.Silenced
+	silenced.State = outbox.Silenced
 	plan(t, o, delivery(7, "fcm"), silenced, delivery(14, "line"), delivery(15, "tts"), delivery(16, "telegram"))
-	settle(t, o, "fcm", alerting.Sent)
+	settle(t, o, "fcm", outbox.Sent)
 	require.Len(t, claim(t, o, "line", "c", base), 1)
-	young := settlement(claim(t, o, "telegram", "c", base)[0], alerting.Dead)
+	young := settlement(claim(t, o, "telegram", "c", base)[0], outbox.DeadLettered)
 	young.SettledAt = late
-	require.NoError(t, o.Settle(t.Context(), "c", []alerting.Settlement{young}, nil))
+	require.NoError(t, o.Settle(t.Context(), "c", []outbox.Settlement{young}, nil))
 	require.NoError(t, o.TrimDeliveries(t.Context(), late, late))
 	require.Empty(t, firsts(t, o, delivery(7, "")), "what is over does not stay for ever")
 	require.ElementsMatch(t, []string{id(6), id(14), id(15), id(16)}, firsts(t, o, silenced, delivery(14, ""), delivery(15, ""), delivery(16, "")),
@@ -98,37 +98,37 @@ func testTrimStanding(t *testing.T, o Outbox) {
 }
 
 // testTrimEnds has ends that are not told yet, of another channel and of another recipient.
-func testTrimEnds(t *testing.T, o Outbox) {
+func testTrimEnds(t *testing.T, o outboxStore) {
 	late := base.Add(40 * 24 * time.Hour)
-	for n, state := range []alerting.DeliveryState{alerting.Pending, alerting.Sending, alerting.Dead} {
+	for n, state := range []outbox.DeliveryState{outbox.Pending, outbox.Sending, outbox.DeadLettered} {
 		anna, bob, mail := delivery(10*n+1, "sms"), delivery(10*n+2, "sms"), delivery(10*n+3, "email")
 		anna.Recipient, bob.Recipient = "anna", "bob"
 		bob.Occurrence, mail.Occurrence = anna.Occurrence, anna.Occurrence
 		plan(t, o, anna, bob, mail)
-		settle(t, o, "sms", alerting.Sent)
-		settle(t, o, "email", alerting.Sent)
+		settle(t, o, "sms", outbox.Sent)
+		settle(t, o, "email", outbox.Sent)
 		plan(t, o, end(10*n+4, anna), end(10*n+5, mail))
-		settle(t, o, "email", alerting.Sent)
+		settle(t, o, "email", outbox.Sent)
 		last := end(10*n+6, bob)
 		switch state {
-		case alerting.Sending:
+		case outbox.Sending:
 			claim(t, o, "sms", "settler", late)
-		case alerting.Dead:
-			settle(t, o, "sms", alerting.Sent)
+		case outbox.DeadLettered:
+			settle(t, o, "sms", outbox.Sent)
 			plan(t, o, last)
-			s := settlement(claim(t, o, "sms", "a", base)[0], alerting.Dead)
+			s := settlement(claim(t, o, "sms", "a", base)[0], outbox.DeadLettered)
 			s.SettledAt = late
-			require.NoError(t, o.Settle(t.Context(), "a", []alerting.Settlement{s}, nil))
+			require.NoError(t, o.Settle(t.Context(), "a", []outbox.Settlement{s}, nil))
 		}
 		require.NoError(t, o.TrimDeliveries(t.Context(), late, base))
 		require.ElementsMatch(t, []string{anna.ID, bob.ID, mail.ID}, firsts(t, o, anna), "while an end is %s", state)
-		settle(t, o, "sms", alerting.Sent)
+		settle(t, o, "sms", outbox.Sent)
 		require.NoError(t, o.TrimDeliveries(t.Context(), late.Add(time.Microsecond), base))
 		require.Empty(t, firsts(t, o, anna))
 		plan(t, o, end(10*n+4, anna), end(10*n+5, mail), last) // the ends are gone as well
 		require.Len(t, claim(t, o, "sms", "b", base), 2)
 		require.Len(t, claim(t, o, "email", "b", base), 1)
-		done := []alerting.Settlement{settlement(end(10*n+4, anna), alerting.Sent), settlement(end(10*n+5, mail), alerting.Sent), settlement(last, alerting.Sent)}
+		done := []outbox.Settlement{settlement(end(10*n+4, anna), outbox.Sent), settlement(end(10*n+5, mail), outbox.Sent), settlement(last, outbox.Sent)}
 		require.NoError(t, o.Settle(t.Context(), "b", done, nil))
 	}
 }

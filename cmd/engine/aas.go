@@ -9,19 +9,18 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
 	"github.com/otkit/otkit/aas/aasxml"
 	"github.com/otkit/otkit/aas/exchange"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/aas/verify"
-	"github.com/otkit/otkit/internal/settings"
-	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/aasstore"
 )
 
 const aasUsage = `aas import [-config FILE] [-data DIR] [-replace] [-verify off|permissive|strict] [-max-mib N] FILE|DIR...
-       engine aas export [-config FILE] [-data DIR] [-shell ID] [-submodel ID] FILE   (AASX, JSON or XML by its extension)`
+       engine aas export [-config FILE] [-data DIR] [-shell ID] [-submodel ID] [-metamodel 3.1|3.0] FILE   (AASX, JSON or XML by its extension)`
 
-// shells brings shells and submodels in and out, also beside a running engine.
+// shells imports and exports shells and submodels, also beside a running engine.
 func (c *command) shells(ctx context.Context, args []string) error {
 	verb := ""
 	if len(args) > 0 {
@@ -39,14 +38,14 @@ func (c *command) shells(ctx context.Context, args []string) error {
 
 func (c *command) importShells(ctx context.Context, args []string) error {
 	f := c.flags("aas import", aasUsage)
-	replace := f.Bool("replace", false, "take the place of shells, submodels and concept descriptions that are there")
-	how := f.String("verify", string(aas.VerifyPermissive), "what becomes of documents that break a `RULE` of the metamodel: off, permissive (told) or strict (refused)")
-	most := f.Int64("max-mib", 1024, "the most `MIB` that a package may expand to, and that its files may take once they are kept")
+	replace := f.Bool("replace", false, "replace existing shells, submodels and concept descriptions")
+	how := f.String("verify", string(repository.VerifyPermissive), "handling of documents that break a `RULE` of the metamodel: off, permissive (printed) or strict (refused)")
+	limit := f.Int64("max-mib", 1024, "`MIB` that a package may expand to at most, and that its files may take once stored")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	if *most < 1 || *most > mostMiB {
-		return fmt.Errorf("aas import: -max-mib must be 1 to %d", mostMiB)
+	if *limit < 1 || *limit > maxMiB {
+		return fmt.Errorf("aas import: -max-mib must be 1 to %d", maxMiB)
 	}
 	if f.NArg() == 0 {
 		return errors.New("aas import takes the names of files or directories, after the flags")
@@ -59,18 +58,22 @@ func (c *command) importShells(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	db, err := c.openEither(ctx, s)
+	db, err := openOrCreate(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	service, err := aas.NewService(db.AAS(), aas.Options{Verification: aas.Verification(*how), Verifier: verify.New(verify.Options{}),
+	store, err := aasstore.New(db)
+	if err != nil {
+		return err
+	}
+	service, err := repository.New(store, repository.Options{Verification: repository.Verification(*how), Verifier: verify.New(verify.Options{}),
 		MaxFileBytes: s.AAS.MaxFileBytes})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = service.Close() }()
-	limits, options := importLimits, aas.ImportOptions{Replace: *replace, MaxBytes: *most << 20}
+	limits, options := importLimits, repository.ImportOptions{Replace: *replace, MaxBytes: *limit << 20}
 	limits.MaxFileBytes, limits.MaxTotalBytes = s.AAS.MaxFileBytes, options.MaxBytes
 	failed := 0
 	for _, name := range files {
@@ -88,8 +91,7 @@ func (c *command) importShells(ctx context.Context, args []string) error {
 	return nil
 }
 
-// documents gives the files that are named, and those with a known extension in and below the
-// directories that are.
+// documents returns the named files, and those with a known extension in and below the named directories.
 func documents(names []string) ([]string, error) {
 	var files []string
 	for _, name := range names {
@@ -122,18 +124,18 @@ func documents(names []string) ([]string, error) {
 }
 
 // importLimits are those of a file that an operator names, besides those of its files: whatever the engine
-// exports can be read again, also what compresses very well.
+// exports can be imported again, also what compresses very well.
 var importLimits = aasx.Limits{
 	MaxParts: 1_000_000, MaxPartBytes: 4 << 30, MaxRatio: 1100,
 	XML: aasxml.Limits{MaxBytes: 4 << 30, MaxElements: exportLimits.MaxElements},
 }
 
-const mostMiB = 1 << 20
+const maxMiB = 1 << 20
 
 // exportLimits are above what the memory of a machine holds.
 var exportLimits = exchange.Selection{MaxDocuments: 100_000_000, MaxBytes: 64 << 30, MaxElements: 1_000_000_000, MaxFileBytes: 64 << 30}
 
-func (c *command) importFile(ctx context.Context, service *aas.Service, name string, l aasx.Limits, o aas.ImportOptions) error {
+func (c *command) importFile(ctx context.Context, service *repository.Service, name string, l aasx.Limits, o repository.ImportOptions) error {
 	format, _ := exchange.FormatOf(name)
 	file, err := os.Open(name)
 	if err != nil {
@@ -151,28 +153,17 @@ func (c *command) importFile(ctx context.Context, service *aas.Service, name str
 	o.KeepUnnamed = format != exchange.AASX
 	r, err := exchange.Import(ctx, service, p, o)
 	if err != nil {
-		return fmt.Errorf("%s: nothing of it was imported: %w", name, err)
+		return fmt.Errorf("%s: nothing was imported: %w", name, err)
 	}
 	fmt.Fprintf(c.out, "%s: %d created, %d replaced, %d files", name, r.Created, r.Replaced, r.Files)
 	if len(r.Unused) > 0 {
-		fmt.Fprintf(c.out, ", %d files that no element names and no shell could take left out", len(r.Unused))
+		fmt.Fprintf(c.out, ", %d files omitted: no element names them and no shell could take them", len(r.Unused))
 	}
 	fmt.Fprintln(c.out)
 	for _, finding := range r.Findings {
 		fmt.Fprintf(c.out, "  %s %s\n", finding.Field, finding.Message)
 	}
 	return nil
-}
-
-// openEither opens the database of an engine that may be running, and makes one where there is none.
-func (c *command) openEither(ctx context.Context, s settings.Engine) (*storage.DB, error) {
-	if existing(s) == nil {
-		db, err := openBeside(ctx, s)
-		if !errors.Is(err, storage.ErrNoTables) {
-			return db, err
-		}
-	}
-	return c.openStorage(ctx, s, nil)
 }
 
 // list is a flag that may be given several times.
@@ -190,8 +181,12 @@ func (c *command) exportShells(ctx context.Context, args []string) error {
 	var shells, submodels list
 	f.Var(&shells, "shell", "`ID` of a shell to export with its submodels; may be given several times (default: everything)")
 	f.Var(&submodels, "submodel", "`ID` of a submodel to export; may be given several times")
+	model := f.String("metamodel", "3.1", "`version` of the metamodel, 3.1 or 3.0; 3.0 is for older tools and omits or replaces what came later")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *model != "3.1" && *model != "3.0" {
+		return fmt.Errorf("aas export: -metamodel must be 3.1 or 3.0, not %q", *model)
 	}
 	if f.NArg() != 1 {
 		return errors.New("aas export takes the name of the file to write, after the flags")
@@ -205,15 +200,16 @@ func (c *command) exportShells(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := existing(s); err != nil {
-		return err
-	}
-	db, err := openBeside(ctx, s)
+	db, err := openExisting(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	service, err := aas.NewService(db.AAS(), aas.Options{})
+	store, err := aasstore.New(db)
+	if err != nil {
+		return err
+	}
+	service, err := repository.New(store, repository.Options{})
 	if err != nil {
 		return err
 	}
@@ -221,12 +217,23 @@ func (c *command) exportShells(ctx context.Context, args []string) error {
 	selection := exportLimits
 	selection.Shells, selection.Submodels = shells, submodels
 	selection.WithSubmodels, selection.WithConcepts, selection.WithFiles = true, true, format == exchange.AASX
-	p, err := exchange.Gather(ctx, service, selection)
+	p, err := exchange.Export(ctx, service, selection)
 	if err != nil {
 		return err
 	}
-	if err := writeNew(name, func(w *os.File) error { return exchange.Write(w, p, format) }); err != nil {
+	omitted := 0
+	err = writeNew(name, func(w *os.File) (err error) {
+		if *model == "3.1" {
+			return exchange.Write(w, p, format)
+		}
+		omitted, err = exchange.WriteV30(w, p, format)
 		return err
+	})
+	if err != nil {
+		return err
+	}
+	if omitted > 0 {
+		fmt.Fprintf(c.out, "%s: %d parts that metamodel 3.0 has no form for are omitted or replaced\n", name, omitted)
 	}
 	env := &p.Environment
 	fmt.Fprintf(c.out, "%s: %d shells, %d submodels, %d concept descriptions, %d files\n",
@@ -234,7 +241,7 @@ func (c *command) exportShells(ctx context.Context, args []string) error {
 	return nil
 }
 
-// writeNew writes a file that is not there yet: all of it or, after an error, none.
+// writeNew writes a new file: all of it or, after an error, nothing.
 func writeNew(name string, write func(*os.File) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

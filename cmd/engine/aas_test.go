@@ -75,7 +75,7 @@ func TestShellsComeInAndGoOut(t *testing.T) {
 	in := packed(t, want, filepath.Join(dir, "in.aasx"))
 	r := run(t, nil, "", "aas", "import", "-data", data, in).ok(t)
 	require.Equal(t, in+": 3 created, 0 replaced, 1 files\n", r.out)
-	run(t, nil, "", "aas", "import", "-data", data, in).refused(t, in, "nothing of it was imported", "a shell with this id exists")
+	run(t, nil, "", "aas", "import", "-data", data, in).refused(t, in, "nothing was imported", "a shell with this id exists")
 	r = run(t, nil, "", "aas", "import", "-data", data, "-replace", in).ok(t)
 	require.Equal(t, in+": 0 created, 3 replaced, 1 files\n", r.out)
 
@@ -167,7 +167,7 @@ func TestImportVerifies(t *testing.T) {
 	}
 	data := t.TempDir()
 	run(t, nil, "", "aas", "import", "-data", data, "-verify", "strict", in).
-		refused(t, in, "nothing of it was imported", "submodels[0].submodelElements[0]", "AASd-002")
+		refused(t, in, "nothing was imported", "submodels[0].submodelElements[0]", "AASd-002")
 	require.Empty(t, exported(t, data).Environment.Shells)
 	run(t, nil, "", "aas", "import", "-data", data, "-verify", "sometimes", in).refused(t, "strict, permissive or off")
 }
@@ -219,7 +219,7 @@ func TestImportHasLimits(t *testing.T) {
 	again.ID += "again"
 	several.Environment.Submodels = append(several.Environment.Submodels, &again)
 	in := packed(t, several, filepath.Join(dir, "kept.aasx"))
-	run(t, nil, "", "aas", "import", "-data", data, "-max-mib", "1", in).refused(t, "nothing of it was imported", "more than 1048576 bytes")
+	run(t, nil, "", "aas", "import", "-data", data, "-max-mib", "1", in).refused(t, "nothing was imported", "more than 1048576 bytes")
 	require.Empty(t, exported(t, data).Environment.Shells)
 	run(t, nil, "", "aas", "import", "-data", data, "-max-mib", "2", in).ok(t)
 

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -65,10 +66,12 @@ func closedMailbox(t testing.TB) (m *mailbox, addr string, open func()) {
 	return serveMail(t, deaf), listener.Addr().String(), func() { deaf.open.Store(true) }
 }
 
-func serveMail(t testing.TB, listener net.Listener) *mailbox {
+func serveMail(t testing.TB, listener net.Listener) *mailbox { return serveMailWith(t, listener, nil) }
+
+func serveMailWith(t testing.TB, listener net.Listener, c *tls.Config) *mailbox {
 	m := &mailbox{}
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &delivery{box: m}, nil }))
-	server.Domain, server.ErrorLog = "localhost", quiet{}
+	server.Domain, server.ErrorLog, server.TLSConfig = "localhost", quiet{}, c
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

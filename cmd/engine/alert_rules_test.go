@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/openapi/client"
 )
 
@@ -52,7 +53,7 @@ func TestDemoRuleIsToldAndAcknowledged(t *testing.T) {
 }
 
 // addRule adds an alarm rule over REST.
-func (s *session) addRule(r alarms.Rule) {
+func (s *session) addRule(r rules.Rule) {
 	s.t.Helper()
 	answer, err := s.AddAlarmRuleWithResponse(s.t.Context(), client.AlarmRuleRequest{Rule: r})
 	require.NoError(s.t, err)
@@ -66,10 +67,10 @@ func TestRuleStateSurvivesKill9(t *testing.T) {
 	e := start(t, known, "-demo", "-data", data)
 	s := e.admin()
 	s.good("sim.speed")
-	s.addRule(alarms.Rule{ID: "latched", Tag: "sim.running", Kind: alarms.Discrete, States: []string{"false"}, Latching: true,
+	s.addRule(rules.Rule{ID: "latched", Tag: "sim.running", Kind: rules.Discrete, States: []string{"false"}, Latching: true,
 		Severity: alarms.Warning, Enabled: true, Message: "It stays"})
 	before := time.Now()
-	s.addRule(alarms.Rule{ID: "slow", Tag: "sim.speed", Kind: alarms.High, Limit: 1000, OnDelay: delay, Severity: alarms.Warning, Enabled: true})
+	s.addRule(rules.Rule{ID: "slow", Tag: "sim.speed", Kind: rules.High, Limit: 1000, OnDelay: delay, Severity: alarms.Warning, Enabled: true})
 	require.Equal(t, client.Confirmed, s.settled(s.write("sim", "running", "false", true)).State)
 	latched := func() (client.AlarmInfo, bool) {
 		list, err := s.ListAlarmsWithResponse(t.Context(), &client.ListAlarmsParams{})

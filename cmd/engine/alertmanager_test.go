@@ -36,19 +36,23 @@ receivers:
     webhook_configs: [{url: "%[1]s", send_resolved: true, max_alerts: 2}]
 `
 
+// alone is the argument of an Alertmanager that is in no cluster.
+const alone = "--cluster.listen-address="
+
 // alertmanager is a running Prometheus Alertmanager.
 type alertmanager struct {
 	t   testing.TB
 	url string
 }
 
-func startAlertmanager(t testing.TB, target string) *alertmanager {
+func startAlertmanager(t testing.TB, target string, args ...string) *alertmanager {
 	t.Helper()
 	path := realtest.Need(t, "prometheus-alertmanager")
 	addr := fmt.Sprintf("127.0.0.1:%d", realtest.FreePort(t))
 	said := &output{}
-	cmd := exec.CommandContext(t.Context(), path, "--storage.path="+t.TempDir(), "--web.listen-address="+addr, "--cluster.listen-address=",
-		"--config.file="+file(t, "alertmanager.yml", fmt.Sprintf(alertmanagerSettings, target)))
+	args = append([]string{"--storage.path=" + t.TempDir(), "--web.listen-address=" + addr,
+		"--config.file=" + file(t, "alertmanager.yml", fmt.Sprintf(alertmanagerSettings, target))}, args...)
+	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Stdout, cmd.Stderr = said, said
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
@@ -73,6 +77,7 @@ func startAlertmanager(t testing.TB, target string) *alertmanager {
 type sent struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
+	StartsAt    *time.Time        `json:"startsAt,omitempty"`
 	EndsAt      *time.Time        `json:"endsAt,omitempty"`
 }
 
@@ -148,7 +153,7 @@ func TestAlertmanagerToHubHistoryStreamsAndMail(t *testing.T) {
 	box, addr := openMailbox(t, "127.0.0.1:0")
 	e := start(t, with(known, mailTo(addr)), "-data", t.TempDir())
 	s := e.admin()
-	am := startAlertmanager(t, e.url+"/api/v1.0/alertsource/webhook")
+	am := startAlertmanager(t, e.url+"/api/v1.0/alertsource/webhook", alone)
 	page := browse(t, e, s.token)
 	stream, err := s.grpc.SubscribeAlarms(s.rpc(), &platformv1.SubscribeAlarmsRequest{})
 	require.NoError(t, err)
@@ -219,14 +224,18 @@ func TestAlertmanagerToHubHistoryStreamsAndMail(t *testing.T) {
 	for range 2 {
 		require.Equal(t, []string{"One of many", "Warning"}, page.await("message")[:2])
 	}
+	cut := page.await("message")
+	require.Equal(t, "Warning", cut[1])
+	require.Contains(t, cut[0], `Alertmanager leaves alerts out, 3 in the last post of the receiver "few"`)
+	require.Contains(t, s.activeAlarms(), "alerting")
 	e.morePosts(3)
 	eventually(t, "the two are not recorded", func() bool { return s.records("crowd-").TotalCount >= 2 })
 	require.EqualValues(t, 2, s.records("crowd-").TotalCount)
-	require.Contains(t, e.log.String(), `msg="the sender has left out alerts" count=3`)
+	require.Contains(t, e.log.String(), `msg="sender left out alerts" count=3`)
 
 	am.post(sentFor("south", "critical", "last", "The last one"))
 	require.Equal(t, "The last one", page.await("message")[0])
-	requireStreamed(t, stream, "crowd", "crowd", "last")
+	requireStreamed(t, stream, "crowd", "crowd", "alerting", "last")
 	eventually(t, "not all mails come", func() bool { return len(box.got()) >= 5 })
 	require.ElementsMatch(t, []string{"[Critical] reactor-7: Reactor is too hot", "[Critical] pump-1: Pump has stopped", "[Critical] fan-1: Fan has stopped",
 		"Resolved: [Critical] reactor-7: Reactor is too hot", "[Critical] last: The last one"}, box.subjects())

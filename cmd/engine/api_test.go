@@ -16,7 +16,6 @@ import (
 
 	"github.com/otkit/otkit/openapi/client"
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
-	"github.com/otkit/otkit/tags"
 )
 
 // session is a caller with a token, over the generated clients.
@@ -146,7 +145,7 @@ func (s *session) bulk(items ...client.TagConfig) *client.BulkTagConfigResponse 
 
 // item is a configured tag that fills a page of the disk.
 func item(id string) client.TagConfig {
-	return client.TagConfig{TagID: id, DriverID: "later", Address: "x", DataType: tags.Float, Description: strings.Repeat("d", 4000)}
+	return client.TagConfig{TagID: id, DriverID: "later", Address: "x", DataType: client.Float, Description: strings.Repeat("d", 4000)}
 }
 
 // configured gives the tag ids of the configuration.

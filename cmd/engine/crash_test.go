@@ -115,7 +115,7 @@ func (s *session) configureUntilGone(ctx context.Context, round int, acknowledge
 		for i := range 5 {
 			id := fmt.Sprintf("line%d.tag%d_%d", round, n, i)
 			names = append(names, id)
-			batch = append(batch, client.TagConfig{TagID: id, DriverID: "later", Address: "x", DataType: tags.Float, Description: strings.Repeat("d", 200)})
+			batch = append(batch, client.TagConfig{TagID: id, DriverID: "later", Address: "x", DataType: client.Float, Description: strings.Repeat("d", 200)})
 		}
 		answer, err := s.BulkTagConfigWithResponse(ctx, batch)
 		switch {

@@ -14,12 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alarms"
-	"github.com/otkit/otkit/demo"
+	"github.com/otkit/otkit/internal/demo"
 	"github.com/otkit/otkit/internal/realtest"
+	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/openapi"
 	"github.com/otkit/otkit/openapi/client"
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
-	"github.com/otkit/otkit/storage/sqlite"
+	"github.com/otkit/otkit/storage"
 )
 
 func TestDemoIsALivingPlant(t *testing.T) {
@@ -180,8 +181,7 @@ func TestNobodyIsToldOfThePastOfAKilledDemo(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	began := time.Now()
-	db, err := sqlite.Open(t.Context(), sqlite.Options{Dir: data})
-	require.NoError(t, err)
+	db := storetest.OpenSQLite(t, data, storage.Options{})
 	plant, _, err := demo.NewDriver(nil)
 	require.NoError(t, err)
 	journal, err := alarms.New(t.Context(), db.Alarms(), alarms.Options{})

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/internal/pgtest"
 	"github.com/otkit/otkit/openapi/client"
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
@@ -58,8 +59,8 @@ func TestEnginesShareAlarmRules(t *testing.T) {
 		require.NoError(t, err)
 		return slices.ContainsFunc(list.JSON200.Alarms, func(a client.AlarmInfo) bool { return a.Message == message && a.IsActive })
 	}
-	stopped := func(id string) alarms.Rule {
-		return alarms.Rule{ID: id, Tag: "sim.running", Kind: alarms.Discrete, States: []string{"false"}, Severity: alarms.Critical, Enabled: true, Message: id}
+	stopped := func(id string) rules.Rule {
+		return rules.Rule{ID: id, Tag: "sim.running", Kind: rules.Discrete, States: []string{"false"}, Severity: alarms.Critical, Enabled: true, Message: id}
 	}
 	near.addRule(stopped("removed"))
 	removed, err := far.RemoveAlarmRuleWithResponse(t.Context(), "removed")

@@ -90,8 +90,8 @@ func TestFullDisk(t *testing.T) {
 	require.Equal(t, taken, s.read("sim.speed").CurrentValue.String(), "what was refused was not sent")
 
 	answer := s.bulk(item("lost.one"), item("lost.two"))
-	require.Equal(t, http.StatusInternalServerError, answer.StatusCode(), "%s", answer.Body)
-	require.Equal(t, "CONFIG_NOT_SAVED", answer.ApplicationProblemJSON500.Code)
+	require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode(), "%s", answer.Body)
+	require.Contains(t, string(answer.Body), `"STORAGE_FULL"`, "what cannot be recorded is not done")
 	require.NotEmpty(t, answer.ApplicationProblemJSON500.TraceID)
 	require.NotContains(t, string(answer.Body), disk)
 	require.NotContains(t, s.configured(), "lost.one")

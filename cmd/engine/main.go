@@ -3,6 +3,7 @@
 //	engine [-config FILE] [-data DIR] [-listen ADDR] [-demo]
 //	engine users add|passwd|list|remove ...
 //	engine config print|check [-config FILE]
+//	engine migrate [-config FILE] [-data DIR]
 //	engine backup|restore [-config FILE] [-data DIR] FILE
 //	engine aas import|export [-config FILE] [-data DIR] FILE
 //
@@ -20,21 +21,26 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/otkit/otkit/internal/datadir"
+	"github.com/otkit/otkit/internal/engineconfig"
 	"github.com/otkit/otkit/internal/settings"
+	release "github.com/otkit/otkit/internal/version"
+	"github.com/otkit/otkit/storage"
 )
 
 const help = `engine [-config FILE] [-data DIR] [-listen ADDR] [-demo]   run the engine
 engine users add|passwd|list|remove                        manage accounts
 engine config print|check                                  show or check the settings
+engine migrate                                             migrate the tables to this version, and end
 engine backup FILE                                         save everything, also while the engine runs
 engine restore FILE                                        fill an empty database from a backup
-engine aas import|export                                   bring shells and submodels in or out
-engine version                                             tell the version
-Each command tells its flags with -h.
+engine aas import|export                                   import or export shells and submodels
+engine version                                             print the version
+Run "engine COMMAND -h" for flags.
 `
 
-// version is set by the linker in releases.
-var version = "dev"
+// version is what is told of the program everywhere.
+var version = release.String()
 
 func main() {
 	if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
@@ -46,13 +52,12 @@ func main() {
 	}
 }
 
-// oneLine gives an error the form of a log line; joined errors and those of the PostgreSQL driver have
-// several.
+// oneLine returns the text of an error as one line. Joined errors and those of the PostgreSQL driver have several.
 func oneLine(err error) string {
 	return strings.NewReplacer("\n\t", " ", "\n", "; ").Replace(err.Error())
 }
 
-// run is main without the process: the commands by name, and the server where there is none.
+// run is main without the process: the commands by name, and the server if there is no name.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) error {
 	c := command{in: in, out: out, errOut: errOut}
 	name := ""
@@ -64,6 +69,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return c.users(ctx, args[1:])
 	case "config":
 		return c.config(args[1:])
+	case "migrate":
+		return c.migrate(ctx, args[1:])
 	case "backup":
 		return c.backup(ctx, args[1:])
 	case "restore":
@@ -80,8 +87,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return c.serve(ctx, args)
 }
 
-// command is what the commands share: where they read and write, and the flags that say which
-// settings are meant.
+// command is shared by the commands: where they read and write, and the flags that select the settings.
 type command struct {
 	in          io.Reader
 	out, errOut io.Writer
@@ -90,7 +96,7 @@ type command struct {
 	origins                     settings.Origins
 }
 
-// flags gives a flag set with the flags that every command has.
+// flags returns a flag set with the flags that every command has.
 func (c *command) flags(name, usage string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(c.errOut)
@@ -103,7 +109,7 @@ func (c *command) flags(name, usage string) *flag.FlagSet {
 	return f
 }
 
-// untilSignal gives a context that the first SIGINT or SIGTERM ends. The second one ends the process.
+// untilSignal returns a context that the first SIGINT or SIGTERM ends. The second one ends the process.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
@@ -127,4 +133,26 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 		close(done)
 		cancel()
 	}
+}
+
+// openExisting opens the database of an engine that may be running, perhaps of another version: its tables are left as they are.
+func openExisting(ctx context.Context, s engineconfig.Engine) (*storage.DB, error) {
+	if err := datadir.CheckComplete(s.Storage.DataDir); err != nil {
+		return nil, err
+	}
+	if s.Storage.Driver == "sqlite" {
+		if err := datadir.CheckDatabase(s.Storage.DataDir); err != nil {
+			return nil, err
+		}
+	}
+	return s.Storage.Open(ctx, storage.Options{NoMigrate: true}, 0, schemas()...)
+}
+
+// openOrCreate opens the database of an engine that may be running, and creates one if there is none.
+func openOrCreate(ctx context.Context, s engineconfig.Engine) (*storage.DB, error) {
+	db, err := openExisting(ctx, s)
+	if errors.Is(err, datadir.ErrNoDatabase) || errors.Is(err, storage.ErrNoTables) {
+		return s.Storage.Open(ctx, storage.Options{NoMaintenance: true}, 0, schemas()...)
+	}
+	return db, err
 }

@@ -26,7 +26,9 @@ type issuer struct {
 	key *ecdsa.PrivateKey
 }
 
-func newIssuer(t *testing.T) *issuer {
+func newIssuer(t *testing.T) *issuer { return issuerOn(t, httptest.NewServer) }
+
+func issuerOn(t *testing.T, serve func(http.Handler) *httptest.Server) *issuer {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	point, err := key.PublicKey.Bytes() // 4, x, y
@@ -42,7 +44,7 @@ func newIssuer(t *testing.T) *issuer {
 		_ = json.NewEncoder(w).Encode(map[string]any{"keys": []map[string]string{{"kty": "EC", "crv": "P-256", "use": "sig",
 			"alg": "ES256", "kid": "k1", "x": part(point[1:33]), "y": part(point[33:])}}})
 	})
-	i.Server = httptest.NewServer(mux)
+	i.Server = serve(mux)
 	t.Cleanup(i.Close)
 	return i
 }
@@ -95,6 +97,55 @@ func TestOutsideIssuer(t *testing.T) {
 	} {
 		require.Equal(t, http.StatusUnauthorized, e.with(token).status(), name)
 	}
+}
+
+func TestAnOutsideIssuerWithRolesAndAnAuthorityOfItsOwn(t *testing.T) {
+	t.Parallel()
+	outside := issuerOn(t, httptest.NewTLSServer)
+	ca := file(t, "ca.pem", string(pemOf("CERTIFICATE", outside.Certificate().Raw)))
+	env := with(known, []string{"Auth__Oidc__Issuer=" + outside.URL, "Auth__Oidc__Audience=plant", "Auth__Oidc__RolesClaim=realm.roles",
+		"Auth__Oidc__CaFile=" + ca, "Auth__Oidc__RoleMap=plant-admins=Admin,shift=Viewer", "Log__Format=json"})
+	e := start(t, env, "-demo", "-data", t.TempDir())
+	roles := func(names ...string) *session {
+		return e.with(outside.token(t, jwt.MapClaims{"realm": map[string]any{"roles": names}}))
+	}
+	value := "1"
+	wrote := func(s *session) int {
+		answer, err := s.WriteTagWithResponse(t.Context(), "sim", "speed", client.WriteRequest{Value: &value})
+		require.NoError(t, err)
+		return answer.StatusCode()
+	}
+	admin := roles("shift", "plant-admins", "other")
+	require.Equal(t, http.StatusOK, admin.status())
+	admin.good("sim.speed")
+	require.Equal(t, http.StatusOK, wrote(admin))
+	require.Equal(t, http.StatusOK, roles("shift").status())
+	require.Equal(t, http.StatusForbidden, wrote(roles("shift")))
+	require.Equal(t, http.StatusForbidden, roles("Admin").status(), "with a map our own names do not count")
+	none := e.await("token has no role that counts here", 1)
+	require.Equal(t, "[Admin]", none[0]["roles"])
+
+	for reason, token := range map[string]string{
+		"audience":      outside.token(t, jwt.MapClaims{"aud": "other"}),
+		"expired":       outside.token(t, jwt.MapClaims{"exp": time.Now().Add(-time.Minute).Unix()}),
+		"not valid yet": outside.token(t, jwt.MapClaims{"nbf": time.Now().Add(time.Minute).Unix()}),
+		"alg":           unsigned(t, outside.URL),
+		"malformed":     "nonsense",
+	} {
+		before := len(e.lines("token refused"))
+		s := e.with(token)
+		require.Equal(t, http.StatusUnauthorized, s.status(), reason)
+		require.Equal(t, http.StatusUnauthorized, s.status(), reason)
+		lines := e.await("token refused", before+1)
+		require.Contains(t, lines[before]["reason"], reason)
+		require.NotContains(t, e.log.String(), token)
+	}
+
+	r := run(t, with(env, []string{"Auth__Oidc__RoleMap=plant-admins=King"}), "", "config", "check")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.err, "auth.oidc.roleMap")
+	without := start(t, with(env, []string{"Auth__Oidc__CaFile="}), "-data", t.TempDir())
+	require.Equal(t, http.StatusServiceUnavailable, without.with(outside.token(t, nil)).status(), "nobody vouches for the issuer")
 }
 
 func unsigned(t *testing.T, issuer string) string {

@@ -53,7 +53,7 @@ func TestPostgreSQLAsStorage(t *testing.T) {
 
 func TestPostgreSQLThatCannotBeReached(t *testing.T) {
 	t.Parallel()
-	env := []string{"Storage__Driver=postgres", "Storage__Dsn=postgres://otkit:dsn-secret@127.0.0.1:1/plant?connect_timeout=2"}
+	env := []string{"Storage__Driver=postgres", "Storage__Dsn=postgres://otkit:dsn-secret@127.0.0.1:1/plant?connect_timeout=2", "Storage__StartWait=0s"}
 	r := run(t, env, "", "-data", t.TempDir(), "-listen", "127.0.0.1:0")
 	r.refused(t, "PostgreSQL")
 	require.NotContains(t, r.err, "dsn-secret")

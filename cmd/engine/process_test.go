@@ -46,12 +46,21 @@ type engine struct {
 
 // environment is what processes get beside the variables of a test: none of the machine's settings.
 func environment(more []string) []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir()}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(),
+		"Server__RateLimit__PerAccount=-1"} // tests ask as fast as they can
 	return append(env, more...)
 }
 
 // launch starts the engine on a free port and does not wait for it.
 func launch(t testing.TB, path string, env []string, args ...string) *engine {
+	t.Helper()
+	e := prepare(t, path, env, args...)
+	e.run()
+	return e
+}
+
+// prepare makes an engine on a free port that is yet to run.
+func prepare(t testing.TB, path string, env []string, args ...string) *engine {
 	t.Helper()
 	e := &engine{t: t, out: &output{}, log: &output{}, ended: make(chan struct{})}
 	if !hasListen(env, args) {
@@ -59,13 +68,17 @@ func launch(t testing.TB, path string, env []string, args ...string) *engine {
 	}
 	e.cmd = exec.Command(path, args...)
 	e.cmd.Env, e.cmd.Stdout, e.cmd.Stderr, e.cmd.Dir = environment(env), e.out, e.log, repository
-	require.NoError(t, e.cmd.Start())
+	return e
+}
+
+func (e *engine) run() {
+	e.t.Helper()
+	require.NoError(e.t, e.cmd.Start())
 	go func() {
 		defer close(e.ended)
 		_ = e.cmd.Wait() // how it ended is in ProcessState
 	}()
-	t.Cleanup(e.end)
-	return e
+	e.t.Cleanup(e.end)
 }
 
 // repository is where processes start, so that a test can name the files of examples/ as a reader does.

@@ -151,6 +151,13 @@ func TestConfigCheck(t *testing.T) {
 		refused(t, "aas.mappings[0].tags[0]")
 	run(t, []string{"Aas__Events__Url=mqtts://127.0.0.1:1", "Aas__Events__CaFile=/nowhere/ca.crt"}, "", "config", "check", "-data", data).
 		refused(t, "aas.events.caFile", "/nowhere/ca.crt")
+	run(t, []string{"Server__MaxBodyBytes=much", "Storage__Driver=papyrus", "Alerting__Email__Host=mail", "Alerting__Email__From=x", "Alerting__Email__To=a@b.c",
+		"Alerting__Line__Token=geheim", "Alerting__Fcm__CredentialsFile=/nowhere/key.json", "Aas__Delegation__Allow=ftp://x"},
+		"", "config", "check", "-data", data, "-config", file(t, "e.yaml", "logs: 1\nserver: {tls: {certFile: /nowhere/a, keyFile: /nowhere/b}}\ndrivers: [{id: plc1, type: Modbuss}]\n")).
+		refused(t, `Server__MaxBodyBytes must be a whole number, not "much"`, `storage.driver must be sqlite or postgres, not "papyrus"`,
+			`alerting.email.from must be an address, not "x" (environment variable Alerting__Email__From)`, "alerting.line.to",
+			"alerting.fcm.credentialsFile", "/nowhere/key.json", `aas.delegation.allow[0] must be an http or https URL without user, query or fragment, not "ftp://x"`,
+			"logs is not a known setting; did you mean log?", "server.tls is not usable", "/nowhere/a", "drivers[0]", "Modbuss")
 	_, err := os.Stat(data)
 	require.ErrorIs(t, err, os.ErrNotExist, "looking changes nothing")
 	require.Equal(t, 2, run(t, nil, "", "config", "chekc").code)

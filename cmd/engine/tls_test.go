@@ -38,7 +38,7 @@ func newAuthority(t testing.TB) *authority {
 	require.NoError(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0), KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	require.NoError(t, err)
@@ -56,12 +56,17 @@ func (a *authority) pool() *x509.CertPool {
 // issue gives a certificate and its key as PEM.
 func (a *authority) issue(usage x509.ExtKeyUsage) (certPEM, keyPEM []byte) {
 	a.t.Helper()
+	return a.issueUntil(usage, time.Now().Add(time.Hour))
+}
+
+func (a *authority) issueUntil(usage x509.ExtKeyUsage, end time.Time) (certPEM, keyPEM []byte) {
+	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
 	a.last++
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(a.last), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{usage},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)

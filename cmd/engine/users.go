@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/otkit/otkit/accounts"
-	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/accountstore"
 )
 
 const usersUsage = `users add [-data DIR] [-config FILE] -role Admin|Operator|Viewer NAME   (password on standard input)
@@ -21,7 +21,7 @@ const usersUsage = `users add [-data DIR] [-config FILE] -role Admin|Operator|Vi
        engine users list [-data DIR] [-config FILE]
        engine users remove [-data DIR] [-config FILE] NAME`
 
-// users manages accounts, also beside a running engine, which takes changes over within seconds.
+// users manages accounts, also beside a running engine, which applies changes within seconds.
 func (c *command) users(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		fmt.Fprintln(c.errOut, "usage: engine "+usersUsage)
@@ -36,22 +36,20 @@ func (c *command) users(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var db *storage.DB
-	missing := existing(s)
-	if missing == nil {
-		db, err = openBeside(ctx, s)
+	open := openExisting
+	if args[0] == "add" { // the first account may precede the first start
+		open = openOrCreate
 	}
-	if missing != nil || errors.Is(err, storage.ErrNoTables) {
-		if args[0] != "add" { // the first account may come before the first start
-			return errors.Join(missing, err)
-		}
-		db, err = c.openStorage(ctx, s, nil)
-	}
+	db, err := open(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	service, err := accounts.New(db.Accounts(), db.Sessions(), accounts.Options{})
+	store, err := accountstore.New(db)
+	if err != nil {
+		return err
+	}
+	service, err := accounts.New(store, store, accounts.Options{})
 	if err != nil {
 		return err
 	}
@@ -87,7 +85,7 @@ func (c *command) manage(ctx context.Context, service *accounts.Service, verb, r
 	case "remove":
 		return service.Remove(ctx, names[0])
 	}
-	return fmt.Errorf("users has no command %q; it has add, passwd, list and remove", verb)
+	return fmt.Errorf("unknown command users %q; use add, passwd, list or remove", verb)
 }
 
 func (c *command) listUsers(ctx context.Context, service *accounts.Service) error {
@@ -103,7 +101,7 @@ func (c *command) listUsers(ctx context.Context, service *accounts.Service) erro
 	return nil
 }
 
-// readPassword reads one line of standard input; on a terminal it asks and does not show it.
+// readPassword reads one line of standard input. On a terminal it asks and shows no echo.
 func (c *command) readPassword() (string, error) {
 	if file, ok := c.in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		fmt.Fprint(c.errOut, "Password: ")

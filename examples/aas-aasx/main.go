@@ -17,6 +17,7 @@ import (
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
 	"github.com/otkit/otkit/aas/exchange"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 func main() {
@@ -46,7 +47,7 @@ func run(ctx context.Context, out io.Writer, file, assetID, path string) error {
 	if err != nil {
 		return err
 	}
-	page, err := service.Search(ctx, aas.Search{GlobalAssetID: assetID, Limit: 100})
+	page, err := service.Search(ctx, repository.Search{GlobalAssetID: assetID, Limit: 100})
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func run(ctx context.Context, out io.Writer, file, assetID, path string) error {
 
 // load reads a package, or JSON or XML, into memory. Packages of others often break one rule or another:
 // permissive keeps what can be read.
-func load(ctx context.Context, name string) (*aas.Service, error) {
+func load(ctx context.Context, name string) (*repository.Service, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -86,11 +87,11 @@ func load(ctx context.Context, name string) (*aas.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	service, err := aas.NewService(aas.NewMemory(), aas.Options{Verification: aas.VerifyPermissive})
+	service, err := repository.New(repository.NewMemory(), repository.Options{Verification: repository.VerifyPermissive})
 	if err != nil {
 		return nil, err
 	}
-	_, err = exchange.Import(ctx, service, p, aas.ImportOptions{})
+	_, err = exchange.Import(ctx, service, p, repository.ImportOptions{})
 	return service, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/internal/realtest"
 )
 
@@ -29,7 +30,7 @@ func TestAPublishedPackage(t *testing.T) {
 	file := filepath.Join(realtest.Data(t, "idta"), "templates", "IDTA_02004-2-0_Example_HandoverDocumentation.aasx")
 	service, err := load(t.Context(), file)
 	require.NoError(t, err)
-	page, err := service.Search(t.Context(), aas.Search{Limit: 10})
+	page, err := service.Search(t.Context(), repository.Search{Limit: 10})
 	require.NoError(t, err)
 	require.NotEmpty(t, page.Documents)
 }

@@ -1,4 +1,4 @@
-// How do I embed an AAS repository with a store of my own? Implement aas.Store: the one in store.go keeps
+// How do I embed an AAS repository with a store of my own? Implement repository.Store: the one in store.go keeps
 // everything in memory and each change as a line of a file. The standard's API is an http.Handler.
 //
 //	go run ./examples/aas-embed
@@ -8,14 +8,13 @@ package main
 
 import (
 	"fmt"
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/aas/verify"
+	"github.com/otkit/otkit/transport/aasapi"
 	"log"
 	"net/http"
 	"os"
 	"path/filepath"
-
-	"github.com/otkit/otkit/aas"
-	"github.com/otkit/otkit/aas/verify"
-	"github.com/otkit/otkit/transport/aasapi"
 )
 
 func main() {
@@ -23,7 +22,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	handler, err := repository(store)
+	handler, err := newService(store)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,10 +30,10 @@ func main() {
 	log.Fatal(http.ListenAndServe("localhost:8081", handler))
 }
 
-// repository serves a store over the standard's API, to everybody who can reach it: aasapi.Options.Guard
+// newService serves a store over the standard's API, to everybody who can reach it: aasapi.Options.Guard
 // is the place for a check of the caller.
-func repository(store aas.Store) (http.Handler, error) {
-	service, err := aas.NewService(store, aas.Options{Verifier: verify.New(verify.Options{})})
+func newService(store repository.Store) (http.Handler, error) {
+	service, err := repository.New(store, repository.Options{Verifier: verify.New(verify.Options{})})
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aastest"
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/stretchr/testify/require"
 )
 
 func open(t testing.TB, path string) *fileStore {
@@ -22,7 +21,7 @@ func open(t testing.TB, path string) *fileStore {
 }
 
 func TestItIsAStore(t *testing.T) {
-	aastest.TestStore(t, func(t testing.TB) (aas.Store, func() aas.Store) {
+	aastest.TestStore(t, func(t testing.TB) (repository.Store, func() repository.Store) {
 		s := open(t, filepath.Join(t.TempDir(), "shells.jsonl"))
 		t.Cleanup(func() { require.NoError(t, s.close()) })
 		return s, nil
@@ -33,7 +32,7 @@ func TestRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shells.jsonl")
 	store := open(t, path)
 	call := func(method, path, body string) *httptest.ResponseRecorder {
-		handler, err := repository(store)
+		handler, err := newService(store)
 		require.NoError(t, err)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))

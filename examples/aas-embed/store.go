@@ -5,27 +5,26 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/otkit/otkit/aas/repository"
 	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/otkit/otkit/aas"
 )
 
-// fileStore is an aas.Store in one file, of which one process at a time may write. aastest.TestStore
+// fileStore is an repository.Store in one file, of which one process at a time may write. aastest.TestStore
 // proves it. Looking for documents passes over all of them, which suits some thousand.
 type fileStore struct {
 	mu        sync.RWMutex
-	journal   *os.File // a line of JSON for each aas.Batch
+	journal   *os.File // a line of JSON for each repository.Batch
 	size      int64    // of the whole lines in it
-	documents map[key]aas.Document
-	files     map[aas.FileKey]aas.StoredFile
+	documents map[key]repository.Document
+	files     map[repository.FileKey]repository.StoredFile
 }
 
 type key struct {
-	kind aas.Kind
+	kind repository.Kind
 	id   string
 }
 
@@ -34,7 +33,7 @@ func openStore(path string) (*fileStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &fileStore{journal: journal, documents: make(map[key]aas.Document), files: make(map[aas.FileKey]aas.StoredFile)}
+	s := &fileStore{journal: journal, documents: make(map[key]repository.Document), files: make(map[repository.FileKey]repository.StoredFile)}
 	if err := s.replay(); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
@@ -53,7 +52,7 @@ func (s *fileStore) replay() error {
 		if err != nil {
 			return err
 		}
-		var b aas.Batch
+		var b repository.Batch
 		if err := json.Unmarshal(line, &b); err != nil {
 			return err
 		}
@@ -73,8 +72,8 @@ func (s *fileStore) cut() error {
 
 func (s *fileStore) close() error { return s.journal.Close() }
 
-// Write implements aas.Store.
-func (s *fileStore) Write(ctx context.Context, b aas.Batch) ([]uint64, error) {
+// Write implements repository.Store.
+func (s *fileStore) Write(ctx context.Context, b repository.Batch) ([]uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -83,7 +82,7 @@ func (s *fileStore) Write(ctx context.Context, b aas.Batch) ([]uint64, error) {
 	for i, c := range b.Changes {
 		version := s.documents[key{c.Document.Kind, c.Document.ID}].Version
 		if m := c.Match; m.Absent && version != 0 || m.Exists && version == 0 || m.Version != 0 && m.Version != version {
-			return nil, &aas.MismatchError{Index: i, Version: version}
+			return nil, &repository.MismatchError{Index: i, Version: version}
 		}
 	}
 	line, err := json.Marshal(b)
@@ -100,13 +99,13 @@ func (s *fileStore) Write(ctx context.Context, b aas.Batch) ([]uint64, error) {
 	return s.apply(b), nil
 }
 
-func (s *fileStore) apply(b aas.Batch) []uint64 {
+func (s *fileStore) apply(b repository.Batch) []uint64 {
 	versions := make([]uint64, len(b.Changes))
 	for i, c := range b.Changes {
 		k := key{c.Document.Kind, c.Document.ID}
 		if c.Delete {
 			delete(s.documents, k)
-			s.removeFiles(aas.FileKey{Kind: k.kind, ID: k.id})
+			s.removeFiles(repository.FileKey{Kind: k.kind, ID: k.id})
 			continue
 		}
 		versions[i] = c.Next(s.documents[k].Version)
@@ -123,7 +122,7 @@ func (s *fileStore) apply(b aas.Batch) []uint64 {
 }
 
 // removeFiles removes one file, or every file of a document.
-func (s *fileStore) removeFiles(k aas.FileKey) {
+func (s *fileStore) removeFiles(k repository.FileKey) {
 	for name := range s.files {
 		if name == k || k.Name == "" && name.Kind == k.Kind && name.ID == k.ID {
 			delete(s.files, name)
@@ -131,11 +130,11 @@ func (s *fileStore) removeFiles(k aas.FileKey) {
 	}
 }
 
-// Get implements aas.Store.
-func (s *fileStore) Get(ctx context.Context, kind aas.Kind, ids ...string) ([]aas.Document, error) {
+// Get implements repository.Store.
+func (s *fileStore) Get(ctx context.Context, kind repository.Kind, ids ...string) ([]repository.Document, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var list []aas.Document
+	var list []repository.Document
 	seen := make(map[string]bool)
 	for _, id := range ids {
 		if d, ok := s.documents[key{kind, id}]; ok && !seen[id] {
@@ -147,12 +146,12 @@ func (s *fileStore) Get(ctx context.Context, kind aas.Kind, ids ...string) ([]aa
 	return list, ctx.Err()
 }
 
-// Find implements aas.Store.
-func (s *fileStore) Find(ctx context.Context, q aas.Query) (aas.Page, error) {
+// Find implements repository.Store.
+func (s *fileStore) Find(ctx context.Context, q repository.Query) (repository.Page, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var page aas.Page
-	var list []aas.Document
+	var page repository.Page
+	var list []repository.Document
 	for k, d := range s.documents {
 		if k.kind != q.Kind || !s.matches(d, q) {
 			continue
@@ -168,7 +167,7 @@ func (s *fileStore) Find(ctx context.Context, q aas.Query) (aas.Page, error) {
 		}
 		list = append(list, d)
 	}
-	slices.SortFunc(list, func(a, b aas.Document) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b repository.Document) int { return strings.Compare(a.ID, b.ID) })
 	list = list[min(q.Offset, len(list)):]
 	fits, room := 0, q.MaxBytes
 	for ; fits < min(q.Limit, len(list)) && (q.MaxBytes == 0 || room > 0); fits++ {
@@ -182,7 +181,7 @@ func (s *fileStore) Find(ctx context.Context, q aas.Query) (aas.Page, error) {
 	return page, ctx.Err()
 }
 
-func (s *fileStore) matches(d aas.Document, q aas.Query) bool {
+func (s *fileStore) matches(d repository.Document, q repository.Query) bool {
 	if q.IDShort != "" && d.IDShort != q.IDShort || !strings.Contains(strings.ToLower(d.IDShort), strings.ToLower(q.Contains)) {
 		return false
 	}
@@ -191,24 +190,24 @@ func (s *fileStore) matches(d aas.Document, q aas.Query) bool {
 			return false
 		}
 	}
-	return q.Linked == nil || slices.ContainsFunc(d.Terms, func(t aas.Term) bool {
+	return q.Linked == nil || slices.ContainsFunc(d.Terms, func(t repository.Term) bool {
 		return t.Name == q.Linked.Name && slices.Contains(s.documents[key{q.Linked.Kind, t.Value}].Terms, q.Linked.Term)
 	})
 }
 
-// File implements aas.Store.
-func (s *fileStore) File(ctx context.Context, k aas.FileKey) (aas.StoredFile, error) {
+// File implements repository.Store.
+func (s *fileStore) File(ctx context.Context, k repository.FileKey) (repository.StoredFile, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	f, ok := s.files[k]
 	if !ok {
-		return f, aas.ErrFileNotFound
+		return f, repository.ErrFileNotFound
 	}
 	return f, ctx.Err()
 }
 
-// FileNames implements aas.Store.
-func (s *fileStore) FileNames(ctx context.Context, kind aas.Kind, id string) ([]string, error) {
+// FileNames implements repository.Store.
+func (s *fileStore) FileNames(ctx context.Context, kind repository.Kind, id string) ([]string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var names []string

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/simdriver"
 )
@@ -39,20 +40,20 @@ func run(ctx context.Context, out io.Writer, events int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, service.Close()) }()
-	rules, err := alarms.NewRules(ctx, store, service, alarms.RulesOptions{})
+	evaluator, err := rules.New(ctx, rules.NewMemory(store), service, rules.Options{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rules.Close(ending)) }() // stores what waits, so before the service ends
-	defer engine.Observe(rules.Observe)()
+	defer func() { err = errors.Join(err, evaluator.Close(ending)) }() // stores what waits, so before the service ends
+	defer engine.Observe(evaluator.Observe)()
 
 	sub, err := service.Subscribe(alarms.SubscribeOptions{All: true}) // without All: new alarms only
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
-	if _, err := rules.Add(ctx, alarms.Rule{ID: "too-hot", Name: "Press too hot", Tag: "press.temperature",
-		Kind: alarms.High, Limit: 80, Deadband: 5, Severity: alarms.Warning, Enabled: true}); err != nil {
+	if _, err := evaluator.Add(ctx, rules.Rule{ID: "too-hot", Name: "Press too hot", Tag: "press.temperature",
+		Kind: rules.High, Limit: 80, Deadband: 5, Severity: alarms.Warning, Enabled: true}); err != nil {
 		return err
 	}
 	driver, err := simdriver.New(simdriver.Options{UpdateInterval: 100 * time.Millisecond, Signals: []simdriver.Signal{
@@ -61,7 +62,7 @@ func run(ctx context.Context, out io.Writer, events int) (err error) {
 		return err
 	}
 	temperature := tags.Tag{Name: "press.temperature", Address: "temperature", DataType: tags.Float, Unit: "°C"}
-	if err := engine.AddDriver("press", driver, tags.DriverOptions{Interval: 100 * time.Millisecond, Tags: []tags.Tag{temperature}}); err != nil {
+	if err := engine.AddDriver("press", driver, tags.DriverOptions{PollInterval: 100 * time.Millisecond, Tags: []tags.Tag{temperature}}); err != nil {
 		return err
 	}
 	for range events {

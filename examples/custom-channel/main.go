@@ -11,6 +11,10 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/dispatch"
+	"github.com/otkit/otkit/alerting/history"
+	"github.com/otkit/otkit/alerting/outbox"
+	"github.com/otkit/otkit/alerting/silences"
 )
 
 // horn is a channel: it writes a line for each alarm.
@@ -43,19 +47,19 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = plant.Close() }()
-	store := alerting.NewMemory()
-	silences, err := alerting.NewSilences(store, alerting.SilencesOptions{})
+	messages := outbox.NewMemory()
+	silences, err := silences.New(silences.NewMemory(), silences.Options{})
 	if err != nil {
 		return err
 	}
 	h := &horn{out: out, told: make(chan struct{}, 1)}
-	dispatcher, err := alerting.NewDispatcher(alerting.Deps{
-		Journal: plant, Outbox: store, DeadLetters: store, Silences: silences, History: store, Channels: []alerting.Channel{h},
-	}, alerting.Options{Routes: alerting.Routes{alarms.Critical: {"horn"}}})
+	dispatcher, err := dispatch.New(dispatch.Deps{
+		Journal: plant, Outbox: messages, DeadLetters: messages, Silences: silences, History: history.NewMemory(), Channels: []alerting.Channel{h},
+	}, dispatch.Options{Routes: alerting.Routes{alarms.Critical: {"horn"}}})
 	if err != nil {
 		return err
 	}
-	defer dispatcher.Close()
+	defer func() { _ = dispatcher.Close(ctx) }()
 	dispatcher.Start()
 
 	_, err = plant.Raise(ctx, alarms.Alarm{Key: "app:boiler-1", Source: "boiler-1", Message: "pressure too high", Severity: alarms.Critical})

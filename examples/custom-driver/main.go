@@ -81,7 +81,7 @@ func run(ctx context.Context, readings int) error {
 		return err
 	}
 	defer engine.Close(context.WithoutCancel(ctx))
-	err = engine.AddDriver("go", &runtimeDriver{}, tags.DriverOptions{Interval: 200 * time.Millisecond, Tags: []tags.Tag{
+	err = engine.AddDriver("go", &runtimeDriver{}, tags.DriverOptions{PollInterval: 200 * time.Millisecond, Tags: []tags.Tag{
 		{Name: "go.goroutines", Address: "/sched/goroutines:goroutines", DataType: tags.Int},
 		{Name: "go.heap", Address: "/memory/classes/heap/objects:bytes", DataType: tags.Int, Unit: "B"},
 		{Name: "go.nonsense", Address: "/no/such:metric", DataType: tags.Int},

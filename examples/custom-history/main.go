@@ -1,4 +1,4 @@
-// How do I keep the history of tags in a store of my own? Implement tags.HistoryStore: this one
+// How do I keep the history of tags in a store of my own? Implement history.Store: this one
 // appends lines of JSON to a file, which is slow to read but easy to look into.
 package main
 
@@ -20,16 +20,17 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/simdriver"
 )
 
-// fileHistory is a tags.HistoryStore in one file. tagstest.TestHistoryStore proves it.
+// fileHistory is a history.Store in one file. tagstest.TestHistoryStore proves it.
 type fileHistory struct {
 	path string
 	mu   sync.Mutex
 }
 
-func (h *fileHistory) Append(ctx context.Context, samples []tags.HistorySample) error {
+func (h *fileHistory) Append(ctx context.Context, samples []history.Sample) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (h *fileHistory) Append(ctx context.Context, samples []tags.HistorySample) 
 	return write(file, samples)
 }
 
-func write(file *os.File, samples []tags.HistorySample) error {
+func write(file *os.File, samples []history.Sample) error {
 	out := bufio.NewWriter(file)
 	lines := json.NewEncoder(out)
 	for _, s := range samples {
@@ -60,7 +61,7 @@ func write(file *os.File, samples []tags.HistorySample) error {
 
 // load reads every sample that keep wants of the lines that begin so, in order of time; of two with
 // one time the later wins.
-func (h *fileHistory) load(begin []byte, keep func(tags.HistorySample) bool) ([]tags.HistorySample, error) {
+func (h *fileHistory) load(begin []byte, keep func(history.Sample) bool) ([]history.Sample, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	file, err := os.Open(h.path)
@@ -75,14 +76,14 @@ func (h *fileHistory) load(begin []byte, keep func(tags.HistorySample) bool) ([]
 		tag string
 		at  time.Time
 	}
-	newest := make(map[key]tags.HistorySample)
+	newest := make(map[key]history.Sample)
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, math.MaxInt32)
 	for lines.Scan() {
 		if !bytes.HasPrefix(lines.Bytes(), begin) { // far quicker than to decode it
 			continue
 		}
-		var s tags.HistorySample
+		var s history.Sample
 		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
 			return nil, err
 		}
@@ -93,34 +94,34 @@ func (h *fileHistory) load(begin []byte, keep func(tags.HistorySample) bool) ([]
 	if err := lines.Err(); err != nil {
 		return nil, err
 	}
-	list := make([]tags.HistorySample, 0, len(newest))
+	list := make([]history.Sample, 0, len(newest))
 	for _, s := range newest {
 		list = append(list, s)
 	}
-	slices.SortFunc(list, func(a, b tags.HistorySample) int {
+	slices.SortFunc(list, func(a, b history.Sample) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Tag, b.Tag))
 	})
 	return list, nil
 }
 
-func (h *fileHistory) Range(ctx context.Context, tag string, start, end time.Time) iter.Seq2[tags.HistorySample, error] {
-	return func(yield func(tags.HistorySample, error) bool) {
+func (h *fileHistory) Range(ctx context.Context, tag string, start, end time.Time) iter.Seq2[history.Sample, error] {
+	return func(yield func(history.Sample, error) bool) {
 		name, err := json.Marshal(tag)
 		if err != nil {
-			yield(tags.HistorySample{}, err)
+			yield(history.Sample{}, err)
 			return
 		}
 		begin := slices.Concat([]byte(`{"Tag":`), name, []byte(`,`))
-		list, err := h.load(begin, func(s tags.HistorySample) bool {
+		list, err := h.load(begin, func(s history.Sample) bool {
 			return s.Tag == tag && !s.Time.Before(start) && s.Time.Before(end)
 		})
 		if err = cmp.Or(ctx.Err(), err); err != nil {
-			yield(tags.HistorySample{}, err)
+			yield(history.Sample{}, err)
 			return
 		}
 		for _, s := range list {
 			if err := ctx.Err(); err != nil {
-				yield(tags.HistorySample{}, err)
+				yield(history.Sample{}, err)
 				return
 			}
 			if !yield(s, nil) {
@@ -134,7 +135,7 @@ func (h *fileHistory) Trim(ctx context.Context, before time.Time, maxBytes int64
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	list, err := h.load(nil, func(s tags.HistorySample) bool { return !s.Time.Before(before) })
+	list, err := h.load(nil, func(s history.Sample) bool { return !s.Time.Before(before) })
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (h *fileHistory) Trim(ctx context.Context, before time.Time, maxBytes int64
 }
 
 // replace writes a new file beside the old one, so that a crash leaves one of the two.
-func (h *fileHistory) replace(list []tags.HistorySample) error {
+func (h *fileHistory) replace(list []history.Sample) error {
 	file, err := os.OpenFile(h.path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -170,12 +171,12 @@ func main() {
 }
 
 // run records a simulated pump for a while and prints what was stored.
-func run(ctx context.Context, store tags.HistoryStore, howLong time.Duration) error {
+func run(ctx context.Context, store history.Store, howLong time.Duration) error {
 	engine, err := tags.New(tags.Options{})
 	if err != nil {
 		return err
 	}
-	recorder, err := tags.NewRecorder(store, tags.RecorderOptions{})
+	recorder, err := history.NewRecorder(store, history.RecorderOptions{})
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func run(ctx context.Context, store tags.HistoryStore, howLong time.Duration) er
 		return err
 	}
 	flow := tags.Tag{Name: "pump.flow", Address: "device1.tag1", DataType: tags.Float}
-	if err := engine.AddDriver("pump", driver, tags.DriverOptions{Interval: 100 * time.Millisecond, Tags: []tags.Tag{flow}}); err != nil {
+	if err := engine.AddDriver("pump", driver, tags.DriverOptions{PollInterval: 100 * time.Millisecond, Tags: []tags.Tag{flow}}); err != nil {
 		return err
 	}
 	start := time.Now()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagstest"
 )
 
@@ -16,7 +16,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestItIsAHistoryStore(t *testing.T) {
-	tagstest.TestHistoryStore(t, func(t testing.TB) tags.HistoryStore {
+	tagstest.TestHistoryStore(t, func(t testing.TB) history.Store {
 		return &fileHistory{path: filepath.Join(t.TempDir(), "h.jsonl")}
 	})
 }

@@ -23,18 +23,25 @@ type rule struct {
 var (
 	wire = []string{"net/http", "google.golang.org/grpc", "google.golang.org/grpc/", "github.com/go-chi/", module + "transport/", module + "openapi/", module + "proto/"}
 	sql  = []string{"database/sql", "modernc.org/", "github.com/jackc/", module + "storage", module + "storage/"}
-	conf = []string{"github.com/knadh/", module + "internal/settings"}
+	rpc  = []string{"google.golang.org/grpc", "google.golang.org/grpc/", "github.com/coreos/", "github.com/prometheus/", "go.opentelemetry.io/"}
+	conf = []string{module + "internal/settings", module + "internal/engineconfig"}
 )
 
 var rules = []rule{
+	{[]string{"alarms"}, []string{module + "tags"}, "alarms imports no tags: who raises alarms needs neither drivers nor rules"},
 	{[]string{"fault", "tags", "accounts", "alarms", "alerting", "tags/simdriver", "tags/driverconfig",
 		"aas", "aas/verify", "aas/aasxml", "aas/aasx"}, join(wire, sql, conf),
 		"a domain package is small for those who import it alone"},
 	{[]string{"alerting/channel/"}, join(wire[1:], sql, conf), "a channel knows its peer and the domain"},
 	{[]string{"tags/modbus"}, join(wire[1:], sql, conf), "a driver knows its protocol and the domain"},
 	{[]string{"tags/tagconfig"}, join(wire[1:], sql, conf), "a domain package knows neither wire nor disks"},
-	{[]string{"storage"}, join(wire, []string{"modernc.org/", "github.com/jackc/"}, conf),
-		"only storage/sqlite and storage/postgres import SQL drivers"},
+	{[]string{"storage"}, join(wire, []string{"modernc.org/", "github.com/jackc/", module + "accounts", module + "tags", module + "alarms",
+		module + "alerting", module + "aas", module + "storage/"}, conf), "the ground knows no domain"},
+	{[]string{"storage/accountstore", "storage/tagstore", "storage/historystore", "storage/alarmstore", "storage/alertstore", "storage/aasstore"},
+		join(wire, []string{"modernc.org/", "github.com/jackc/"}, conf), "only storage/sqlite and storage/postgres import SQL drivers"},
+	{[]string{"transport/accountsapi", "transport/tagsapi", "transport/tagsapi/tagconfigapi", "transport/alarmsapi", "transport/alertingapi",
+		"transport/aasapi", "transport/aasapi/aasv1"}, rpc, "the REST handlers of one domain are small for those who import them alone"},
+	{[]string{"engine"}, join(sql[1:3], conf), "the engine does not know which database there is"},
 	{[]string{"transport/"}, join(sql[1:], conf), "the wire does not know where data is kept; stores come in as options"},
 }
 

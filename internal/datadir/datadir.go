@@ -1,4 +1,4 @@
-// Package datadir makes sure that one server at a time works in a data directory.
+// Package datadir handles the data directory of a server: the lock that keeps a second server out, backup and restore.
 package datadir
 
 import (
@@ -12,8 +12,8 @@ import (
 // LockFile is the file in the data directory that a running server holds a lock on.
 const LockFile = "engine.lock"
 
-// Lock makes the directory when it is missing and takes its lock, which the system gives back when
-// the process ends, however it ends. It fails at once when another process has it.
+// Lock creates the directory if it is missing and takes its lock, which the system releases when the process ends, however it ends.
+// If another process holds the lock, Lock fails immediately.
 func Lock(dir string) (unlock func() error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)

@@ -1,4 +1,4 @@
-// Package npmtest gives tests programs of the npm registry, to be run with node: the stock clients of
+// Package npmtest provides tests with programs of the npm registry, to be run with node: the stock clients of
 // what the engine speaks. They are installed once for each user, in the folder for caches.
 package npmtest
 
@@ -14,10 +14,10 @@ import (
 	"github.com/otkit/otkit/internal/realtest"
 )
 
-// Need gives a folder in whose node_modules a package is, named with its version as in
+// Need returns a folder in whose node_modules packages are, each named with its version as in
 // "ws@8.18.0". Scripts of packages are not run. Without node or npm, or when npm cannot install, the
 // test is skipped, or fails where real components are required.
-func Need(t testing.TB, pkg string) (dir string) {
+func Need(t testing.TB, pkgs ...string) (dir string) {
 	t.Helper()
 	realtest.Need(t, "node")
 	npm := realtest.Need(t, "npm")
@@ -25,18 +25,18 @@ func Need(t testing.TB, pkg string) (dir string) {
 	if err != nil {
 		cache = t.TempDir()
 	}
-	dir = filepath.Join(cache, "otkit", "npmtest", strings.NewReplacer("/", "+", "\\", "+").Replace(pkg))
+	dir = filepath.Join(cache, "otkit", "npmtest", strings.NewReplacer("/", "+", "\\", "+").Replace(strings.Join(pkgs, "&")))
 	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
 		return dir
 	}
-	if text, err := install(t, npm, pkg, dir); err != nil {
-		realtest.Skip(t, "npm cannot install "+pkg+": "+err.Error()+"\n"+text)
+	if text, err := install(t, npm, dir, pkgs); err != nil {
+		realtest.Skip(t, "npm cannot install "+strings.Join(pkgs, " ")+": "+err.Error()+"\n"+text)
 	}
 	return dir
 }
 
 // install makes the folder elsewhere and moves it, so that it is there only when it is complete.
-func install(t testing.TB, npm, pkg, dir string) (text string, err error) {
+func install(t testing.TB, npm, dir string, pkgs []string) (text string, err error) {
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", err
@@ -48,7 +48,7 @@ func install(t testing.TB, npm, pkg, dir string) (text string, err error) {
 	defer func() { _ = os.RemoveAll(fresh) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", fresh, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", pkg)
+	cmd := exec.CommandContext(ctx, npm, append([]string{"install", "--prefix", fresh, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save"}, pkgs...)...)
 	cmd.Dir = fresh
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return string(out), err
@@ -61,7 +61,7 @@ func install(t testing.TB, npm, pkg, dir string) (text string, err error) {
 	return "", nil
 }
 
-// Command gives a command that runs a script with node, which finds the packages of a folder that
+// Command returns a command that runs a script with node, which finds the packages of a folder that
 // Need gave. It ends with the test.
 func Command(t testing.TB, dir, script string, args ...string) *exec.Cmd {
 	t.Helper()

@@ -28,7 +28,7 @@ const (
 [ $? = 1 ] && [ ! -e "$1"/ending ]; do sleep 0.1; done) &
 read -r _
 : >"$1"/ending
-kill -QUIT "$(head -n 1 "$1"/data/postmaster.pid)" 2>/dev/null
+read -r pid <"$1"/data/postmaster.pid && kill -QUIT "$pid" 2>/dev/null
 wait
 exit 0`
 )
@@ -66,11 +66,23 @@ func (s *Server) command(script string) *exec.Cmd {
 	return cmd
 }
 
-// DSN gives the server's database.
+// DSN returns the server's database.
 func (s *Server) DSN() string { return dsnIn(s.dir, "postgres") }
 
 // Kill ends the server as a power cut would.
 func (s *Server) Kill() {
+	s.t.Helper()
+	process, err := os.FindProcess(s.pid())
+	if err == nil {
+		err = process.Kill()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.end()
+}
+
+func (s *Server) pid() int {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "data", "postmaster.pid"))
 	if err != nil {
@@ -81,15 +93,11 @@ func (s *Server) Kill() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	process, err := os.FindProcess(pid)
-	if err == nil {
-		err = process.Kill()
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.end()
+	return pid
 }
+
+// Socket returns the folder of the server's socket.
+func (s *Server) Socket() string { return s.dir }
 
 // Start starts the server again after Kill and waits until it answers.
 func (s *Server) Start() {

@@ -56,7 +56,7 @@ func Stop() {
 	server.cmd = nil
 }
 
-// DSN gives a fresh empty database, which is dropped when the test ends. Without an installed
+// DSN returns a fresh empty database, which is dropped when the test ends. Without an installed
 // PostgreSQL the test is skipped, or fails where real components are required.
 func DSN(t testing.TB) string {
 	t.Helper()
@@ -101,7 +101,7 @@ kill -QUIT $!
 wait $!
 rm -rf "$1"`
 
-// fsync says whether the server waits for the disk. Tests end servers and clients, never the machine,
+// fsync is the server's setting of whether it waits for the disk. Tests end servers and clients, never the machine,
 // and that loses nothing that was written; only a benchmark has to pay for the disk.
 func fsync() string {
 	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {

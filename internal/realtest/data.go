@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Data gives the folder of a data set, such as idta: below the folder that OTKIT_DATA names, or else
+// Data returns the folder of a data set, such as idta: below the folder that OTKIT_DATA names, or else
 // below ../shared/data beside the module. Without it the test is skipped, with OTKIT_REQUIRE_REAL=1 too,
 // since data sets are not part of the repository.
 func Data(t testing.TB, name string) string {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Required says whether a missing component is a failure.
+// Required reports whether a missing component is a failure.
 func Required() bool { return os.Getenv("OTKIT_REQUIRE_REAL") == "1" }
 
 // Skip ends the test because of what is missing.
@@ -23,7 +23,7 @@ func Skip(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// Need gives the path of a program, looking in PATH and then at the given glob patterns (the last
+// Need returns the path of a program, looking in PATH and then at the given glob patterns (the last
 // match wins, so that the newest version does).
 func Need(t testing.TB, program string, globs ...string) string {
 	t.Helper()
@@ -39,7 +39,7 @@ func Need(t testing.TB, program string, globs ...string) string {
 	return ""
 }
 
-// FreePort gives a TCP port on 127.0.0.1 that was free a moment ago, for a server that cannot be
+// FreePort returns a TCP port on 127.0.0.1 that was free a moment ago, for a server that cannot be
 // told to choose one itself.
 func FreePort(t testing.TB) int {
 	t.Helper()

@@ -11,60 +11,79 @@ import (
 	"time"
 )
 
-// fromText reads the text of an environment variable or a flag as a value of the leaf's type; a
-// free-form object becomes a rawText. Errors say the rule and never the value, which may be a secret.
-func (s *setting) fromText(text string) (any, error) {
+// fromText reads the text of an environment variable or a flag as a value of the leaf's type. Errors show the text unless the
+// setting is secret.
+func (s *setting) fromText(text string) (reflect.Value, error) {
 	switch s.kind {
 	case freeForm:
-		return parseObject(text)
+		raw, err := parseObject(text)
+		return reflect.ValueOf(raw), err
 	case list:
-		items := reflect.Zero(s.typ) // an empty list is nil, as in defaults
+		items := reflect.Zero(s.typ) // an empty list is nil
 		if strings.TrimSpace(text) == "" {
-			return items.Interface(), nil
+			return items, nil
 		}
 		for item := range strings.SplitSeq(text, ",") {
-			v, err := singleFromText(s.typ.Elem(), strings.TrimSpace(item))
+			item = strings.TrimSpace(item)
+			v, err := singleFromText(s.typ.Elem(), item)
 			if err != nil {
-				return nil, err
+				return items, s.notText(err, item)
 			}
 			items = reflect.Append(items, v)
 		}
-		return items.Interface(), nil
-	default:
-		v, err := singleFromText(s.typ, text)
-		if err != nil {
-			return nil, err
-		}
-		return v.Interface(), nil
+		return items, nil
 	}
+	v, err := singleFromText(s.typ, text)
+	if err != nil {
+		return v, s.notText(err, text)
+	}
+	return v, nil
 }
 
-// fromValue takes what a file or a typed flag holds, without turning one type into another.
-func (s *setting) fromValue(value any) (any, error) {
-	switch s.kind {
-	case freeForm:
-		return encodeObject(value)
-	case list:
-		given := reflect.ValueOf(value)
-		if given.Kind() != reflect.Slice {
-			return nil, fmt.Errorf("must be a list, not %s", described(value))
-		}
-		items := reflect.Zero(s.typ)
-		for i := range given.Len() {
-			v, err := singleFromValue(s.typ.Elem(), given.Index(i).Interface())
-			if err != nil {
-				return nil, fmt.Errorf("item %d %w", i, err)
-			}
-			items = reflect.Append(items, v)
-		}
-		return items.Interface(), nil
-	default:
-		v, err := singleFromValue(s.typ, value)
-		if err != nil {
-			return nil, err
-		}
-		return v.Interface(), nil
+// notText adds to an error the text that is wrong.
+func (s *setting) notText(err error, text string) error {
+	if s.secret != "" {
+		return err
 	}
+	return errors.New(withValue(err.Error(), quoted(text)))
+}
+
+// fromValue takes what a file or a typed flag holds for one value, without turning one type into another.
+func (s *setting) fromValue(value any) (reflect.Value, error) {
+	if s.kind == freeForm {
+		raw, err := encodeObject(value)
+		return reflect.ValueOf(raw), err
+	}
+	return singleFromValue(s.typ, value, s.secret)
+}
+
+// shown returns a value as errors show it, "" for that of a secret.
+func (s *setting) shown(v reflect.Value) string {
+	if s.secret != "" || s.kind == freeForm {
+		return ""
+	}
+	return shownValue(v)
+}
+
+// shownValue returns a plain value as errors show it.
+func shownValue(v reflect.Value) string {
+	switch {
+	case v.Type() == durationType:
+		return durationText(time.Duration(v.Int()))
+	case v.Kind() == reflect.String:
+		return quoted(v.String())
+	case v.CanFloat():
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// quoted returns a text in quotes, without what may be a password in a URL, and cut when it is long.
+func quoted(text string) string {
+	if strings.Contains(text, "://") && strings.ContainsAny(text, "@?") {
+		text = maskURL(text)
+	}
+	return strconv.Quote(cut(text))
 }
 
 var errRange = errors.New("is out of range")
@@ -87,19 +106,27 @@ func wanted(t reflect.Type) string {
 	}
 }
 
-// described names what is there instead.
-func described(value any) string {
-	switch value.(type) {
+// described names what is there instead, with its value unless the setting is secret.
+func described(value any, secret string) string {
+	shown := func(kind, value string) string {
+		if secret != "" {
+			return kind
+		}
+		return "the " + strings.TrimPrefix(kind, "a ") + " " + value
+	}
+	switch v := value.(type) {
 	case nil:
 		return "null"
 	case string:
-		return "a string"
+		return shown("a string", quoted(v))
 	case bool:
-		return "true or false"
+		return strconv.FormatBool(v)
 	case time.Time:
 		return "a date: put it in quotes"
 	case json.Number:
-		return "a number"
+		return shown("a number", cut(v.String()))
+	case float64:
+		return shown("a number", strconv.FormatFloat(v, 'g', -1, 64))
 	}
 	switch k := reflect.TypeOf(value).Kind(); {
 	case k == reflect.Map:
@@ -107,10 +134,12 @@ func described(value any) string {
 	case k == reflect.Slice:
 		return "a list"
 	case k >= reflect.Int && k <= reflect.Float64:
-		return "a number"
+		return shown("a number", fmt.Sprint(value))
 	}
 	return "of another type"
 }
+
+func isNumber(value any) bool { return strings.HasPrefix(described(value, "true"), "a number") }
 
 func singleFromText(t reflect.Type, text string) (reflect.Value, error) {
 	v := reflect.New(t).Elem()
@@ -144,12 +173,12 @@ func singleFromText(t reflect.Type, text string) (reflect.Value, error) {
 		}
 		v.SetFloat(n)
 	default:
-		return wholeFromText(t, text)
+		return integerFromText(t, text)
 	}
 	return v, nil
 }
 
-func wholeFromText(t reflect.Type, text string) (reflect.Value, error) {
+func integerFromText(t reflect.Type, text string) (reflect.Value, error) {
 	v := reflect.New(t).Elem()
 	var err error
 	if v.CanInt() {
@@ -170,14 +199,18 @@ func wholeFromText(t reflect.Type, text string) (reflect.Value, error) {
 	return v, nil
 }
 
-func singleFromValue(t reflect.Type, value any) (reflect.Value, error) {
+func singleFromValue(t reflect.Type, value any, secret string) (reflect.Value, error) {
 	v := reflect.New(t).Elem()
-	bad := fmt.Errorf("must be %s, not %s", wanted(t), described(value))
+	bad := fmt.Errorf("must be %s, not %s", wanted(t), described(value, secret))
 	switch given := value.(type) {
 	case string:
 		switch {
 		case t == durationType:
-			return singleFromText(t, given)
+			v, err := singleFromText(t, given)
+			if err != nil {
+				err = bad
+			}
+			return v, err
 		case t.Kind() == reflect.String:
 			v.SetString(given)
 			return v, nil
@@ -202,22 +235,29 @@ func singleFromValue(t reflect.Type, value any) (reflect.Value, error) {
 func numberFromValue(t reflect.Type, value any, bad error) (reflect.Value, error) {
 	v := reflect.New(t).Elem()
 	if t.Kind() == reflect.String {
-		if described(value) == "a number" {
+		if isNumber(value) {
 			bad = fmt.Errorf("%w: put it in quotes", bad)
 		}
 		return v, bad
 	}
-	if t == durationType || t.Kind() == reflect.Bool || described(value) != "a number" {
+	if t == durationType || t.Kind() == reflect.Bool || !isNumber(value) {
 		return v, bad
 	}
 	text := fmt.Sprint(value)
 	if f, ok := value.(float64); ok {
 		if !(t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64) {
-			return v, errors.New("must be " + wanted(t))
+			return v, bad
 		}
 		text = strconv.FormatFloat(f, 'g', -1, 64)
 	}
-	return singleFromText(t, text)
+	v, err := singleFromText(t, text)
+	switch {
+	case errors.Is(err, errRange):
+		err = errors.New(withValue(err.Error(), cut(text)))
+	case err != nil:
+		err = bad
+	}
+	return v, err
 }
 
 // durationText writes a duration without the zero parts that Duration.String leaves at the end.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/internal/engineconfig"
 	"github.com/otkit/otkit/internal/settings"
 )
 
@@ -16,7 +17,7 @@ func TestEnvironment(t *testing.T) {
 		"Auth__ProtectOpenSurfaces=TRUE", "Tags__History__Enabled=0", "Tracing__SampleRatio=0.25",
 		"Log__Format=json",
 	}})
-	require.Equal(t, settings.TLS{CertFile: "cert.pem", KeyFile: "key=.pem"}, e.Server.TLS)
+	require.Equal(t, engineconfig.TLS{CertFile: "cert.pem", KeyFile: "key=.pem"}, e.Server.TLS)
 	require.EqualValues(t, 4096, e.Server.MaxBodyBytes)
 	require.Equal(t, []string{"https://a.example", "https://b.example"}, e.Server.CORS.AllowedOrigins)
 	require.Equal(t, 5*time.Minute, e.Server.IdleTimeout)
@@ -44,7 +45,7 @@ func TestEnvironmentMakesAndChangesItems(t *testing.T) {
 		"a string stays one, other text is taken as JSON where it is JSON")
 	require.Contains(t, string(e.Drivers[0].Settings), "9007199254740993")
 	require.JSONEq(t, `{"DeviceCount": 2, "Deep": {"Down": 1.50}, "Quoted": "7"}`, string(e.Drivers[1].Settings))
-	require.Equal(t, settings.Driver{ID: "third", Type: "Simulation"}, e.Drivers[2])
+	require.Equal(t, engineconfig.Driver{ID: "third", Type: "Simulation"}, e.Drivers[2])
 	require.Equal(t, []string{"https://a.example", "https://c.example"}, e.Server.CORS.AllowedOrigins)
 }
 
@@ -59,7 +60,7 @@ func TestManyItemsComeInTheOrderOfTheirNumbers(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	_, warnings, err := settings.Load(settings.EngineDefaults(), settings.Options{
+	_, warnings, err := settings.Load(engineconfig.Defaults(), settings.Options{
 		Environ: []string{
 			"Server__Lisen=:1", "Sever__Listen=:1", "Log__=x", "AUTH__BANANA__SPLIT=x", "Drivers__1__Prt=x", "Server__Listen__0=x",
 			"Server__Listen\n__x=1",
@@ -85,43 +86,43 @@ func TestWarnings(t *testing.T) {
 
 func TestBadVariables(t *testing.T) {
 	for text, want := range map[string]string{
-		"Server__MaxConnections=many":              "Server__MaxConnections must be a whole number",
-		"Server__MaxConnections=":                  "Server__MaxConnections must be a whole number",
-		"SERVER__MAXCONNECTIONS= 5":                "SERVER__MAXCONNECTIONS must be a whole number",
-		"Server__MaxConnections=5.0":               "Server__MaxConnections must be a whole number",
-		"Server__MaxBodyBytes=1e30":                "Server__MaxBodyBytes must be a whole number",
-		"Server__MaxBodyBytes=9999999999999999999": "Server__MaxBodyBytes is out of range",
-		"Tracing__SampleRatio=inf":                 "Tracing__SampleRatio must be a number",
-		"Tracing__SampleRatio=1e999":               "Tracing__SampleRatio is out of range",
-		"Log__Requests=yes":                        "Log__Requests must be true or false",
-		"Server__IdleTimeout=30":                   `Server__IdleTimeout must be a duration such as "30s" or "1h30m"`,
-		"Drivers__1__Port=5":                       "Drivers__1__Port is beyond the list: its next item has the number 0",
-		"Drivers__0__Settings=[1]":                 "Drivers__0__Settings must be an object, not a list",
-		"Drivers__0__Settings={":                   "Drivers__0__Settings must be an object in JSON",
+		"Server__MaxConnections=many":              `Server__MaxConnections must be a whole number, not "many" (environment variable)`,
+		"Server__MaxConnections=":                  `Server__MaxConnections must be a whole number, not "" (environment variable)`,
+		"SERVER__MAXCONNECTIONS= 5":                `SERVER__MAXCONNECTIONS must be a whole number, not " 5" (environment variable)`,
+		"Server__MaxConnections=5.0":               `Server__MaxConnections must be a whole number, not "5.0" (environment variable)`,
+		"Server__MaxBodyBytes=1e30":                `Server__MaxBodyBytes must be a whole number, not "1e30" (environment variable)`,
+		"Server__MaxBodyBytes=9999999999999999999": `Server__MaxBodyBytes is out of range: "9999999999999999999" (environment variable)`,
+		"Tracing__SampleRatio=inf":                 `Tracing__SampleRatio must be a number, not "inf" (environment variable)`,
+		"Tracing__SampleRatio=1e999":               `Tracing__SampleRatio is out of range: "1e999" (environment variable)`,
+		"Log__Requests=yes":                        `Log__Requests must be true or false, not "yes" (environment variable)`,
+		"Server__IdleTimeout=30":                   `Server__IdleTimeout must be a duration such as "30s" or "1h30m", not "30" (environment variable)`,
+		"Drivers__1__Port=5":                       "Drivers__1__Port is beyond the list: its next item has the number 0 (environment variable)",
+		"Drivers__0__Settings=[1]":                 "Drivers__0__Settings must be an object, not a list (environment variable); drivers[0].id is required; drivers[0].type is required",
+		"Drivers__0__Settings={":                   "Drivers__0__Settings must be an object in JSON (environment variable); drivers[0].id is required; drivers[0].type is required",
 		"Drivers__0__Settings__Tags__1__X=5":       "", // makes an object with the member 1
-		"Server__Cors__AllowedOrigins__1=x":        "Server__Cors__AllowedOrigins__1 is beyond the list: its next item has the number 0",
+		"Server__Cors__AllowedOrigins__1=x":        "Server__Cors__AllowedOrigins__1 is beyond the list: its next item has the number 0 (environment variable)",
 	} {
-		_, _, err := settings.Load(settings.EngineDefaults(), settings.Options{Environ: []string{text}})
+		_, _, err := settings.Load(engineconfig.Defaults(), settings.Options{Environ: []string{text}})
 		if want == "" {
 			require.ErrorContains(t, err, "drivers[0].id is required")
 			continue
 		}
-		require.EqualError(t, err, "settings are not valid: environment: "+want, text)
+		require.EqualError(t, err, "settings are not valid: "+want, text)
 	}
 	file := write(t, "engine.yaml", everything)
 	for text, want := range map[string]string{
-		"Drivers__0__Settings__SlaveId__X=1": "Drivers__0__Settings__SlaveId__X has no member X: what it should be in is a number",
-		"Drivers__0__Settings__Tags__2__X=1": "Drivers__0__Settings__Tags__2__X is beyond the list: its next item has the number 1",
-		"Drivers__0__Settings__Tags__Name=1": "Drivers__0__Settings__Tags__Name needs the number of a list item in place of Name",
+		"Drivers__0__Settings__SlaveId__X=1": "Drivers__0__Settings__SlaveId__X has no member X: what it should be in is a number (environment variable)",
+		"Drivers__0__Settings__Tags__2__X=1": "Drivers__0__Settings__Tags__2__X is beyond the list: its next item has the number 1 (environment variable)",
+		"Drivers__0__Settings__Tags__Name=1": "Drivers__0__Settings__Tags__Name needs the number of a list item in place of Name (environment variable)",
 	} {
-		_, _, err := settings.Load(settings.EngineDefaults(), settings.Options{File: file, Environ: []string{text}})
-		require.EqualError(t, err, "settings are not valid: environment: "+want, text)
+		_, _, err := settings.Load(engineconfig.Defaults(), settings.Options{File: file, Environ: []string{text}})
+		require.EqualError(t, err, "settings are not valid: "+want, text)
 	}
 }
 
 func TestOneSettingUnderTwoNames(t *testing.T) {
-	_, _, err := settings.Load(settings.EngineDefaults(), settings.Options{Environ: []string{"Log__Level=info", "LOG__LEVEL=warn"}})
-	require.EqualError(t, err, "settings are not valid: environment: Log__Level and LOG__LEVEL set the same to different values")
+	_, _, err := settings.Load(engineconfig.Defaults(), settings.Options{Environ: []string{"Log__Level=info", "LOG__LEVEL=warn"}})
+	require.EqualError(t, err, "settings are not valid: Log__Level and LOG__LEVEL set the same to different values (environment variables)")
 	require.Equal(t, "warn", load(t, settings.Options{Environ: []string{"Log__Level=warn", "LOG__LEVEL=warn"}}).Log.Level)
 }
 

@@ -10,14 +10,10 @@ import (
 	"time"
 )
 
-// rawText is the JSON of a free-form object while koanf holds it. It is a string because koanf copies
-// values by reflection, item by item.
-type rawText string
-
 var errObject = errors.New("must be an object")
 
 // parseObject reads the JSON text of an object.
-func parseObject(text string) (any, error) {
+func parseObject(text string) (json.RawMessage, error) {
 	value, err := parseJSON([]byte(text))
 	if err != nil {
 		return nil, errors.New("must be an object in JSON")
@@ -26,7 +22,7 @@ func parseObject(text string) (any, error) {
 }
 
 // encodeObject turns what a file holds into the JSON of an object.
-func encodeObject(value any) (any, error) {
+func encodeObject(value any) (json.RawMessage, error) {
 	if raw, ok := value.(json.RawMessage); ok { // a flag
 		return parseObject(string(raw))
 	}
@@ -38,19 +34,23 @@ func encodeObject(value any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := encodeJSON(plain)
-	return rawText(text), err
+	return encodeJSON(plain)
 }
 
-func encodeJSON(value any) (string, error) {
+// encodeJSON returns the JSON of an object, nil for an empty one.
+func encodeJSON(value any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(value)
-	return strings.TrimSuffix(b.String(), "\n"), err
+	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if string(text) == "{}" {
+		return nil, err
+	}
+	return text, err
 }
 
-// membersOf gives the members of an object; YAML has keys that are no strings.
+// membersOf returns the members of an object. In YAML, keys need not be strings.
 func membersOf(value any) (map[string]any, error) {
 	switch m := value.(type) {
 	case map[string]any:
@@ -61,7 +61,7 @@ func membersOf(value any) (map[string]any, error) {
 			switch key.(type) {
 			case string, bool, int, int64, uint64:
 			default:
-				return nil, errors.New("has a key that is no plain word")
+				return nil, errors.New("has a key that is not a plain word")
 			}
 			name := fmt.Sprint(key)
 			if _, twice := members[name]; twice {
@@ -71,7 +71,7 @@ func membersOf(value any) (map[string]any, error) {
 		}
 		return members, nil
 	}
-	return nil, fmt.Errorf("%w, not %s", errObject, described(value))
+	return nil, fmt.Errorf("%w, not %s", errObject, described(value, "true"))
 }
 
 // jsonable copies a value of YAML as one that JSON can express.
@@ -110,11 +110,11 @@ func jsonable(value any) (any, error) {
 
 // replaceIn sets the member of a free-form object that a path of names and indices leads to. Members
 // are found without regard to case; what does not exist is made.
-func replaceIn(raw rawText, path []string, text string) (rawText, error) {
+func replaceIn(raw json.RawMessage, path []string, text string) (json.RawMessage, error) {
 	var object any = map[string]any{}
-	if raw != "" {
+	if len(raw) > 0 {
 		var err error
-		if object, err = parseJSON([]byte(raw)); err != nil {
+		if object, err = parseJSON(raw); err != nil {
 			return raw, err
 		}
 	}
@@ -122,8 +122,7 @@ func replaceIn(raw rawText, path []string, text string) (rawText, error) {
 	if err != nil {
 		return raw, err
 	}
-	out, err := encodeJSON(object)
-	return rawText(out), err
+	return encodeJSON(object)
 }
 
 func replaced(value any, path []string, text string) (any, error) {
@@ -156,10 +155,10 @@ func replaced(value any, path []string, text string) (any, error) {
 		v[i], err = replaced(v[i], path[1:], text)
 		return v, err
 	}
-	return nil, fmt.Errorf("has no member %s: what it should be in is %s", shown(name), described(value))
+	return nil, fmt.Errorf("has no member %s: what it should be in is %s", shown(name), described(value, "true"))
 }
 
-// keyIn gives the key of an object that a name means: the very name, else the first one that differs
+// keyIn returns the key of an object that a name means: the very name, else the first one that differs
 // in case only, else the name as a new key.
 func keyIn(object map[string]any, name string) string {
 	if _, ok := object[name]; ok {

@@ -1,132 +1,207 @@
 package settings
 
 import (
-	"encoding/json"
+	"fmt"
 	"reflect"
-	"strings"
-
-	"github.com/go-viper/mapstructure/v2"
-	"github.com/knadh/koanf/v2"
+	"strconv"
 )
 
-// Options say where settings come from. The zero Options read nothing: the defaults stand.
+// Options say where settings come from. The zero Options read nothing: the defaults apply.
 type Options struct {
 	File    string         // settings file, JSON when its name ends in .json, else YAML; empty for none
-	Environ []string       // NAME=value, as os.Environ gives them
+	Environ []string       // NAME=value, as os.Environ returns them
 	Flags   map[string]any // by key, such as server.listen; text, or values of the settings' types
-	Ignore  []string       // beginnings of names of environment variables to pass over, in any case
+	Ignore  []string       // prefixes of names of environment variables to skip, in any case
 	Origins Origins        // when not nil, Load writes into it, for Print
 }
 
-// Origins tell for each setting that was set where its value comes from.
+// Origins holds for each setting that was set where its value comes from.
 type Origins map[string]string
 
-// Validator is what a settings struct may implement to check values against each other. Its error is
-// an ErrInvalid with fields, or errors (joined, when there are several) whose texts begin with the key.
-type Validator interface{ Validate() error }
+// Validator is implemented by sections with rules that a tag cannot express, such as how settings go together. Load calls it
+// for every section, after the rules of the tags.
+type Validator interface{ Validate(p *Problems) }
 
-// Load reads settings: the defaults, then the file, the environment and the flags; see the package
-// documentation. The struct T may implement Validator. It may also have a method
+// Defaults returns a T with the defaults of its tags. It panics if T cannot hold settings, which is a defect of the program.
+func Defaults[T any]() T {
+	root, err := schemaOf(reflect.TypeFor[T]())
+	if err != nil {
+		panic(err)
+	}
+	var out T
+	root.setDefaults(reflect.ValueOf(&out).Elem())
+	return out
+}
+
+// Load reads settings: the defaults, then the file, the environment and the flags; see the package documentation. T may have a
+// method
 //
 //	ProfileDefaults(defaults T) T
 //
-// which is called on what was read; when it gives other defaults than it was given, everything is read
-// again over those.
+// which is called with what was read. If it returns other defaults than it was given, everything is read again over those.
 //
-// The warnings name variables that were ignored. The error is an ErrInvalid that names all that is wrong
-// in the first source that has problems, an ErrFile, or an ErrStruct. No error or warning holds a value.
+// The warnings name variables that were ignored. The error is an ErrInvalid that names everything that is wrong in all sources
+// (the first 20 problems), an ErrFile, or an ErrStruct. Together with an ErrInvalid, Load returns what is right. No error or
+// warning shows a secret.
 func Load[T any](defaults T, o Options) (T, []Warning, error) {
-	var out T
+	out, p, warnings, err := Inspect(defaults, o)
+	if err != nil {
+		return out, warnings, err
+	}
+	return out, warnings, p.Err()
+}
+
+// Inspect is Load for a program that has more to validate: it returns the problems, to which more can be added.
+func Inspect[T any](defaults T, o Options) (T, *Problems, []Warning, error) {
 	root, err := schemaOf(reflect.TypeFor[T]())
 	if err != nil {
-		return out, nil, err
+		return defaults, nil, nil, err
 	}
 	if o.Origins == nil {
 		o.Origins = make(Origins)
 	}
-	warnings, err := load(root, reflect.ValueOf(defaults), &out, o)
+	out := defaults
+	l, err := load(root, reflect.ValueOf(&out).Elem(), o)
 	if err != nil {
-		return out, warnings, err
+		return out, nil, nil, err
 	}
 	if p, ok := any(out).(interface{ ProfileDefaults(T) T }); ok {
 		if profile := p.ProfileDefaults(defaults); !reflect.DeepEqual(profile, defaults) {
-			out = *new(T)
-			if warnings, err = load(root, reflect.ValueOf(profile), &out, o); err != nil {
-				return out, warnings, err
+			out = profile
+			if l, err = load(root, reflect.ValueOf(&out).Elem(), o); err != nil {
+				return out, nil, nil, err
 			}
 		}
 	}
-	if v, ok := any(&out).(Validator); ok {
-		if err := v.Validate(); err != nil {
-			return out, warnings, located(err, o.Origins)
-		}
-	}
-	return out, warnings, nil
+	l.validate(root, l.values, nil)
+	return out, l.Problems, l.warnings, nil
 }
 
-// located adds to each problem where the value comes from.
-func located(err error, origins Origins) error {
-	var p problems
-	p.take(err)
-	for i, f := range p.fields {
-		key := flatten(f.Field)
-		if _, known := origins[key]; !known { // an item of a list of plain values
-			key = key[:max(0, strings.LastIndexByte(key, '.'))]
-		}
-		if origin := origins[key]; origin != "" {
-			p.fields[i].Message += " (" + origin + ")"
-		}
-	}
-	return p.err("")
+// loader sets the members of a struct from the sources, the weakest first.
+type loader struct {
+	*Problems
+	warnings []Warning
 }
 
-func load(root *setting, defaults reflect.Value, out any, o Options) ([]Warning, error) {
+func load(root *setting, values reflect.Value, o Options) (*loader, error) {
 	clear(o.Origins)
-	k := koanf.NewWithConf(koanf.Conf{Delim: "."})
-	if err := loadDefaults(k, root, defaults); err != nil {
-		return nil, err
-	}
+	root.detach(values)
+	l := &loader{Problems: newProblems(root, values, o.Origins)}
 	if o.File != "" {
-		if err := loadFile(k, root, o.File, o.Origins); err != nil {
+		if err := l.loadFile(o.File); err != nil {
 			return nil, err
 		}
 	}
-	warnings, err := loadEnvironment(k, root, o, o.Origins)
-	if err != nil {
-		return warnings, err
-	}
-	if err := loadFlags(k, root, o.Flags, o.Origins); err != nil {
-		return warnings, err
-	}
-	return warnings, k.UnmarshalWithConf("", out, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
-		ErrorUnused: true,
-		MatchName:   func(key, field string) bool { return key == field },
-		DecodeHook:  mapstructure.ComposeDecodeHookFunc(decodeItems, decodeRaw),
-	}})
+	l.loadEnvironment(o)
+	l.loadFlags(o.Flags)
+	return l, nil
 }
 
-// decodeItems makes lists of structs out of the objects with numbers as keys that stand for them.
-func decodeItems(from, to reflect.Value) (any, error) {
-	items, ok := from.Interface().(map[string]any)
-	if !ok || to.Kind() != reflect.Slice {
-		return from.Interface(), nil
-	}
-	out := make([]any, len(items))
-	for key, item := range items {
-		if i := index(key); isIndex(key) && i < len(out) {
-			out[i] = item
+// detach copies the lists below v, so that the defaults stay as they are.
+func (s *setting) detach(v reflect.Value) {
+	for _, m := range s.members {
+		f := v.Field(m.field)
+		switch m.kind {
+		case section:
+			m.detach(f)
+		case sections:
+			f.Set(copied(f))
+			for i := range f.Len() {
+				m.detach(f.Index(i))
+			}
+		default:
+			f.Set(copied(f))
 		}
 	}
-	return out, nil
 }
 
-func decodeRaw(from, _ reflect.Value) (any, error) {
-	switch raw, ok := from.Interface().(rawText); {
-	case !ok:
-		return from.Interface(), nil
-	case raw == "" || raw == "{}": // an empty object is nil, as in defaults
-		return json.RawMessage(nil), nil
+// reach returns the value at a path and makes the item that the path goes through where it is the next one of its list.
+func (l *loader) reach(path []string) (reflect.Value, error) {
+	at, v := l.root, l.values
+	for _, name := range path {
+		if at.kind != sections || v.Kind() != reflect.Slice {
+			at = at.member(name)
+			v = v.Field(at.field)
+			continue
+		}
+		i := index(name)
+		if i > v.Len() {
+			return v, noSuchItem(v.Len())
+		}
+		if i == v.Len() {
+			v.Set(reflect.Append(v, at.item()))
+		}
+		v = v.Index(i)
+	}
+	return v, nil
+}
+
+// validate applies the rules of the tags, and then those of each section.
+func (l *loader) validate(s *setting, v reflect.Value, path []string) {
+	if l.shared.paths[flatKey(path)] {
+		return // it is not an object
+	}
+	for _, m := range s.members {
+		at, field := append(path[:len(path):len(path)], m.name), v.Field(m.field)
+		switch m.kind {
+		case section:
+			l.validate(m, field, at)
+		case sections:
+			for i := range field.Len() {
+				l.validate(m, field.Index(i), append(at[:len(at):len(at)], strconv.Itoa(i)))
+			}
+			l.findTwins(m, field, at)
+		default:
+			l.applyRule(m, field, at)
+		}
+	}
+	if validator, ok := v.Addr().Interface().(Validator); ok {
+		validator.Validate(l.at(path))
+	}
+}
+
+// applyRule applies the rule of one setting, unless there is a problem with it already.
+func (l *loader) applyRule(m *setting, v reflect.Value, at []string) {
+	key := flatKey(at)
+	switch {
+	case l.shared.paths[key]:
+	case m.rule.required && (v.IsZero() || m.kind == list && v.Len() == 0):
+		l.add(display(at), at, "is required", l.origin(at))
+	case m.rule.allows == nil:
+	case m.kind == list:
+		for i := range v.Len() {
+			item := append(at[:len(at):len(at)], strconv.Itoa(i))
+			l.must(m, m.rule.allows(v.Index(i)), item, v.Index(i))
+		}
 	default:
-		return json.RawMessage(raw), nil
+		l.must(m, m.rule.allows(v), at, v)
+	}
+}
+
+func (l *loader) must(m *setting, ok bool, at []string, v reflect.Value) {
+	if !ok {
+		l.add(display(at), at, withValue("must be "+m.rule.text, m.shown(v)), l.origin(at))
+	}
+}
+
+// findTwins finds items of a list that have the same value where each must have its own.
+func (l *loader) findTwins(list *setting, items reflect.Value, path []string) {
+	for _, m := range list.members {
+		if !m.unique {
+			continue
+		}
+		first := make(map[any]int, items.Len())
+		for i := range items.Len() {
+			at := append(path[:len(path):len(path)], strconv.Itoa(i), m.name)
+			if l.shared.paths[flatKey(at)] {
+				continue
+			}
+			value := items.Index(i).Field(m.field).Interface()
+			if j, twice := first[value]; twice {
+				l.add(display(at), at, fmt.Sprintf("is that of %s[%d] as well", display(path), j), l.origin(at))
+				continue
+			}
+			first[value] = i
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/engineconfig"
 	"github.com/otkit/otkit/internal/settings"
 )
 
@@ -22,20 +23,20 @@ func write(t testing.TB, name, text string) string {
 	return path
 }
 
-func load(t testing.TB, o settings.Options) settings.Engine {
+func load(t testing.TB, o settings.Options) engineconfig.Engine {
 	t.Helper()
-	e, warnings, err := settings.Load(settings.EngineDefaults(), o)
+	e, warnings, err := settings.Load(engineconfig.Defaults(), o)
 	require.NoError(t, err)
 	require.Empty(t, warnings)
 	return e
 }
 
 func TestNothingSetGivesTheDefaults(t *testing.T) {
-	require.Equal(t, settings.EngineDefaults(), load(t, settings.Options{}))
-	require.Equal(t, settings.EngineDefaults(), load(t, settings.Options{File: write(t, "engine.yaml", "")}))
-	require.Equal(t, settings.EngineDefaults(), load(t, settings.Options{File: write(t, "engine.yaml", "# only a comment\n---\n")}))
-	require.Equal(t, settings.EngineDefaults(), load(t, settings.Options{File: write(t, "engine.json", "\ufeff{}\n")}))
-	require.Equal(t, settings.EngineDefaults(), load(t, settings.Options{
+	require.Equal(t, engineconfig.Defaults(), load(t, settings.Options{}))
+	require.Equal(t, engineconfig.Defaults(), load(t, settings.Options{File: write(t, "engine.yaml", "")}))
+	require.Equal(t, engineconfig.Defaults(), load(t, settings.Options{File: write(t, "engine.yaml", "# only a comment\n---\n")}))
+	require.Equal(t, engineconfig.Defaults(), load(t, settings.Options{File: write(t, "engine.json", "\ufeff{}\n")}))
+	require.Equal(t, engineconfig.Defaults(), load(t, settings.Options{
 		File: write(t, "engine.yaml", "server:\nlog: {level: null}\ndrivers:\n"),
 	}), "null counts as absent")
 }
@@ -99,14 +100,14 @@ func TestLaterSourcesWin(t *testing.T) {
 	require.Equal(t, 22*time.Second, e.Server.IdleTimeout)
 	require.Equal(t, 333*time.Second, e.Server.ShutdownTimeout)
 	require.Equal(t, 5, e.Server.MaxConnections)
-	require.Equal(t, settings.Log{Level: "warn", Format: "json", Requests: true}, e.Log)
+	require.Equal(t, engineconfig.Log{Level: "warn", Format: "json", Requests: true}, e.Log)
 	require.Equal(t, "data", e.Storage.DataDir, "a flag that was not given")
 }
 
 // profiled has defaults that depend on a setting.
 type profiled struct {
-	Profile string `koanf:"profile"`
-	Beat    int    `koanf:"beat"`
+	Profile string `key:"profile"`
+	Beat    int    `key:"beat"`
 }
 
 func (p profiled) ProfileDefaults(defaults profiled) profiled {
@@ -125,8 +126,8 @@ func TestProfileChoosesDefaultsOnly(t *testing.T) {
 }
 
 func TestDefaultListIsReplacedByTheFileAndChangedByTheEnvironment(t *testing.T) {
-	defaults := settings.EngineDefaults()
-	defaults.Drivers = []settings.Driver{
+	defaults := engineconfig.Defaults()
+	defaults.Drivers = []engineconfig.Driver{
 		{ID: "one", Type: "Simulation", Port: 1, Settings: json.RawMessage(`{"a":1}`)},
 		{ID: "two", Type: "Simulation"},
 	}
@@ -137,7 +138,7 @@ func TestDefaultListIsReplacedByTheFileAndChangedByTheEnvironment(t *testing.T) 
 
 	e, _, err = settings.Load(defaults, settings.Options{File: write(t, "engine.yaml", "drivers: [{id: three, type: Modbus}]")})
 	require.NoError(t, err)
-	require.Equal(t, []settings.Driver{{ID: "three", Type: "Modbus"}}, e.Drivers)
+	require.Equal(t, []engineconfig.Driver{{ID: "three", Type: "Modbus"}}, e.Drivers)
 
 	e, _, err = settings.Load(defaults, settings.Options{File: write(t, "engine.yaml", "drivers: []")})
 	require.NoError(t, err)
@@ -154,32 +155,32 @@ func TestBadFiles(t *testing.T) {
 		{"a.yaml", "banana: 1", "banana is not a known setting"},
 		{"a.yaml", "drivers: [{id: a, type: b, slave: 1}]", "drivers[0].slave is not a known setting"},
 		{"a.yaml", "\"se\\nver\": 1", `"se\nver" is not a known setting; did you mean server?`},
-		{"a.yaml", "server: {listen: 5001}", "server.listen must be a string, not a number: put it in quotes"},
-		{"a.yaml", "server: {listen: true}", "server.listen must be a string, not true or false"},
+		{"a.yaml", "server: {listen: 5001}", "server.listen must be a string, not the number 5001: put it in quotes"},
+		{"a.yaml", "server: {listen: true}", "server.listen must be a string, not true"},
 		{"a.yaml", "server: {listen: 2026-01-02}", "server.listen must be a string, not a date: put it in quotes"},
-		{"a.yaml", "server: {maxConnections: '5'}", "server.maxConnections must be a whole number, not a string"},
-		{"a.yaml", "server: {maxConnections: 1.5}", "server.maxConnections must be a whole number"},
-		{"a.yaml", "server: {maxBodyBytes: 99999999999999999999}", "server.maxBodyBytes must be a whole number"},
-		{"a.json", `{"server": {"maxBodyBytes": 99999999999999999999}}`, "server.maxBodyBytes is out of range"},
-		{"a.json", `{"server": {"maxBodyBytes": 1e3}}`, "server.maxBodyBytes must be a whole number"},
-		{"a.yaml", "tracing: {sampleRatio: .nan}", "tracing.sampleRatio must be a number"},
-		{"a.yaml", "tracing: {sampleRatio: '1'}", "tracing.sampleRatio must be a number, not a string"},
-		{"a.yaml", "log: {requests: 'true'}", "log.requests must be true or false, not a string"},
-		{"a.yaml", "log: {requests: 1}", "log.requests must be true or false, not a number"},
-		{"a.yaml", "server: {idleTimeout: 30}", `server.idleTimeout must be a duration such as "30s" or "1h30m", not a number`},
-		{"a.yaml", "server: {idleTimeout: 30 seconds}", `server.idleTimeout must be a duration such as "30s" or "1h30m"`},
+		{"a.yaml", "server: {maxConnections: '5'}", `server.maxConnections must be a whole number, not the string "5"`},
+		{"a.yaml", "server: {maxConnections: 1.5}", "server.maxConnections must be a whole number, not the number 1.5"},
+		{"a.yaml", "server: {maxBodyBytes: 99999999999999999999}", "server.maxBodyBytes must be a whole number, not the number 1e+20"},
+		{"a.json", `{"server": {"maxBodyBytes": 99999999999999999999}}`, "server.maxBodyBytes is out of range: 99999999999999999999"},
+		{"a.json", `{"server": {"maxBodyBytes": 1e3}}`, "server.maxBodyBytes must be a whole number, not the number 1e3"},
+		{"a.yaml", "tracing: {sampleRatio: .nan}", "tracing.sampleRatio must be a number, not the number NaN"},
+		{"a.yaml", "tracing: {sampleRatio: '1'}", `tracing.sampleRatio must be a number, not the string "1"`},
+		{"a.yaml", "log: {requests: 'true'}", `log.requests must be true or false, not the string "true"`},
+		{"a.yaml", "log: {requests: 1}", "log.requests must be true or false, not the number 1"},
+		{"a.yaml", "server: {idleTimeout: 30}", `server.idleTimeout must be a duration such as "30s" or "1h30m", not the number 30`},
+		{"a.yaml", "server: {idleTimeout: 30 seconds}", `server.idleTimeout must be a duration such as "30s" or "1h30m", not the string "30 seconds"`},
 		{"a.yaml", "server: ':1'", "server must be an object, not a string"},
 		{"a.yaml", "server: [1]", "server must be an object, not a list"},
 		{"a.yaml", "drivers: {id: a}", "drivers must be a list, not an object"},
 		{"a.yaml", "drivers: [a]", "drivers[0] must be an object, not a string"},
 		{"a.yaml", "drivers: [null]", "drivers[0] must be an object, not null"},
-		{"a.yaml", "server: {cors: {allowedOrigins: '*'}}", "server.cors.allowedOrigins must be a list, not a string"},
-		{"a.yaml", "server: {cors: {allowedOrigins: [a, 2]}}", "server.cors.allowedOrigins item 1 must be a string, not a number: put it in quotes"},
+		{"a.yaml", "server: {cors: {allowedOrigins: '*'}}", `server.cors.allowedOrigins must be a list, not the string "*"`},
+		{"a.yaml", "server: {cors: {allowedOrigins: [a, 2]}}", `server.cors.allowedOrigins[1] must be a string, not the number 2: put it in quotes; server.cors.allowedOrigins[0] must be scheme://host or scheme://host:port, not "a"`},
 		{"a.yaml", "drivers: [{id: a, type: b, settings: 5}]", "drivers[0].settings must be an object, not a number"},
 		{"a.yaml", "drivers: [{id: a, type: b, settings: {x: [.inf]}}]", "drivers[0].settings x: item 0: must be a finite number"},
 		{"a.yaml", "drivers: [{id: a, type: b, settings: {since: 2026-01-02}}]", "drivers[0].settings since: is a date: put it in quotes"},
 		{"a.yaml", "drivers: [{id: a, type: b, settings: {0x1: a, '1': b}}]", "drivers[0].settings has the key 1 twice"},
-		{"a.yaml", "drivers: [{id: a, type: b, settings: {1.5: a}}]", "drivers[0].settings has a key that is no plain word"},
+		{"a.yaml", "drivers: [{id: a, type: b, settings: {1.5: a}}]", "drivers[0].settings has a key that is not a plain word"},
 		{"a.yaml", "server: {listen: ':1', Listen: ':2'}", "server.listen is given twice, as Listen and listen"},
 		{"a.yaml", "log: {level: info}\nLOG: {format: json}", "log is given twice, as LOG and log"},
 		{"a.json", `{"log": {"level": "info", "level": "warn"}}`, "the file has log.level twice"},
@@ -194,19 +195,19 @@ func TestBadFiles(t *testing.T) {
 		{"a.json", "{\n  \"log\": }\n", "the file is not JSON at line 2, column 10"},
 		{"a.json", "{} {}", "the file is not JSON at line 1, column 4"},
 		{"a.json", "[]", "the file must be an object, not a list"},
-		{"a.yaml", "server: {listen: 1, banana: 1}", "server.banana is not a known setting; server.listen must be a string, not a number: put it in quotes"},
+		{"a.yaml", "server: {listen: 1, banana: 1}", "server.banana is not a known setting; server.listen must be a string, not the number 1: put it in quotes"},
 	} {
 		path := write(t, c.name, c.text)
-		_, _, err := settings.Load(settings.EngineDefaults(), settings.Options{File: path})
+		_, _, err := settings.Load(engineconfig.Defaults(), settings.Options{File: path})
 		require.ErrorIs(t, err, settings.ErrInvalid, c.text)
-		require.EqualError(t, err, "settings are not valid: "+path+": "+c.want, c.text)
+		require.Equal(t, "settings are not valid: "+c.want, strings.ReplaceAll(err.Error(), " (file "+path+")", ""), c.text)
 		require.NotContains(t, err.Error(), "\n")
 	}
 }
 
 func TestFileThatCannotBeRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.yaml")
-	_, _, err := settings.Load(settings.EngineDefaults(), settings.Options{File: path})
+	_, _, err := settings.Load(engineconfig.Defaults(), settings.Options{File: path})
 	require.ErrorIs(t, err, settings.ErrFile)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.True(t, strings.HasPrefix(err.Error(), "settings file cannot be read: "+path+": no such file or directory"), err.Error())
@@ -214,7 +215,7 @@ func TestFileThatCannotBeRead(t *testing.T) {
 
 func TestProblemsAreBounded(t *testing.T) {
 	text := strings.Repeat("- {x: 1}\n", 500)
-	_, _, err := settings.Load(settings.EngineDefaults(), settings.Options{File: write(t, "a.yaml", "drivers:\n"+text)})
+	_, _, err := settings.Load(engineconfig.Defaults(), settings.Options{File: write(t, "a.yaml", "drivers:\n"+text)})
 	e, ok := fault.From(err)
 	require.True(t, ok)
 	require.Len(t, e.Fields, 20)
@@ -225,13 +226,13 @@ func TestBadFlags(t *testing.T) {
 		value any
 		want  string
 	}{
-		"server.nothing":  {"x", "server.nothing is not a known setting"},
-		"drivers[1].port": {1, "drivers[1].port is beyond the list: its next item has the number 0"},
-		"log.requests":    {"perhaps", "log.requests must be true or false"},
-		"server.listen":   {5001, "server.listen must be a string, not a number: put it in quotes"},
+		"server.nothing":  {"x", "server.nothing is not a known setting (flag)"},
+		"drivers[1].port": {1, "drivers[1].port is beyond the list: its next item has the number 0 (flag)"},
+		"log.requests":    {"perhaps", `log.requests must be true or false, not "perhaps" (flag)`},
+		"server.listen":   {5001, "server.listen must be a string, not the number 5001: put it in quotes (flag)"},
 	} {
-		_, _, err := settings.Load(settings.EngineDefaults(), settings.Options{Flags: map[string]any{name: c.value}})
-		require.EqualError(t, err, "settings are not valid: flags: "+c.want)
+		_, _, err := settings.Load(engineconfig.Defaults(), settings.Options{Flags: map[string]any{name: c.value}})
+		require.EqualError(t, err, "settings are not valid: "+c.want)
 	}
 }
 
@@ -247,10 +248,10 @@ func TestFlagsReachItems(t *testing.T) {
 
 func TestStructsThatCannotHoldSettings(t *testing.T) {
 	for want, err := range map[string]error{
-		"struct cannot hold settings: int is no struct":                                             loadError(1),
-		"struct cannot hold settings: struct { A string }.A needs a koanf tag that is a plain name": loadError(struct{ A string }{}),
-		`struct cannot hold settings: struct { A chan int "koanf:\"a\"" }.A has the type chan int, which is not supported`: loadError(struct {
-			A chan int `koanf:"a"`
+		"struct cannot hold settings: int is not a struct":                                        loadError(1),
+		"struct cannot hold settings: struct { A string }.A needs a key tag that is a plain name": loadError(struct{ A string }{}),
+		`struct cannot hold settings: struct { A chan int "key:\"a\"" }.A has the type chan int, which is not supported`: loadError(struct {
+			A chan int `key:"a"`
 		}{}),
 	} {
 		require.ErrorIs(t, err, settings.ErrStruct)

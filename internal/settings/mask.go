@@ -8,18 +8,24 @@ import (
 
 const masked = "****"
 
-// mask gives what may be shown of a string with a secret tag.
+// mask returns what may be shown of a string with a secret tag.
 func mask(secret, text string) string {
 	switch {
 	case text == "" || secret == "":
 		return text
-	case secret == "url" && strings.Contains(text, "://"):
+	case secret == "url" && urlScheme.MatchString(text):
 		return maskURL(text)
-	case secret == "url" && strings.Contains(text, "="):
+	case secret == "url" && pairs.MatchString(text):
 		return maskPairs(text)
 	}
 	return masked
 }
+
+// urlScheme distinguishes a URL from the key=value form, whose values may hold :// too.
+var urlScheme = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9+.-]*://`)
+
+// pairs is the key=value form of libpq as a whole. What is neither that nor a URL is masked whole.
+var pairs = regexp.MustCompile(`(?is)^\s*(?:[a-z_]+\s*=\s*(?:'(?:\\.|[^'\\])*(?:'|$)|(?:\\.|\S)*)\s*)+$`)
 
 // passwordPair finds passwords in the key=value form of libpq; a quoted value may hold blanks, and one
 // whose quote is missing reaches to the end.
@@ -27,8 +33,8 @@ var passwordPair = regexp.MustCompile(`(?is)([a-z_]*pass[a-z_]*\s*=\s*)('(?:\\.|
 
 func maskPairs(text string) string { return passwordPair.ReplaceAllString(text, "${1}"+masked) }
 
-// maskURL masks the password of the user and those among the query's members. What cannot be told for
-// certain, such as a password with an unescaped slash in it, is masked whole.
+// maskURL masks the password of the user and those among the query's members. What is uncertain,
+// such as a password with an unescaped slash in it, is masked whole.
 func maskURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Opaque != "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
@@ -50,7 +56,7 @@ func maskURL(text string) string {
 	return strings.Replace(u.String(), "@", ":"+masked+"@", 1)
 }
 
-// namesSecret says whether a member of a free-form object, or of a query, holds a secret by its name.
+// namesSecret reports whether a member of a free-form object, or of a query, holds a secret by its name.
 func namesSecret(name string) bool {
 	name = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 	for _, word := range []string{"password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "apikey", "accesskey", "privatekey"} {
@@ -61,7 +67,7 @@ func namesSecret(name string) bool {
 	return false
 }
 
-// maskFree masks the secrets in a free-form object: members with a telling name, whatever they hold,
+// maskFree masks the secrets in a free-form object: members whose name says so, whatever they hold,
 // and passwords in URLs.
 func maskFree(value any) any {
 	switch v := value.(type) {

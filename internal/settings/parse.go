@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/otkit/otkit/internal/runes"
 )
 
 // parseFile reads the text of a settings file: JSON when the name ends in .json, else YAML. An empty
@@ -127,13 +129,13 @@ func nextJSON(d *json.Decoder, path []string) (any, error) {
 
 // shown makes a name fit for one line of an error: names of files and variables can hold anything.
 func shown(name string) string {
-	const longest = 80
-	if len(name) > longest {
-		name = strings.ToValidUTF8(name[:longest], "") + "..."
-	}
+	name = cut(name)
 	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 	if name == "" || strings.ContainsFunc(name, odd) {
 		return strconv.Quote(name)
 	}
 	return name
 }
+
+// cut shortens what is too long for an error.
+func cut(s string) string { return runes.Shorten(s, 80) }

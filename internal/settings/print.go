@@ -12,9 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Print writes settings as YAML in the order of the struct, the secrets in them masked. Where Origins,
-// as Load wrote them, know where a value comes from, a comment says it; nil is fine. The text without
-// masked secrets can be loaded again.
+// Print writes settings as YAML in the order of the struct, with secrets masked. A comment says where a value comes from, if
+// origins, as Load wrote them, hold it; they may be nil. The text can be loaded again unless secrets are masked in it.
 func Print[T any](w io.Writer, v T, origins Origins) error {
 	root, err := schemaOf(reflect.TypeFor[T]())
 	if err != nil {
@@ -86,7 +85,7 @@ func (p printer) member(m *setting, v reflect.Value, path []string) (*yaml.Node,
 	}
 }
 
-// plain gives the node of a plain value, masked when its setting is secret.
+// plain returns the node of a plain value, masked if its setting is secret.
 func plain(m *setting, v reflect.Value) (*yaml.Node, error) {
 	out := new(yaml.Node)
 	switch {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/engineconfig"
 	"github.com/otkit/otkit/internal/settings"
 )
 
@@ -51,18 +53,18 @@ func TestPrintTellsWhereValuesComeFrom(t *testing.T) {
 }
 
 func TestPrintOfDefaultsCanBeLoaded(t *testing.T) {
-	text := printed(t, settings.EngineDefaults(), nil)
+	text := printed(t, engineconfig.Defaults(), nil)
 	require.NotContains(t, text, "#")
-	require.Equal(t, settings.EngineDefaults(), load(t, settings.Options{File: write(t, "a.yaml", text)}))
+	require.Equal(t, engineconfig.Defaults(), load(t, settings.Options{File: write(t, "a.yaml", text)}))
 }
 
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	const secret = "h2nter#2/x"
-	e := settings.EngineDefaults()
+	e := engineconfig.Defaults()
 	e.Auth.AdminPassword = secret
 	e.Storage.DSN = "host=db user=me password='" + secret + " 3' dbname=plant"
 	e.Tracing.Endpoint = "http://me:h2nter@collector:4318"
-	e.Drivers = []settings.Driver{{ID: "a", Type: "b", Settings: json.RawMessage(fmt.Sprintf(
+	e.Drivers = []engineconfig.Driver{{ID: "a", Type: "b", Settings: json.RawMessage(fmt.Sprintf(
 		`{"Password": %[1]q, "auth": [{"api_key": %[1]q, "ClientSecret": {"a": %[1]q}, "User": "me"}], "Url": "mqtt://me:h2nter@broker:1883/t?token=h2nter"}`, secret))}}
 	text := printed(t, e, settings.Origins{"auth.adminPassword": "environment variable AUTH__ADMINPASSWORD"})
 	require.NotContains(t, text, "h2nter")
@@ -73,7 +75,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	} {
 		require.Contains(t, text, kept)
 	}
-	require.Contains(t, printed(t, settings.EngineDefaults(), nil), `adminPassword: ""`, "an empty secret shows that it is empty")
+	require.Contains(t, printed(t, engineconfig.Defaults(), nil), `adminPassword: ""`, "an empty secret shows that it is empty")
 }
 
 func TestPasswordsInDatabaseNames(t *testing.T) {
@@ -92,12 +94,16 @@ func TestPasswordsInDatabaseNames(t *testing.T) {
 		"host=db password=h2nter":                                "host=db password=****",
 		"host=db PASSWORD = 'h2nter \\' h2nter' user=me":         "host=db PASSWORD = **** user=me",
 		"password='h2nter h2nter":                                "password=****",
+		"host=/run/pg password=h2nter://x":                       "host=/run/pg password=****",
+		"postgres:me:h2nter@db/plant?sslmode=disable":            "****",
+		"//me:h2nter@db/plant?sslmode=disable":                   "****",
+		"me:h2nter@db sslmode=disable":                           "****",
 		"password=h2nter\\ h2nter user=me":                       "password=**** user=me",
 		"user=me sslpassword=h2nter passfile=x":                  "user=me sslpassword=**** passfile=****",
 		"h2nter":                                                 "****",
 		"":                                                       `""`,
 	} {
-		e := settings.EngineDefaults()
+		e := engineconfig.Defaults()
 		e.Storage.DSN = dsn
 		text := printed(t, e, nil)
 		require.NotContains(t, text, "h2nter", dsn)
@@ -105,7 +111,7 @@ func TestPasswordsInDatabaseNames(t *testing.T) {
 	}
 }
 
-// Whatever is wrong around them, errors and warnings do not show values.
+// Whatever is wrong around them, errors and warnings do not show secrets, nor what stands where secrets may stand.
 func TestSecretsAreNotInErrors(t *testing.T) {
 	const secret = "h2nter"
 	for _, o := range []settings.Options{
@@ -114,16 +120,39 @@ func TestSecretsAreNotInErrors(t *testing.T) {
 		{File: write(t, "a.yaml", "auth: {adminPassword: !!int h2nter}")},
 		{File: write(t, "a.yaml", "h2nter")},
 		{File: write(t, "a.json", `{"auth": {"adminPassword": "h2nter}}`)},
-		{Environ: []string{"Server__MaxBodyBytes=h2nter"}},
+		{File: write(t, "a.yaml", "auth: h2nter")},
+		{File: write(t, "a.yaml", "metrics: {token: h2nter\\x}\nalerting: {webhookToken: 'h2nt er', webhook: h2nter}")},
+		{File: write(t, "a.yaml", "auth: {oidc: {audience: a, issuer: 'ftp://me:h2nter@idp.example'}}")},
+		{File: write(t, "a.yaml", "drivers: [{id: a, type: b, settings: h2nter}]")},
+		{Environ: []string{"Auth__AdminPassword=h2nter"}},
 		{Environ: []string{"Auth__AdminPassword=h2nter", "AUTH__ADMINPASSWORD=h2nter2"}},
 		{Environ: []string{"Auth__AdminPassword=h2nter", "Log__Levl=h2nter"}},
 		{Environ: []string{"Storage__Dsn=h2nter"}},
-		{Environ: []string{"Storage__Driver=h2nter", "Tracing__Endpoint=http://h2nter@x", "Auth__Oidc__Issuer=h2nter", "Server__Listen=h2nter"}},
+		{Environ: []string{"Storage__Driver=other", "Tracing__Endpoint=http://h2nter@x", "Storage__Dsn=h2nter"}},
 		{Environ: []string{"Drivers__0__Settings={\"a\": h2nter}"}},
 		{Flags: map[string]any{"auth.adminPassword": []string{secret}}},
 	} {
-		_, warnings, err := settings.Load(settings.EngineDefaults(), o)
+		_, warnings, err := settings.Load(engineconfig.Defaults(), o)
 		require.Error(t, err)
 		require.NotContains(t, fmt.Sprint(err, warnings), secret)
+	}
+}
+
+func TestErrorsShowWhatIsNotSecret(t *testing.T) {
+	_, _, err := settings.Load(engineconfig.Defaults(), settings.Options{
+		File:    write(t, "a.yaml", "storage: {driver: papyrus, maxConnections: 1}\nauth: {adminPassword: tiny}\n"),
+		Environ: []string{"Server__MaxBodyBytes=much", "Log__Level=" + strings.Repeat("ü", 100)},
+		Flags:   map[string]any{"tracing.sampleRatio": 2.5},
+	})
+	e, ok := fault.From(err)
+	require.True(t, ok)
+	require.Len(t, e.Fields, 6, "all sources and all kinds of mistakes: %v", err)
+	for _, part := range []string{
+		`Server__MaxBodyBytes must be a whole number, not "much"`, `storage.driver must be sqlite or postgres, not "papyrus"`,
+		"storage.maxConnections must be 4 to 1000, not 1", "auth.adminPassword must have at least 8 characters (",
+		`log.level must be debug, info, warn or error, not "` + strings.Repeat("ü", 40) + `..."`,
+		"tracing.sampleRatio must be above 0, up to 1, not 2.5 (flag)",
+	} {
+		require.ErrorContains(t, err, part)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Reference writes tables in Markdown, one for each section: the key, the environment variable, the type,
-// the default and the meaning of each setting. The defaults are those given.
+// Reference writes tables in Markdown, one for each section: the key, the environment variable, the values, the default and the
+// meaning of each setting. The defaults are those given.
 func Reference[T any](w io.Writer, defaults T) error {
 	root, err := schemaOf(reflect.TypeFor[T]())
 	if err != nil {
@@ -25,13 +25,13 @@ func Reference[T any](w io.Writer, defaults T) error {
 		if m.doc != "" && !m.isLeaf() {
 			fmt.Fprintf(out, "%s\n\n", sentence(m.doc))
 		}
-		fmt.Fprint(out, "| Key | Environment variable | Type | Default | Meaning |\n|---|---|---|---|---|\n")
+		fmt.Fprint(out, "| Key | Environment variable | Values | Default | Meaning |\n|---|---|---|---|---|\n")
 		path := []string{m.name}
 		switch m.kind {
 		case section:
 			rows(out, m, v.Field(m.field), path)
 		case sections:
-			rows(out, m, reflect.Zero(m.typ.Elem()), append(path, "0"))
+			rows(out, m, m.item(), append(path, "0"))
 		default:
 			row(out, m, v.Field(m.field), path)
 		}
@@ -47,7 +47,7 @@ func rows(out *strings.Builder, s *setting, v reflect.Value, path []string) {
 		case section:
 			rows(out, m, v.Field(m.field), at)
 		case sections:
-			rows(out, m, reflect.Zero(m.typ.Elem()), append(at, "0"))
+			rows(out, m, m.item(), append(at, "0"))
 		default:
 			row(out, m, v.Field(m.field), at)
 		}
@@ -63,10 +63,17 @@ func row(out *strings.Builder, m *setting, v reflect.Value, path []string) {
 	if m.env != "" {
 		names = strings.TrimPrefix(names+", `"+m.env+"`", ", ")
 	}
-	fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s |\n", key, names, typeName(m), defaultText(m, v), sentence(m.doc))
+	values := typeName(m)
+	switch {
+	case m.rule.required:
+		values += ", required"
+	case m.rule.text != "":
+		values += ": " + m.rule.text
+	}
+	fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s |\n", key, names, values, defaultText(m, v), sentence(m.doc))
 }
 
-// sentence makes a doc tag fit for a table's cell.
+// sentence returns a doc tag as a cell of a table.
 func sentence(doc string) string { return strings.ReplaceAll(doc, "|", `\|`) }
 
 func typeName(m *setting) string {
@@ -81,7 +88,7 @@ func typeName(m *setting) string {
 		case k == reflect.Float32 || k == reflect.Float64:
 			return "number"
 		}
-		return "whole number"
+		return "integer"
 	}
 	switch m.kind {
 	case list:

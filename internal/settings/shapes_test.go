@@ -14,28 +14,28 @@ import (
 type word string
 
 type route struct {
-	Name  word `koanf:"name"`
+	Name  word `key:"name"`
 	Retry struct {
-		Waits []time.Duration `koanf:"waits"`
-		Small int8            `koanf:"small"`
-	} `koanf:"retry"`
+		Waits []time.Duration `key:"waits"`
+		Small int8            `key:"small"`
+	} `key:"retry"`
 	Targets []struct {
-		Host string          `koanf:"host"`
-		Keys []string        `koanf:"keys" secret:"true"`
-		Free json.RawMessage `koanf:"free"`
-	} `koanf:"targets"`
+		Host string          `key:"host"`
+		Keys []string        `key:"keys" secret:"true"`
+		Free json.RawMessage `key:"free"`
+	} `key:"targets"`
 }
 
 // shapes has every kind of setting, also within one another.
 type shapes struct {
-	Top    uint16          `koanf:"top" env:"TOP" doc:"a|b"`
-	Ratio  float32         `koanf:"ratio"`
-	Free   json.RawMessage `koanf:"free"`
+	Top    uint16          `key:"top" env:"TOP" doc:"a|b"`
+	Ratio  float32         `key:"ratio"`
+	Free   json.RawMessage `key:"free"`
 	Groups struct {
-		Counts []int   `koanf:"counts"`
-		Flags  []bool  `koanf:"flags"`
-		Routes []route `koanf:"routes"`
-	} `koanf:"groups"`
+		Counts []int   `key:"counts"`
+		Flags  []bool  `key:"flags"`
+		Routes []route `key:"routes"`
+	} `key:"groups"`
 }
 
 func TestEveryShape(t *testing.T) {
@@ -77,22 +77,22 @@ groups:
 
 	var reference bytes.Buffer
 	require.NoError(t, settings.Reference(&reference, defaults))
-	require.Contains(t, reference.String(), "| `top` | `TOP` | whole number | `0` | a\\|b |\n")
+	require.Contains(t, reference.String(), "| `top` | `TOP` | integer | `0` | a\\|b |\n")
 	require.Contains(t, reference.String(), "| `groups.routes[].targets[].keys` | `Groups__Routes__0__Targets__0__Keys` | list of text |  |  |\n")
-	require.Contains(t, reference.String(), "| `groups.counts` | `Groups__Counts` | list of whole number | `1,2` |  |\n")
+	require.Contains(t, reference.String(), "| `groups.counts` | `Groups__Counts` | list of integer | `1,2` |  |\n")
 }
 
 func TestRangesOfTypes(t *testing.T) {
 	for text, want := range map[string]string{
-		"top: 65536":  "top is out of range",
-		"top: -1":     "top must be a whole number from 0",
-		"ratio: 1e39": "ratio is out of range",
-		"groups: {routes: [{retry: {small: 128}}]}":     "groups.routes[0].retry.small is out of range",
-		"groups: {routes: [{retry: {waits: [1s, 5]}}]}": `groups.routes[0].retry.waits item 1 must be a duration such as "30s" or "1h30m", not a number`,
+		"top: 65536":  "top is out of range: 65536",
+		"top: -1":     "top must be a whole number from 0, not the number -1",
+		"ratio: 1e39": "ratio is out of range: 1e+39",
+		"groups: {routes: [{retry: {small: 128}}]}":     "groups.routes[0].retry.small is out of range: 128",
+		"groups: {routes: [{retry: {waits: [1s, 5]}}]}": `groups.routes[0].retry.waits[1] must be a duration such as "30s" or "1h30m", not the number 5`,
 		"groups: {routes: [{targets: [{hst: x}]}]}":     "groups.routes[0].targets[0].hst is not a known setting; did you mean groups.routes[0].targets[0].host?",
 	} {
 		path := write(t, "a.yaml", text)
 		_, _, err := settings.Load(shapes{}, settings.Options{File: path})
-		require.EqualError(t, err, "settings are not valid: "+path+": "+want)
+		require.EqualError(t, err, "settings are not valid: "+want+" (file "+path+")")
 	}
 }

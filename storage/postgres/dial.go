@@ -6,7 +6,7 @@ import (
 )
 
 // silence is how long a server may leave what was sent to it unanswered by its network, before the
-// connection counts as broken. A server that loses its power, or its cable, does not say so.
+// connection counts as broken. A server that loses its power, or its cable, closes no connection.
 const silence = 20 * time.Second
 
 // dialer opens connections that notice within silence that their peer is gone, whether they are waiting

@@ -8,7 +8,7 @@ import (
 // tcpUserTimeout is TCP_USER_TIMEOUT of linux/tcp.h, which package syscall lacks on some machines.
 const tcpUserTimeout = 0x12
 
-// limitSilence has the system give a connection up whose peer has not acknowledged what was sent, which it
+// limitSilence makes the system close a connection whose peer has not acknowledged what was sent, which it
 // would otherwise repeat for a quarter of an hour; keepalive does not look at a connection meanwhile.
 func limitSilence(network, _ string, conn syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {

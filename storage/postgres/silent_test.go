@@ -15,7 +15,9 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/internal/pgtest"
+	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/alarmstore"
 	"github.com/otkit/otkit/storage/postgres"
 )
 
@@ -98,10 +100,12 @@ func (r *relay) pass(to, from net.Conn) {
 // end with their contexts, the service ends, and it works again when the server does.
 func TestAlarmsOutliveASilentServer(t *testing.T) {
 	r, dsn := newRelay(t)
-	db, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn})
+	db, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn}, storetest.Schemas()...)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	service, err := alarms.New(t.Context(), db.Alarms(), alarms.Options{WriteTimeout: 2 * time.Second})
+	store, err := alarmstore.New(db)
+	require.NoError(t, err)
+	service, err := alarms.New(t.Context(), store, alarms.Options{WriteTimeout: 2 * time.Second})
 	require.NoError(t, err)
 	raise := func(key string, within time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -124,9 +128,7 @@ func TestAlarmsOutliveASilentServer(t *testing.T) {
 
 func TestARollbackOnASilentServerEndsWithItsCaller(t *testing.T) {
 	r, dsn := newRelay(t)
-	db, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close()) }()
+	db := storetest.OpenPostgres(t, dsn, storage.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	refused := errors.New("no such alarm")
 	done := make(chan error, 1)

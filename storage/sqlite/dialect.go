@@ -19,11 +19,11 @@ func (dialect) Name() string { return "sqlite" }
 func (dialect) Types() map[string]string {
 	return map[string]string{
 		"bytes": "BLOB", "float": "REAL", "text": "TEXT", "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
-		"key": "INTEGER PRIMARY KEY", "clustered": " WITHOUT ROWID",
+		"key": "INTEGER PRIMARY KEY", "clustered": " WITHOUT ROWID", "postgres": "-- ",
 	}
 }
 
-func (dialect) Classify(err error) storage.Failure {
+func (dialect) Classify(err error) storage.ErrorClass {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return storage.Other
@@ -38,21 +38,20 @@ func (dialect) Classify(err error) storage.Failure {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return storage.Retry
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return storage.Damaged
+		return storage.Corrupt
 	}
 	return storage.Other
 }
 
-// Hold has nothing to do: one process writes, and a writing transaction begins with the database's
-// only write lock.
-func (dialect) Hold(context.Context, *sql.DB, string) (*sql.Conn, func() error, error) {
+// AdvisoryLock has nothing to do: one process writes, and a writing transaction begins with the only write lock.
+func (dialect) AdvisoryLock(context.Context, *sql.DB, string) (storage.Held, func() error, error) {
 	return nil, func() error { return nil }, nil
 }
 
-// Loaded has nothing to do: AUTOINCREMENT follows the highest number by itself.
-func (dialect) Loaded(context.Context, *sql.Tx, string, string) error { return nil }
+// SyncSequence has nothing to do: AUTOINCREMENT follows the highest number by itself.
+func (dialect) SyncSequence(context.Context, *sql.Tx, string, string) error { return nil }
 
-func (dialect) Bytes(ctx context.Context, pool *sql.DB) (int64, error) {
+func (dialect) DiskSize(ctx context.Context, pool *sql.DB) (int64, error) {
 	var pages, size int64
 	if err := pool.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages); err != nil {
 		return 0, err
@@ -64,14 +63,14 @@ func (dialect) Bytes(ctx context.Context, pool *sql.DB) (int64, error) {
 // reclaimPages bounds how long one call keeps the write lock.
 const reclaimPages = "2000"
 
-func (dialect) Reclaim(ctx context.Context, pool *sql.DB) error {
+func (dialect) ReclaimSpace(ctx context.Context, pool *sql.DB) error {
 	for {
 		var before, after int64
 		if err := pool.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&before); err != nil {
 			return err
 		}
 		if before == 0 {
-			return nil
+			return checkpoint(ctx, pool)
 		}
 		if _, err := pool.ExecContext(ctx, "PRAGMA incremental_vacuum("+reclaimPages+")"); err != nil {
 			return err
@@ -85,6 +84,15 @@ func (dialect) Reclaim(ctx context.Context, pool *sql.DB) error {
 	}
 }
 
-func (dialect) Traits() storage.Traits {
-	return storage.Traits{Group: true, Prepare: true, ViewOptions: sql.TxOptions{ReadOnly: true}}
+// checkpoint moves what the log beside the file holds into the file, which becomes shorter only so.
+func checkpoint(ctx context.Context, pool *sql.DB) error {
+	_, err := pool.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+	return err
+}
+
+func (dialect) Features() storage.Features {
+	return storage.Features{
+		Group: true, Prepare: true, ViewOptions: sql.TxOptions{ReadOnly: true}, Contains: "instr(%s, ?) > 0",
+		Tables: `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`,
+	}
 }

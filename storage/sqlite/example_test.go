@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/otkit/otkit/storage/sqlite"
+	"github.com/otkit/otkit/storage/tagstore"
 )
 
 func Example() {
@@ -14,7 +15,7 @@ func Example() {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	db, err := sqlite.Open(context.Background(), sqlite.Options{Dir: dir})
+	db, err := sqlite.Open(context.Background(), sqlite.Options{Dir: dir}, tagstore.Schema())
 	if err != nil {
 		panic(err)
 	}

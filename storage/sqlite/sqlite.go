@@ -14,10 +14,11 @@ import (
 	"github.com/otkit/otkit/storage"
 )
 
-// The files in the data directory, each with a -wal and a -shm file while it is open.
+// The files in the data directory, the first two each with a -wal and a -shm file while it is open.
 const (
 	StateFile   = "otkit.db"   // accounts, writes and everything else that was acknowledged
 	HistoryFile = "history.db" // samples of tags
+	ReserveFile = "reserve"    // room that is given to the other files when the disk is full
 )
 
 // Options are the settings of an embedded database.
@@ -28,9 +29,9 @@ type Options struct {
 	Readers int    // connections that read, per file; 1..64, default 4
 }
 
-// Open opens the database in a data directory, or makes it. One process may have it open for writing;
-// the caller sees to that.
-func Open(ctx context.Context, opts Options) (*storage.DB, error) {
+// Open opens the database in a data directory, or makes it, with the tables of the schemas. Each set of tables that
+// schemas have has a file. One process may have it open for writing; the caller ensures that.
+func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storage.DB, error) {
 	if opts.Dir == "" {
 		return nil, storage.ErrOption.Because("Dir is required")
 	}
@@ -38,20 +39,39 @@ func Open(ctx context.Context, opts Options) (*storage.DB, error) {
 		opts.Readers = 4
 	}
 	if opts.Readers < 1 || opts.Readers > 64 {
-		return nil, storage.ErrOption.Because("Readers must be 1 to 64")
+		return nil, storage.ErrOption.Because("Readers must be 1 to 64, not %d", opts.Readers)
 	}
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	state, err := pools(filepath.Join(opts.Dir, StateFile), "FULL", opts.Readers)
-	if err != nil {
-		return nil, err
+	if !opts.NoMigrate && opts.Space.Free == nil {
+		opts.Space = storage.Space{Free: freeSpace(opts.Dir), ReserveFile: filepath.Join(opts.Dir, ReserveFile)}
+		if err := opts.Space.Relieve(); err != nil {
+			return nil, fmt.Errorf("reserve: %w", err)
+		}
 	}
-	history, err := pools(filepath.Join(opts.Dir, HistoryFile), "NORMAL", opts.Readers)
-	if err != nil {
-		return nil, errors.Join(err, state.Read.Close(), state.Write.Close())
+	all := make(map[storage.SetName]storage.Pools)
+	for _, s := range schemas {
+		f, ok := files[s.Set]
+		if _, open := all[s.Set]; open || !ok {
+			continue // what is no set is refused by storage.New
+		}
+		p, err := pools(filepath.Join(opts.Dir, f.name), f.synchronous, opts.Readers)
+		if err != nil {
+			for _, p := range all {
+				err = errors.Join(err, p.Read.Close(), p.Write.Close())
+			}
+			return nil, err
+		}
+		all[s.Set] = p
 	}
-	return storage.New(ctx, dialect{}, state, history, opts.Options)
+	return storage.New(ctx, dialect{}, all, opts.Options, schemas...)
+}
+
+// files has the file of each set, and how durable a commit is.
+var files = map[storage.SetName]struct{ name, synchronous string }{
+	storage.State:   {StateFile, "FULL"},
+	storage.History: {HistoryFile, "NORMAL"},
 }
 
 // pools opens one file: one connection that writes, since SQLite has one writer at a time and callers

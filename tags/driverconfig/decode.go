@@ -65,10 +65,10 @@ type decoder struct {
 	fields map[reflect.Type]map[string][]int // fieldsOf, found once: lists of tags are long
 }
 
-const mostFields = 20
+const maxFields = 20
 
 func (d *decoder) fail(path, format string, args ...any) {
-	if len(d.bad) < mostFields {
+	if len(d.bad) < maxFields {
 		d.bad = append(d.bad, fault.Field{Field: orWhole(path), Message: fmt.Sprintf(format, args...)})
 	}
 }

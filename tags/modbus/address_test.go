@@ -3,6 +3,7 @@ package modbus_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -96,14 +97,14 @@ func TestPointsThatCannotBe(t *testing.T) {
 		point("HR:65535", "Int32", tags.Int), // ends beyond the table
 		point("HR:65530", "String:14", tags.String),
 	} {
-		require.ErrorIs(t, d.CheckPoint(p), tags.ErrAddress, "%+v", p)
+		require.ErrorIs(t, d.ValidatePoint(p), tags.ErrAddress, "%+v", p)
 	}
-	require.NoError(t, d.CheckPoint(point("HR:65534", "Int32;dcba", tags.Int)))
-	require.NoError(t, d.CheckPoint(point("HR:65530", "string:12", tags.String)))
+	require.NoError(t, d.ValidatePoint(point("HR:65534", "Int32;dcba", tags.Int)))
+	require.NoError(t, d.ValidatePoint(point("HR:65530", "string:12", tags.String)))
 
 	serial, err := driver.New(driver.Options{Address: "plc", Protocol: driver.RTUOverTCP})
 	require.NoError(t, err)
-	require.ErrorIs(t, serial.CheckPoint(point("0/HR:1", "", tags.Int)), tags.ErrAddress)
+	require.ErrorIs(t, serial.ValidatePoint(point("0/HR:1", "", tags.Int)), tags.ErrAddress)
 }
 
 func TestABadPointDoesNotSpoilTheOthers(t *testing.T) {
@@ -128,6 +129,11 @@ func TestOptions(t *testing.T) {
 		"RootCAs":            {Address: "plc", Protocol: driver.TLS},
 		"Timeout":            {Address: "plc", Timeout: -1},
 		"MaxGap":             {Address: "plc", MaxGap: 126},
+		"MaxRegisters":       {Address: "plc", MaxRegisters: 126},
+		"RequestPause":       {Address: "plc", RequestPause: time.Minute},
+		"Units[3].MaxGap":    {Address: "plc", Units: map[uint8]driver.Unit{3: {MaxGap: 126}}},
+		"Line.Baud":          {Address: "/dev/ttyS0", Protocol: driver.RTU, Line: driver.Line{Baud: 3}},
+		"Line.Parity":        {Address: "/dev/ttyS0", Protocol: driver.RTU, Line: driver.Line{Parity: "Mark"}},
 		"Order":              {Address: "plc", Order: "AABB"},
 		"Breaker.Failures":   {Address: "plc", Breaker: driver.Breaker{Failures: -1}},
 		"Breaker.ProbeAfter": {Address: "plc", Breaker: driver.Breaker{ProbeAfter: -1}},

@@ -4,47 +4,93 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/otkit/otkit/tags"
 )
 
-// breakers keeps, for each unit, whether it answers. The zero record is that of a good unit.
+// breakers keeps, for each unit, whether it answers. The zero record is that of a good unit. A unit that
+// is the only one is asked at every poll whether it answers or not: that delays no other unit.
 type breakers struct {
 	Breaker
-	now     func() time.Time
-	log     *slog.Logger
+	now func() time.Time
+	log *slog.Logger
+
+	mu      sync.Mutex // others than the engine's goroutine read the status
 	units   [256]record
+	used    int       // units that are polled
 	probeAt time.Time // no unit that is left out is tried before this: one after the other
 }
 
 type record struct {
+	used     bool      // it is polled
 	known    bool      // it has answered
 	failures int       // in a row
 	probeAt  time.Time // when a unit that is left out is tried again
 }
 
-// longestProbe is the most that the pause between two attempts of a dead unit grows to.
-const longestProbe = 5 * time.Minute
-
 var errLeftOut = fmt.Errorf("%w: the unit is left out for a while because it gave no answer", tags.ErrTimeout)
 
-func (b *breakers) open(unit uint8) bool { return b.units[unit].failures >= b.Failures }
+// use records that a unit is polled.
+func (b *breakers) use(unit uint8) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r := &b.units[unit]; !r.used {
+		r.used = true
+		b.used++
+	}
+}
 
-// healthy holds for units whose last request was answered, or that were not asked yet.
-func (b *breakers) healthy(unit uint8) bool { return b.units[unit].failures == 0 }
+// isOpen holds for units that are left out. The lock is held.
+func (b *breakers) isOpen(unit uint8) bool { return b.used > 1 && b.units[unit].failures >= b.Failures }
 
-// check gives an error for units that are left out at present.
+// alone reports whether there is one unit only.
+func (b *breakers) alone() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used <= 1
+}
+
+// failures returns how many requests in a row the unit has not answered.
+func (b *breakers) failures(unit uint8) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.units[unit].failures
+}
+
+// answers holds for units whose last request was answered.
+func (b *breakers) answers(unit uint8) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.units[unit].known && b.units[unit].failures == 0
+}
+
+// check returns an error for units whose polling is paused.
 func (b *breakers) check(unit uint8) error {
-	if now := b.now(); b.open(unit) && (now.Before(b.units[unit].probeAt) || now.Before(b.probeAt)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.isOpen(unit) && b.now().Before(b.due(unit)) {
 		return errLeftOut
 	}
 	return nil
 }
 
+// due returns when a unit that is left out is tried again. The lock is held.
+func (b *breakers) due(unit uint8) time.Time {
+	// One that probeNow has made due does not wait for its turn: a poll waits for one timeout at most.
+	if own := b.units[unit].probeAt; own.After(b.probeAt) || own.IsZero() {
+		return own
+	}
+	return b.probeAt
+}
+
 // order sorts units: those that answer, those that were not asked yet, those in trouble, of these the
 // one that has waited longest first.
 func (b *breakers) order(x, y uint8) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	rank := func(r *record) int {
 		switch {
 		case r.failures > 0:
@@ -62,34 +108,77 @@ func (b *breakers) order(x, y uint8) int {
 }
 
 func (b *breakers) succeeded(unit uint8) {
-	if b.open(unit) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := &b.units[unit]
+	if r.failures >= b.Failures {
 		b.log.Info("modbus unit answers again", "unit", unit)
+		b.probeNow() // what kept it silent may have kept others
 	}
-	b.units[unit] = record{known: true}
+	r.known, r.failures, r.probeAt = true, 0, time.Time{}
 }
 
 func (b *breakers) failed(unit uint8, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	r := &b.units[unit]
 	r.failures++
-	pause := b.ProbeAfter
-	for n := b.Failures; n < r.failures && pause < longestProbe; n++ {
-		pause = min(2*pause, longestProbe)
-	}
 	now := b.now()
-	r.probeAt = now.Add(pause)
-	switch {
-	case r.failures == b.Failures:
-		b.log.Warn("modbus unit does not answer and is left out for a while", "unit", unit,
-			"failures", r.failures, "retryAfter", pause, "error", err)
-	case r.failures > b.Failures:
-		b.probeAt = now.Add(b.ProbeAfter)
+	r.probeAt = now.Add(b.ProbeAfter)
+	if r.failures == b.Failures {
+		b.log.Warn("modbus unit does not answer", "unit", unit, "failures", r.failures, "error", err)
+	}
+	if r.failures > b.Failures {
+		// Within ProbeAfter each unit that is left out has its turn.
+		open := 0
+		for i := range b.units {
+			if b.isOpen(uint8(i)) {
+				open++
+			}
+		}
+		b.probeAt = now.Add(b.ProbeAfter / time.Duration(max(1, open)))
 	}
 }
 
-// probeAll makes the next attempt of every unit due: after a new connection all is open again.
+// probeAll makes the next attempt of every unit due, and forgets which of them are polled: after a new
+// connection all is open again.
 func (b *breakers) probeAll() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used = 0
+	for i := range b.units {
+		b.units[i].used = false
+	}
+	b.probeNow()
+}
+
+// probeNow makes the next attempt of every unit due. The lock is held.
+func (b *breakers) probeNow() {
 	b.probeAt = time.Time{}
 	for i := range b.units {
 		b.units[i].probeAt = time.Time{}
 	}
+}
+
+// Breakers is for tags.BreakerReporter.
+func (d *Driver) Breakers() []tags.Breaker {
+	b := &d.breakers
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := make([]tags.Breaker, 0, b.used)
+	for i := range b.units {
+		r := &b.units[i]
+		if !r.used {
+			continue
+		}
+		entry := tags.Breaker{Unit: strconv.Itoa(i), State: tags.BreakerClosed, Failures: r.failures}
+		if b.isOpen(uint8(i)) {
+			entry.State, entry.ProbeAt = tags.BreakerOpen, b.due(uint8(i))
+			if !b.now().Before(entry.ProbeAt) {
+				entry.State = tags.BreakerHalfOpen
+			}
+		}
+		list = append(list, entry)
+	}
+	return list
 }

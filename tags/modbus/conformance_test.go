@@ -44,11 +44,11 @@ func TestConformance(t *testing.T) {
 			number("IR:0", "", tags.IntValue(1)), number("HR:1", "", tags.IntValue(70000)),
 			number("HR:500", "", tags.IntValue(1)),
 		},
-		Missing:   point("HR:500", "", tags.Int),
-		Malformed: point("DB1.DBW0", "", tags.Int),
-		Break:     func(t testing.TB, d tags.Driver) { of(d).stop(t) },
-		Mend:      func(t testing.TB, d tags.Driver) { of(d).start(t) },
-		Freeze:    func(_ testing.TB, d tags.Driver) { of(d).freeze() },
-		Thaw:      func(_ testing.TB, d tags.Driver) { of(d).thaw() },
+		Missing:    point("HR:500", "", tags.Int),
+		Malformed:  point("DB1.DBW0", "", tags.Int),
+		Disconnect: func(t testing.TB, d tags.Driver) { of(d).stop(t) },
+		Reconnect:  func(t testing.TB, d tags.Driver) { of(d).start(t) },
+		Stall:      func(_ testing.TB, d tags.Driver) { of(d).freeze() },
+		Resume:     func(_ testing.TB, d tags.Driver) { of(d).thaw() },
 	})
 }

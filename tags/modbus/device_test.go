@@ -32,6 +32,7 @@ type device struct {
 	refuse   error
 	frozen   chan struct{}  // requests wait for it to be closed; nil when not frozen
 	silent   map[uint8]bool // units that give no answer
+	absent   map[uint8]bool // units that the gateway says give none
 	quit     chan struct{}
 	requests []string // what was asked: unit/table:address+quantity
 }
@@ -41,7 +42,7 @@ func startDevice(t testing.TB) *device {
 	d := &device{
 		addr:  "127.0.0.1:" + strconv.Itoa(realtest.FreePort(t)),
 		items: map[string]uint16{}, missing: map[string]bool{},
-		silent: map[uint8]bool{}, quit: make(chan struct{}),
+		silent: map[uint8]bool{}, absent: map[uint8]bool{}, quit: make(chan struct{}),
 	}
 	d.start(t)
 	t.Cleanup(func() {
@@ -111,7 +112,7 @@ func (d *device) get(unit uint8, table string, address, quantity int) []uint16 {
 	return values
 }
 
-// asked gives the requests since the last call.
+// asked returns the requests since the last call.
 func (d *device) asked() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,6 +139,9 @@ func (d *device) handle(unit uint8, table string, address, quantity uint16, writ
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	refuse := d.refuse
+	if d.absent[unit] {
+		refuse = modbus.ErrGWTargetFailedToRespond
+	}
 	if refuse != nil {
 		return nil, refuse
 	}
@@ -213,7 +217,7 @@ func write(t testing.TB, d *driver.Driver, items ...tags.WriteItem) []error {
 }
 
 func point(address, native string, as tags.DataType) tags.Point {
-	return tags.Point{Address: address, Native: native, Type: as}
+	return tags.Point{Address: address, NativeType: native, Type: as}
 }
 
 // good is a reading of a value.

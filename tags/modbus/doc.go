@@ -1,4 +1,5 @@
-// Package modbus is the tag driver for Modbus TCP, RTU over TCP and Modbus/TCP Security (TLS).
+// Package modbus is the tag driver for Modbus TCP, RTU on a serial port, RTU over TCP and Modbus/TCP
+// Security (TLS).
 //
 // # Addresses
 //
@@ -18,13 +19,13 @@
 //
 // # Native types
 //
-// Point.Native says how the device stores the value: Bool, Int16, UInt16, Int32, UInt32, Int64,
+// Point.Native is the type in which the device stores the value: Bool, Int16, UInt16, Int32, UInt32, Int64,
 // UInt64, Float32, Float64, or String:n for n bytes, two a register. Without it, an Int tag is Int16,
 // a Float tag Float32 and a Bool tag Bool; a String or a Bytes tag needs String:n. Bool is for coils,
 // discrete inputs and single bits of registers, and for nothing else.
 //
 // A byte order may follow, as in Float32;CDAB. A letter is a byte, A the most significant one, in the
-// order in which the device sends them; 64-bit values go on in the same way. ABCD is the order of the
+// order in which the device sends them; 64-bit values continue in the same way. ABCD is the order of the
 // protocol and the default, CDAB has the low word first, BADC swaps the bytes of each register, DCBA
 // does both. Values of one register and strings have no order of words: there CDAB counts as ABCD
 // and DCBA as BADC.
@@ -53,25 +54,28 @@
 // # Reading
 //
 // Points of one unit and table are sorted and joined to runs, one request each, of at most 125
-// registers or 2000 bits. When a device refuses a run, the run is halved until the points that the
-// device lacks stand alone; where it had to be cut is remembered until the next Connect. The exceptions
-// 03 and 04 may mean an address as well as the device as a whole: when nothing of both halves can be
-// read, such a run is left in one piece for a minute. One Read halves at most 100 runs.
+// registers or 2000 bits, or what Unit.MaxRegisters allows. When a device refuses a run, the run is
+// halved until the points that the device lacks stand alone; each half is a request of its own. Where
+// it had to be cut is remembered until the next Connect. The exceptions 03 and 04 may mean an address
+// as well as the device as a whole: when nothing of both halves can be read, such a run is left in one
+// piece for a minute. One poll halves at most 100 runs, or one for every five points.
 //
 // # Units that do not answer
 //
-// A unit that gave no usable answer is asked nothing more in the same Read. After several times in a
-// row it is left out: its points get tags.ErrTimeout at once, until the next attempt is due, after 10 s
-// at first and up to 5 minutes later on. Units that answer are read first. Of the others a Read asks
-// none any more once it has waited for one in vain, and the attempts at units that are left out are at
-// least 10 s apart. So dead units behind a gateway cost the others one timeout a Read at most, and
-// seldom that.
+// A unit that gave no usable answer is asked nothing more in the same poll. Units that answer are read
+// first, and of the others a poll asks none any more once it has waited for one in vain. Where several
+// units are polled, one that has not answered several times in a row is left out: its points get
+// tags.ErrTimeout at once, until the next attempt is due, after 10 s. The attempts at all units that
+// are left out share that time evenly. One that answers again makes the others due. So dead units
+// behind a gateway cost the others one timeout a poll at most, and are found again soon. A unit that is
+// polled alone is never left out, and a single answer of it that is lost does not end the poll.
 //
 // # Late answers
 //
 // A connection on which an answer is missing or garbled is replaced at once, because the late answer
-// could be taken for that of another request. In Modbus TCP each answer has the number of its request.
-// In RTU over TCP it has not: there the link stays closed for one more Timeout, and what the gateway
+// could be taken for that of another request. In Modbus TCP each answer has the number of its request,
+// so there a unit that is polled alone keeps its connection while it is silent, for 15 s at a time. In
+// RTU and in RTU over TCP it has not: there the link stays closed for one more Timeout, and what the gateway
 // has kept meanwhile is received and thrown away. What remains is the risk of an answer that comes
 // later than that, twice the Timeout after its request, and that is of the same unit, function and
 // length as the one that is then waited for: it is taken for it, and so may be those that follow. The

@@ -12,20 +12,23 @@ import (
 )
 
 // Driver is a tags.Driver for one Modbus endpoint with its units. Connect, Read and Write are for one
-// goroutine at a time; CheckPoint and Close may be called from any at any time.
+// goroutine at a time; ValidatePoint and Close may be called from any at any time.
 type Driver struct {
 	options  Options
 	link     *link
 	breakers breakers
 	plans    plans
-	late     []unitRuns // reused by Read
+	lastDone time.Time // when the last request was over
 	now      func() time.Time
 }
 
 var (
 	_ tags.Driver         = (*Driver)(nil)
-	_ tags.AddressChecker = (*Driver)(nil)
+	_ tags.PointValidator = (*Driver)(nil)
 	_ tags.Rounder        = (*Driver)(nil)
+
+	_ tags.Planner         = (*Driver)(nil)
+	_ tags.BreakerReporter = (*Driver)(nil)
 )
 
 // New makes a driver. It does not connect. The error names each bad option.
@@ -39,7 +42,7 @@ func New(o Options) (*Driver, error) {
 		options:  o,
 		link:     newLink(o),
 		breakers: breakers{Breaker: o.Breaker, now: o.Now, log: o.Logger},
-		plans:    plans{gap: max(o.MaxGap, 0)},
+		plans:    plans{limits: o.limits},
 		now:      o.Now,
 	}, nil
 }
@@ -63,60 +66,85 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// CheckPoint says whether the driver understands a point. The error is a tags.ErrAddress.
-func (d *Driver) CheckPoint(p tags.Point) error {
+// ValidatePoint returns a tags.ErrAddress if the driver does not understand the point.
+func (d *Driver) ValidatePoint(p tags.Point) error {
 	_, err := d.parsePoint(p)
 	return err
 }
 
-// ask reads from a unit, unless the unit is left out, and keeps the record of the unit.
-// The error is for the items of the request, or for the whole call if endsCall says so.
-func (d *Driver) ask(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) ([]byte, error) {
-	raw, _, err := d.exchange(ctx, unit, f)
-	return raw, err
+// ask reads from a unit, unless the unit is left out, and keeps the record of the unit. sent is when the
+// request went out, zero if it did not. The error is for the items of the request, or for the whole
+// call if endsCall says so.
+func (d *Driver) ask(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) (raw []byte, sent time.Time, err error) {
+	raw, sent, _, err = d.exchange(ctx, unit, f)
+	return raw, sent, err
 }
 
 // order is ask for a request that changes something. The error is a tags.ErrUncertain as well when the
 // unit may have done what was asked.
 func (d *Driver) order(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) error) error {
-	_, meaning, err := d.exchange(ctx, unit, func(c *modbus.ModbusClient) ([]byte, error) { return nil, f(c) })
+	_, _, meaning, err := d.exchange(ctx, unit, func(c *modbus.ModbusClient) ([]byte, error) { return nil, f(c) })
 	if err != nil && meaning.uncertain() {
 		return fmt.Errorf("%w: %w", tags.ErrUncertain, err)
 	}
 	return err
 }
 
-func (d *Driver) exchange(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) ([]byte, verdict, error) {
+func (d *Driver) exchange(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) (raw []byte, sent time.Time, meaning verdict, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, unsent, err
+		return nil, sent, unsent, err
 	}
 	if err := d.breakers.check(unit); err != nil {
-		return nil, unsent, err
+		return nil, sent, unsent, err
 	}
-	raw, sent, err := d.link.do(ctx, unit, f)
+	if err := d.pause(ctx, unit); err != nil {
+		return nil, sent, unsent, err
+	}
+	raw, sent, err = d.link.do(ctx, unit, f)
+	d.lastDone = time.Now()
 	switch {
 	case err == nil:
 		d.breakers.succeeded(unit)
-		return raw, answered, nil
-	case !sent:
-		return nil, unsent, err
+		return raw, sent, answered, nil
+	case sent.IsZero():
+		return nil, sent, unsent, err
 	case errors.Is(err, tags.ErrNotConnected), errors.Is(err, context.Canceled):
-		return nil, gone, err
+		return nil, sent, gone, err
 	case errors.Is(err, context.DeadlineExceeded):
 		d.breakers.failed(unit, err)
-		return nil, doubtful, err
+		return nil, sent, outcomeUnknown, err
 	}
-	meaning, err := judge(err)
+	meaning, err = judge(err)
 	switch meaning {
 	case answered, begun:
 		d.breakers.succeeded(unit)
 	case silent:
 		d.breakers.failed(unit, err)
-	case doubtful:
+	case outcomeUnknown:
 		d.breakers.failed(unit, err)
-		d.link.drop()
+		if errors.Is(err, tags.ErrTimeout) {
+			d.link.dropSilent(d.breakers.alone(), d.breakers.failures(unit))
+		} else {
+			d.link.drop()
+		}
 	case gone:
 		d.link.lose()
 	}
-	return nil, meaning, err
+	return nil, sent, meaning, err
+}
+
+// pause waits until the unit may be asked after the last request, of whatever unit.
+func (d *Driver) pause(ctx context.Context, unit uint8) error {
+	wait := time.Until(d.lastDone.Add(d.options.unit(unit).RequestPause))
+	if wait <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -15,12 +15,12 @@ import (
 type verdict uint8
 
 const (
-	unsent   verdict = iota // the request did not go out
-	answered                // the unit did what was asked, or refused it with an exception
-	begun                   // the unit took the request and is not done with it (exception 05)
-	silent                  // the gateway says that the unit does not answer; the connection is in order
-	doubtful                // no answer, or one that makes no sense: a late one may come, or the rest of this one
-	gone                    // the connection has ended
+	unsent         verdict = iota // the request did not go out
+	answered                      // the unit did what was asked, or refused it with an exception
+	begun                         // the unit took the request and is not done with it (exception 05)
+	silent                        // the gateway says that the unit does not answer; the connection is in order
+	outcomeUnknown                // no answer, or one that makes no sense: a late one may come, or the rest of this one
+	gone                          // the connection has ended
 )
 
 // uncertain holds when the unit may have done what was asked although there is an error. An exception
@@ -39,7 +39,7 @@ func judge(err error) (verdict, error) {
 	}
 	switch known {
 	case modbus.ErrRequestTimedOut:
-		return doubtful, fmt.Errorf("%w: %w", tags.ErrTimeout, err)
+		return outcomeUnknown, fmt.Errorf("%w: %w", tags.ErrTimeout, err)
 	case modbus.ErrGWTargetFailedToRespond:
 		return silent, fmt.Errorf("%w: %w", tags.ErrTimeout, err)
 	case modbus.ErrIllegalDataAddress:
@@ -50,7 +50,7 @@ func judge(err error) (verdict, error) {
 	case modbus.ErrAcknowledge:
 		return begun, fmt.Errorf("%w: %w", tags.ErrDevice, err)
 	}
-	return doubtful, fmt.Errorf("%w: garbled answer: %w", tags.ErrDevice, err)
+	return outcomeUnknown, fmt.Errorf("%w: garbled answer: %w", tags.ErrDevice, err)
 }
 
 // endsCall holds for errors that concern the call as a whole, not the items of one request.

@@ -15,7 +15,7 @@ import (
 	driver "github.com/otkit/otkit/tags/modbus"
 )
 
-// What CheckPoint takes can be read: the device has all addresses, so there is a value or ErrType.
+// What ValidatePoint takes can be read: the device has all addresses, so there is a value or ErrType.
 func FuzzPoint(f *testing.F) {
 	for _, a := range []string{"40001", "465536", "3/HR:10", "HR:10.3", "DI:5", "000001", "0/IR:65535", "IR:1.99", "//", ":."} {
 		f.Add(a, "", "Int")
@@ -27,7 +27,7 @@ func FuzzPoint(f *testing.F) {
 	d := connected(f, driver.Options{Address: dev.addr})
 	f.Fuzz(func(t *testing.T, address, native, as string) {
 		p := point(address, native, tags.DataType(as))
-		err := d.CheckPoint(p)
+		err := d.ValidatePoint(p)
 		r := read(t, d, p)[0]
 		if err != nil {
 			require.ErrorIs(t, err, tags.ErrAddress)
@@ -62,8 +62,8 @@ func FuzzResponse(f *testing.F) {
 	})
 	s.once.Store(true)
 	drivers := map[bool]*driver.Driver{
-		false: connected(f, driver.Options{Address: s.addr, Timeout: time.Second}),
-		true:  connected(f, driver.Options{Address: s.addr, Timeout: time.Second, Protocol: driver.RTUOverTCP}),
+		false: connected(f, driver.Options{Address: s.addr, Timeout: 100 * time.Millisecond}),
+		true:  connected(f, driver.Options{Address: s.addr, Timeout: 100 * time.Millisecond, Protocol: driver.RTUOverTCP}),
 	}
 	f.Fuzz(func(t *testing.T, response []byte, serial bool) {
 		d := drivers[serial]
@@ -110,7 +110,7 @@ func FuzzSettings(f *testing.F) {
 		}
 		for _, tag := range list {
 			require.NoError(t, tag.Validate())
-			require.NoError(t, d.(tags.AddressChecker).CheckPoint(tags.Point{Address: tag.Address, Native: tag.Native, Type: tag.DataType}))
+			require.NoError(t, d.(tags.PointValidator).ValidatePoint(tags.Point{Address: tag.Address, NativeType: tag.NativeType, Type: tag.DataType}))
 		}
 	})
 }

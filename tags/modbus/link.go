@@ -28,6 +28,7 @@ type link struct {
 	config  *modbus.ClientConfiguration
 	address string
 	pause   time.Duration // after an unanswered request; 0 where answers have numbers
+	gateway bool          // it may keep answers that nobody was there for
 
 	mu      sync.Mutex
 	current *connection   // newest connection, perhaps stopped
@@ -37,15 +38,17 @@ type link struct {
 
 func newLink(o Options) *link {
 	l := &link{config: o.client(), address: o.Address, closing: make(chan struct{})}
-	if o.Protocol == RTUOverTCP {
+	if o.Protocol.serial() {
 		l.pause = o.Timeout
 	}
+	l.gateway = o.Protocol == RTUOverTCP
 	return l
 }
 
 // connection is one TCP connection. Its goroutine ends soon after stop.
 type connection struct {
 	client   *modbus.ModbusClient
+	began    time.Time
 	unit     uint8 // unit that the client is set to; belongs to the goroutine
 	opened   chan error
 	requests chan request
@@ -101,7 +104,7 @@ func (c *connection) execute(r request) (a answer) {
 	a.bytes, a.err = r.do(c.client)
 	if a.err != nil {
 		meaning, _ := judge(a.err)
-		c.unanswered = c.unanswered || meaning == doubtful || meaning == gone
+		c.unanswered = c.unanswered || meaning == outcomeUnknown || meaning == gone
 	}
 	return a
 }
@@ -128,7 +131,7 @@ func (l *link) open(ctx context.Context, closing chan struct{}) error {
 	}
 	stopped := make(chan struct{})
 	c := &connection{
-		client: client, unit: 1, opened: make(chan error, 1), requests: make(chan request),
+		client: client, began: time.Now(), unit: 1, opened: make(chan error, 1), requests: make(chan request),
 		stopped: stopped, stop: sync.OnceFunc(func() { close(stopped) }), ended: make(chan struct{}),
 	}
 	if !l.adopt(c, closing) {
@@ -192,6 +195,9 @@ func (l *link) settle(ctx context.Context, closing chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if !l.gateway {
+		return nil // what a serial port has received, the library throws away on opening it
+	}
 	return l.drain(ctx, closing)
 }
 
@@ -232,14 +238,14 @@ func (l *link) adopt(c *connection, closing chan struct{}) bool {
 	return true
 }
 
-// connected says whether requests may be made; a dropped connection counts, as it is opened anew.
+// connected reports whether requests may be made; a dropped connection counts, as it is opened again.
 func (l *link) connected() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.wanted
 }
 
-// ready gives a connection that can be asked, opening a new one after a drop.
+// ready returns a usable connection. It opens a new one after a drop.
 func (l *link) ready(ctx context.Context) (*connection, error) {
 	l.mu.Lock()
 	c, wanted, closing := l.current, l.wanted, l.closing
@@ -261,33 +267,51 @@ func (l *link) ready(ctx context.Context) (*connection, error) {
 	return l.current, nil
 }
 
-// do lets the library make one request; sent says whether it may have gone out. When ctx ends first,
-// the connection is dropped and the error is that of ctx.
-func (l *link) do(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) (raw []byte, sent bool, err error) {
+// do lets the library make one request; sent is when it may have gone out, zero when it surely has
+// not. When ctx ends first, the connection is dropped and the error is that of ctx.
+func (l *link) do(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) (raw []byte, sent time.Time, err error) {
 	c, err := l.ready(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, time.Time{}, err
 	}
 	done := make(chan answer, 1)
+	sent = time.Now()
 	select {
 	case c.requests <- request{unit: unit, do: f, answer: done}:
 	case <-c.stopped:
-		return nil, false, tags.ErrNotConnected
+		return nil, time.Time{}, tags.ErrNotConnected
 	case <-ctx.Done():
-		return nil, false, ctx.Err()
+		return nil, time.Time{}, ctx.Err()
 	}
 	select {
 	case a := <-done:
-		return a.bytes, true, a.err
+		return a.bytes, sent, a.err
 	case <-c.stopped:
-		return nil, true, tags.ErrNotConnected
+		return nil, sent, tags.ErrNotConnected
 	case <-ctx.Done():
 		c.stop()
-		return nil, true, ctx.Err()
+		return nil, sent, ctx.Err()
 	}
 }
 
-// drop gives up the connection, for the next request to open a new one.
+// keepSilent is how long a device that gives no answer keeps its connection.
+const keepSilent = 15 * time.Second
+
+// dropSilent closes the connection for want of an answer, or keeps it. alone reports that it serves one
+// unit only, and failures how often in a row that has not answered. Where answers have numbers, a late
+// one does no harm, and what is sent to a device that is stopped would only pile up connections in
+// front of it. They are replaced now and then all the same, because one can be dead without anybody
+// being told.
+func (l *link) dropSilent(alone bool, failures int) {
+	l.mu.Lock()
+	keep := alone && l.pause == 0 && failures > 1 && l.current != nil && time.Since(l.current.began) < keepSilent
+	l.mu.Unlock()
+	if !keep {
+		l.drop()
+	}
+}
+
+// drop closes the connection. The next request opens a new one.
 func (l *link) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -296,7 +320,7 @@ func (l *link) drop() {
 	}
 }
 
-// lose gives up the connection for good: until the next connect, every request fails.
+// lose closes the connection for good: every request fails until the next connect.
 func (l *link) lose() {
 	l.mu.Lock()
 	l.wanted = false
@@ -304,7 +328,7 @@ func (l *link) lose() {
 	l.drop()
 }
 
-// close gives up the connection and waits for its goroutine.
+// close closes the connection and waits for its goroutine.
 func (l *link) close() {
 	l.mu.Lock()
 	l.wanted = false

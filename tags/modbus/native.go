@@ -112,7 +112,7 @@ func parseNative(s string, t tags.DataType, order Order) (stored, error) {
 	return st, fmt.Errorf("native type %.16q is not known", name)
 }
 
-// fits says whether a tag of type t can hold the native type.
+// fits reports whether a tag of type t can hold the native type.
 func (st stored) fits(t tags.DataType) bool {
 	switch t {
 	case tags.Bool:
@@ -142,10 +142,11 @@ func (d *Driver) parsePoint(p tags.Point) (point, error) {
 	if err != nil {
 		return fail(fmt.Sprintf("address %.40q", p.Address), "%s", err)
 	}
-	if a.unit == 0 && d.options.Protocol == RTUOverTCP {
+	if a.unit == 0 && d.options.Protocol.serial() {
 		return fail("unit 0", "is the broadcast of a serial line, which nobody answers")
 	}
-	st, err := parseNative(p.Native, p.Type, d.options.Order)
+	unit := d.options.unit(a.unit)
+	st, err := parseNative(p.NativeType, p.Type, unit.Order)
 	if err != nil {
 		return fail("native type", "%s", err)
 	}
@@ -162,6 +163,9 @@ func (d *Driver) parsePoint(p tags.Point) (point, error) {
 	count := natives[st.native].registers
 	if st.native == nativeString {
 		count = (st.size + 1) / 2
+	}
+	if count > unit.MaxRegisters {
+		return fail("native type", "a %s has %d registers, and one request reads at most %d", st.native, count, unit.MaxRegisters)
 	}
 	if int(a.start)+count > tableSize {
 		return fail("address", "a %s that starts here ends beyond the table", st.native)

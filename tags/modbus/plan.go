@@ -8,7 +8,7 @@ import (
 	"github.com/otkit/otkit/tags"
 )
 
-// plan says which requests read a list of points. The engine reads the same lists again and again,
+// plan holds the requests that read a list of points. The engine reads the same lists again and again,
 // so plans are kept.
 type plan struct {
 	points []tags.Point
@@ -53,7 +53,7 @@ func (p *point) place() place { return place{p.unit, p.table} }
 func (p *point) block() block { return block{p.place(), p.start, p.count} }
 func (p *point) end() int     { return int(p.start) + int(p.count) }
 
-// runOf gives the run that covers items.
+// runOf returns the run that covers items.
 func (p *plan) runOf(items []int) run {
 	first := &p.parsed[items[0]]
 	end := 0
@@ -63,7 +63,7 @@ func (p *plan) runOf(items []int) run {
 	return run{place: first.place(), start: first.start, count: end - int(first.start), items: items}
 }
 
-// middle gives the index at which items are best halved, 0 when all cover the same. Points that start
+// middle returns the index at which items are best halved, 0 when all cover the same. Points that start
 // together stay together if possible, as a cut cannot be remembered between them.
 func (p *plan) middle(items []int) int {
 	half := len(items) / 2
@@ -87,12 +87,12 @@ func (p *plan) middle(items []int) int {
 
 // plans keeps the plans and what was learnt about where runs must be split.
 type plans struct {
-	gap   int // registers that may be read in vain
-	kept  map[planKey]*plan
-	size  int                 // points in kept
-	cuts  map[place][]uint16  // no run goes on from below to such an address; sorted
-	alone map[block]struct{}  // refused by themselves: not to be joined with others
-	whole map[block]time.Time // runs that are not halved before this
+	limits func(unit uint8) (gap, most int)
+	kept   map[planKey]*plan
+	size   int                 // points in kept
+	cuts   map[place][]uint16  // no run goes on from below to such an address; sorted
+	alone  map[block]struct{}  // refused by themselves: not to be joined with others
+	whole  map[block]time.Time // runs that are not halved before this
 }
 
 // planKey finds a plan; the points themselves decide whether it is the right one.
@@ -103,8 +103,8 @@ type planKey struct {
 
 // The most points in kept plans and the most blocks that stand alone. Beyond, all are forgotten.
 const (
-	mostPlanned = 1 << 18
-	mostAlone   = 1 << 16
+	maxPlans    = 1 << 18
+	maxIsolated = 1 << 16
 )
 
 func (ps *plans) of(points []tags.Point, parse func(tags.Point) (point, error)) *plan {
@@ -116,7 +116,7 @@ func (ps *plans) of(points []tags.Point, parse func(tags.Point) (point, error)) 
 		return p
 	}
 	p := ps.build(points, parse)
-	if ps.size += len(points); ps.size > mostPlanned || ps.kept == nil {
+	if ps.size += len(points); ps.size > maxPlans || ps.kept == nil {
 		ps.kept, ps.size = make(map[planKey]*plan), len(points)
 	}
 	ps.kept[key] = p
@@ -152,12 +152,12 @@ func (ps *plans) build(points []tags.Point, parse func(tags.Point) (point, error
 	return p
 }
 
-// reach says how many of the sorted items can be read with the first one in one request.
+// reach returns how many of the sorted items one request can read together with the first.
 func (ps *plans) reach(p *plan, items []int) int {
 	first := &p.parsed[items[0]]
-	gap := ps.gap
+	gap, most := ps.limits(first.unit)
 	if first.table.bits() {
-		gap *= 16
+		gap, most = 16*gap, min(16*most, maxReadBits)
 	}
 	_, single := ps.alone[first.block()]
 	end := first.end()
@@ -169,7 +169,7 @@ func (ps *plans) reach(p *plan, items []int) int {
 		_, alone := ps.alone[next.block()]
 		newEnd := max(end, next.end())
 		if single || alone || next.place() != first.place() || int(next.start) > end+gap ||
-			newEnd-int(first.start) > first.table.maxRun() || ps.cutBetween(previous, next) {
+			newEnd-int(first.start) > most || ps.cutBetween(previous, next) {
 			return n
 		}
 		end = newEnd
@@ -186,7 +186,7 @@ func (ps *plans) cutBetween(previous, next *point) bool {
 	return i < len(cuts) && cuts[i] <= next.start
 }
 
-// cut remembers that no run goes on from below start to start.
+// cut remembers that no run continues from below start to start.
 func (ps *plans) cut(where place, start uint16) {
 	cuts := ps.cuts[where]
 	if i, known := slices.BinarySearch(cuts, start); !known {
@@ -203,7 +203,7 @@ func (ps *plans) isolate(b block) {
 	if _, known := ps.alone[b]; known {
 		return
 	}
-	if len(ps.alone) >= mostAlone || ps.alone == nil {
+	if len(ps.alone) >= maxIsolated || ps.alone == nil {
 		ps.alone = make(map[block]struct{})
 	}
 	ps.alone[b] = struct{}{}
@@ -226,11 +226,11 @@ func (ps *plans) release(b block) {
 
 // keepWhole remembers that a run is not worth halving before a time.
 func (ps *plans) keepWhole(b block, until time.Time) {
-	if len(ps.whole) >= mostAlone || ps.whole == nil {
+	if len(ps.whole) >= maxIsolated || ps.whole == nil {
 		ps.whole = make(map[block]time.Time)
 	}
 	ps.whole[b] = until
 }
 
 // forget drops all that was learnt.
-func (ps *plans) forget() { *ps = plans{gap: ps.gap} }
+func (ps *plans) forget() { *ps = plans{limits: ps.limits} }

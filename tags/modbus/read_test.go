@@ -99,7 +99,7 @@ func TestRandomPointsAgreeWithTheDevice(t *testing.T) {
 				var at int
 				_, err := fmt.Sscanf(points[i].Address, "HR:%d", &at)
 				require.NoError(t, err)
-				width := map[string]int{"UInt16": 1, "UInt32": 2, "Int64": 4}[points[i].Native]
+				width := map[string]int{"UInt16": 1, "UInt32": 2, "Int64": 4}[points[i].NativeType]
 				want, absent := int64(0), false
 				for k, register := range dev.get(1, "HR", at, width) {
 					want = want<<16 | int64(register)

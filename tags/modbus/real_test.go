@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,13 +18,18 @@ import (
 // foreign is a pymodbus server process; see testdata/server.py for what it has.
 type foreign struct {
 	python, framer string
+	answers        time.Duration // how long one takes
+	serial         string        // port, for the framer serial
 	port           int
 	process        *exec.Cmd
 }
 
-func startForeign(t *testing.T, framer string) *foreign {
+func startForeign(t *testing.T, framer string, more ...func(*foreign)) *foreign {
 	t.Helper()
 	f := &foreign{framer: framer, port: realtest.FreePort(t)}
+	for _, m := range more {
+		m(f)
+	}
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(python, "-c", "import pymodbus.server").Run() == nil {
 			f.python = python
@@ -44,8 +48,15 @@ func (f *foreign) addr() string { return net.JoinHostPort("127.0.0.1", strconv.I
 
 func (f *foreign) start(t *testing.T) {
 	t.Helper()
-	f.process = exec.Command(f.python, "testdata/server.py", strconv.Itoa(f.port), f.framer)
+	port := f.serial
+	if port == "" {
+		port = strconv.Itoa(f.port)
+	}
+	f.process = exec.Command(f.python, "testdata/server.py", port, f.framer, strconv.FormatInt(f.answers.Milliseconds(), 10))
 	require.NoError(t, f.process.Start())
+	if f.serial != "" {
+		return // the test sees by its answers that it is there
+	}
 	require.Eventually(t, func() bool {
 		conn, err := net.Dial("tcp", f.addr())
 		if err != nil {
@@ -178,13 +189,13 @@ func TestForeignServerFrozen(t *testing.T) {
 	})
 	points := ints("HR:1", "HR:100", "HR:200", "IR:1", "IR:100")
 	requireReading(t, tags.IntValue(7), read(t, d, points...)[0])
-	f.signal(t, syscall.SIGSTOP)
+	f.signal(t, sigStop)
 	for range 2 { // the first read ends with three timeouts, the second at once
 		for _, r := range read(t, d, points...) {
 			require.ErrorIs(t, r.Err, tags.ErrTimeout)
 		}
 	}
-	f.signal(t, syscall.SIGCONT)
+	f.signal(t, sigCont)
 	now = now.Add(time.Minute)
 	require.Eventually(t, func() bool {
 		now = now.Add(time.Minute)

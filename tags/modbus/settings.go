@@ -21,13 +21,23 @@ import (
 
 // settings is the member Settings of a driver of this type.
 type settings struct {
-	Protocol       string // TCP (default), RTUoverTCP or TLS, without regard to case
+	Protocol       string // TCP (default), RTU, RTUoverTCP or TLS, without regard to case
 	SlaveID        int    `json:"SlaveId"` // 1..255, default 1
 	PollIntervalMs int64  // of tags that have none; 0 takes the engine's
 	TimeoutMs      int64  // see Options.Timeout
-	MaxGap         *int   // see Options.MaxGap; 0 is none
+	MaxRegisters   int    // see Unit.MaxRegisters
+	MaxGap         *int   // see Unit.MaxGap; 0 is none
+	RequestPauseMs *int64 // see Unit.RequestPause; 0 is none
 	ByteOrder      string // ABCD, CDAB, BADC, DCBA, or BigEndian, LittleEndian for the bytes of a register
 	WordOrder      string // BigEndian (high word first) or LittleEndian; not beside ABCD and its like
+
+	Units []unitSettings // what is different for single units
+
+	SerialPort string // for RTU, such as /dev/ttyUSB0
+	BaudRate   int    // see Line
+	DataBits   int
+	Parity     string // Even (default), Odd or None, without regard to case
+	StopBits   int
 
 	BreakerFailures int   // see Breaker.Failures
 	BreakerProbeMs  int64 // see Breaker.ProbeAfter
@@ -35,6 +45,17 @@ type settings struct {
 	CertFile, KeyFile, CAFile string // PEM files; required for TLS
 
 	Tags []tagSettings
+}
+
+// unitSettings overrides the common settings for one unit. Absent members keep the common value.
+type unitSettings struct {
+	SlaveID        *int  `json:"SlaveId"` // 0..255
+	PollIntervalMs int64 // of tags that have none; 0 takes the driver's
+	MaxRegisters   int
+	MaxGap         *int
+	RequestPauseMs *int64
+	ByteOrder      string
+	WordOrder      string
 }
 
 type tagSettings struct {
@@ -108,11 +129,12 @@ func FromSettings(s driverconfig.Settings, log *slog.Logger) (tags.Driver, []tag
 			at("Name", "is given twice")
 		}
 		seen[in.Tags[i].Name] = true
-		list[i] = in.Tags[i].tag(s, d, at)
-		if list[i].Interval == 0 {
-			list[i].Interval = milliseconds(in.PollIntervalMs)
+		var unit uint8
+		list[i], unit = in.Tags[i].tag(s, d, at)
+		if list[i].PollInterval == 0 {
+			list[i].PollInterval = milliseconds(in.intervalOf(unit))
 		}
-		if len(bad) >= mostFaults {
+		if len(bad) >= maxReported {
 			break
 		}
 	}
@@ -123,11 +145,11 @@ func FromSettings(s driverconfig.Settings, log *slog.Logger) (tags.Driver, []tag
 }
 
 // mostFaults keeps the error about a long list of tags readable.
-const mostFaults = 20
+const maxReported = 20
 
 type faults []fault.Field
 
-// at gives a function that adds what is wrong with members below a path.
+// at returns a function that adds what is wrong with members below a path.
 func (f *faults) at(path string) func(member, format string, args ...any) {
 	return func(member, format string, args ...any) {
 		*f = append(*f, fault.Field{Field: path + member, Message: fmt.Sprintf(format, args...)})
@@ -142,25 +164,39 @@ func (in *settings) options(s driverconfig.Settings, bad *faults) Options {
 		Breaker: Breaker{Failures: in.BreakerFailures, ProbeAfter: milliseconds(in.BreakerProbeMs)},
 	}
 	var err error
-	if s.IPAddress == "" {
-		bad.at("")("IpAddress", "is required")
-	} else if o.Address, err = endpoint(s); err != nil {
-		bad.at("")("IpAddress", "%s", err)
-	}
 	if o.Protocol, err = parseProtocol(in.Protocol); err != nil {
 		at("Protocol", "%s", err)
+	}
+	if o.Protocol == RTU {
+		in.serialPort(s, &o, bad)
+	} else {
+		if in.SerialPort != "" {
+			at("SerialPort", "is for Protocol RTU")
+		}
+		if s.IPAddress == "" {
+			bad.at("")("IpAddress", "is required")
+		} else if o.Address, err = endpoint(s); err != nil {
+			bad.at("")("IpAddress", "%s", err)
+		}
 	}
 	if in.SlaveID < 1 || in.SlaveID > 255 {
 		at("SlaveId", "must be 1 to 255; an address can name unit 0, as in 0/HR:1")
 	}
-	if in.MaxGap != nil {
-		o.MaxGap = *in.MaxGap
-		if o.MaxGap < 0 || o.MaxGap > maxReadRegisters {
-			at("MaxGap", "must be 0 to %d", maxReadRegisters)
+	all := unitSettings{MaxRegisters: in.MaxRegisters, MaxGap: in.MaxGap, RequestPauseMs: in.RequestPauseMs,
+		ByteOrder: in.ByteOrder, WordOrder: in.WordOrder}.unit(at)
+	o.MaxRegisters, o.MaxGap, o.RequestPause, o.Order = all.MaxRegisters, all.MaxGap, all.RequestPause, all.Order
+	o.Units = make(map[uint8]Unit, len(in.Units))
+	for i, u := range in.Units {
+		at := bad.at(fmt.Sprintf("Settings.Units[%d].", i))
+		checkMilliseconds(at, "PollIntervalMs", u.PollIntervalMs)
+		if u.SlaveID == nil || *u.SlaveID < 0 || *u.SlaveID > 255 {
+			at("SlaveId", "is required, 0 to 255")
+			continue
 		}
-		if o.MaxGap == 0 {
-			o.MaxGap = -1
+		if _, twice := o.Units[uint8(*u.SlaveID)]; twice {
+			at("SlaveId", "is given twice")
 		}
+		o.Units[uint8(*u.SlaveID)] = u.unit(at)
 	}
 	checkMilliseconds(at, "PollIntervalMs", in.PollIntervalMs)
 	checkMilliseconds(at, "TimeoutMs", in.TimeoutMs)
@@ -168,7 +204,6 @@ func (in *settings) options(s driverconfig.Settings, bad *faults) Options {
 	if in.BreakerFailures < 0 {
 		at("BreakerFailures", "must not be negative")
 	}
-	o.Order = orderOf(in.ByteOrder, in.WordOrder, at)
 	if o.Protocol == TLS {
 		in.certificates(&o, at)
 	}
@@ -188,12 +223,12 @@ func endpoint(s driverconfig.Settings) (string, error) {
 }
 
 func parseProtocol(s string) (Protocol, error) {
-	for _, p := range []Protocol{TCP, RTUOverTCP, TLS} {
+	for _, p := range []Protocol{TCP, RTUOverTCP, TLS, RTU} {
 		if strings.EqualFold(s, string(p)) || s == "" {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("%.20q is not TCP, RTUoverTCP or TLS", s)
+	return "", fmt.Errorf("%.20q is not TCP, RTU, RTUoverTCP or TLS", s)
 }
 
 func (in *settings) certificates(o *Options, at func(member, format string, args ...any)) {
@@ -236,12 +271,13 @@ func orderOf(byteOrder, wordOrder string, at func(member, format string, args ..
 	return ABCD
 }
 
-func (t *tagSettings) tag(s driverconfig.Settings, d *Driver, at func(member, format string, args ...any)) tags.Tag {
+// tag returns the tag, and its unit.
+func (t *tagSettings) tag(s driverconfig.Settings, d *Driver, at func(member, format string, args ...any)) (tags.Tag, uint8) {
 	tag := tags.Tag{
 		Name: s.TagName(t.Name), Driver: s.ID, Address: string(t.Address), Access: tags.ReadOnly,
 		Unit: t.Unit, Description: t.Description,
 		Min: t.MinValue, Max: t.MaxValue, Scale: t.ScalingFactor, Offset: t.Offset,
-		Interval: milliseconds(t.PollIntervalMs), StaleAfter: milliseconds(t.StaleAfterMs),
+		PollInterval: milliseconds(t.PollIntervalMs), StaleAfter: milliseconds(t.StaleAfterMs),
 		Deadband: tags.Deadband{
 			Absolute: t.Deadband.Absolute, Percent: t.Deadband.Percent,
 			Heartbeat: milliseconds(t.Deadband.HeartbeatMs),
@@ -261,16 +297,16 @@ func (t *tagSettings) tag(s driverconfig.Settings, d *Driver, at func(member, fo
 		at("AccessMode", "%.20q is not ReadOnly or ReadWrite", t.AccessMode)
 	}
 	if !t.setType(&tag, at) {
-		return tag
+		return tag, 0
 	}
-	p, err := d.parsePoint(tags.Point{Address: tag.Address, Native: tag.Native, Type: tag.DataType})
+	p, err := d.parsePoint(tags.Point{Address: tag.Address, NativeType: tag.NativeType, Type: tag.DataType})
 	switch {
 	case err != nil:
 		at("Address", "%s", err)
 	case tag.Access == tags.ReadWrite && !p.table.writable():
 		at("AccessMode", "must be ReadOnly, as the table %s cannot be written", p.table)
-	case tag.Access == tags.ReadWrite && p.count > maxWriteRegisters:
-		at("AccessMode", "must be ReadOnly, as one request writes at most %d registers", maxWriteRegisters)
+	case tag.Access == tags.ReadWrite && int(p.count) > d.options.mostWritten(p.unit):
+		at("AccessMode", "must be ReadOnly, as one request writes at most %d registers", d.options.mostWritten(p.unit))
 	}
 	var invalid *fault.Error
 	if errors.As(tag.Validate(), &invalid) {
@@ -278,10 +314,10 @@ func (t *tagSettings) tag(s driverconfig.Settings, d *Driver, at func(member, fo
 			at(memberOf(f.Field), "%s", f.Message)
 		}
 	}
-	return tag
+	return tag, p.unit
 }
 
-// setType sets the native and the data type, and says whether both are known.
+// setType sets the native and the data type, and reports whether both are known.
 func (t *tagSettings) setType(tag *tags.Tag, at func(member, format string, args ...any)) bool {
 	name := t.Type
 	switch {
@@ -312,14 +348,14 @@ func (t *tagSettings) setType(tag *tags.Tag, at func(member, format string, args
 	default:
 		tag.DataType = tags.Int
 	}
-	tag.Native = name
+	tag.NativeType = name
 	if o := orderOf(t.ByteOrder, t.WordOrder, at); o != "" {
-		tag.Native += ";" + string(o)
+		tag.NativeType += ";" + string(o)
 	}
 	return true
 }
 
-// memberOf gives the name in the settings of a field that tags.Tag.Validate names.
+// memberOf returns the name in the settings of a field that tags.Tag.Validate names.
 func memberOf(field string) string {
 	parts := strings.Split(field, ".")
 	for i, part := range parts {

@@ -37,21 +37,21 @@ func TestTagsFromSettings(t *testing.T) {
 	const poll = 500 * time.Millisecond
 	require.Equal(t, []tags.Tag{
 		{
-			Name: "plc.level", Driver: "plc", Address: "40001", Native: "Float32", DataType: tags.Float, Access: tags.ReadOnly,
-			Unit: "m", Description: "tank", Min: tags.Ptr(0), Max: tags.Ptr(9.5), Interval: poll,
+			Name: "plc.level", Driver: "plc", Address: "40001", NativeType: "Float32", DataType: tags.Float, Access: tags.ReadOnly,
+			Unit: "m", Description: "tank", Min: tags.Ptr(0), Max: tags.Ptr(9.5), PollInterval: poll,
 			Deadband: tags.Deadband{Absolute: 0.1, Heartbeat: time.Minute},
 		},
-		{Name: "plc.count", Driver: "plc", Address: "IR:2", Native: "UInt32;BADC", DataType: tags.Int, Access: tags.ReadOnly, Scale: 2, Interval: poll},
+		{Name: "plc.count", Driver: "plc", Address: "IR:2", NativeType: "UInt32;BADC", DataType: tags.Int, Access: tags.ReadOnly, Scale: 2, PollInterval: poll},
 		{
-			Name: "plc.speed", Driver: "plc", Address: "HR:4", Native: "Int16", DataType: tags.Float, Access: tags.ReadWrite,
-			Scale: 0.1, Offset: 1, Interval: 100 * time.Millisecond, StaleAfter: 5 * time.Second, Confirm: true,
+			Name: "plc.speed", Driver: "plc", Address: "HR:4", NativeType: "Int16", DataType: tags.Float, Access: tags.ReadWrite,
+			Scale: 0.1, Offset: 1, PollInterval: 100 * time.Millisecond, StaleAfter: 5 * time.Second, Confirm: true,
 		},
-		{Name: "plc.pump", Driver: "plc", Address: "3/CO:1", Native: "bool", DataType: tags.Bool, Access: tags.ReadWrite, Interval: poll},
-		{Name: "plc.text", Driver: "plc", Address: "HR:10", Native: "String:8;BADC", DataType: tags.String, Access: tags.ReadOnly, Interval: poll},
-		{Name: "plc.short", Driver: "plc", Address: "HR:20", Native: "Int16", DataType: tags.Int, Access: tags.ReadOnly, Interval: poll},
-		{Name: "plc.real", Driver: "plc", Address: "HR:21", Native: "Float32", DataType: tags.Float, Access: tags.ReadOnly, Interval: poll},
-		{Name: "plc.six", Driver: "plc", Address: "400031", Native: "Float32", DataType: tags.Float, Access: tags.ReadOnly, Interval: poll},
-		{Name: "plc.five", Driver: "plc", Address: "30001", Native: "Float32", DataType: tags.Float, Access: tags.ReadOnly, Interval: poll},
+		{Name: "plc.pump", Driver: "plc", Address: "3/CO:1", NativeType: "bool", DataType: tags.Bool, Access: tags.ReadWrite, PollInterval: poll},
+		{Name: "plc.text", Driver: "plc", Address: "HR:10", NativeType: "String:8;BADC", DataType: tags.String, Access: tags.ReadOnly, PollInterval: poll},
+		{Name: "plc.short", Driver: "plc", Address: "HR:20", NativeType: "Int16", DataType: tags.Int, Access: tags.ReadOnly, PollInterval: poll},
+		{Name: "plc.real", Driver: "plc", Address: "HR:21", NativeType: "Float32", DataType: tags.Float, Access: tags.ReadOnly, PollInterval: poll},
+		{Name: "plc.six", Driver: "plc", Address: "400031", NativeType: "Float32", DataType: tags.Float, Access: tags.ReadOnly, PollInterval: poll},
+		{Name: "plc.five", Driver: "plc", Address: "30001", NativeType: "Float32", DataType: tags.Float, Access: tags.ReadOnly, PollInterval: poll},
 	}, list)
 }
 
@@ -65,7 +65,7 @@ func TestDriverFromSettingsReads(t *testing.T) {
 	require.NoError(t, d.Connect(t.Context()))
 	defer func() { require.NoError(t, d.Close()) }()
 	out := make([]tags.Reading, 1)
-	require.NoError(t, d.Read(t.Context(), []tags.Point{{Address: list[0].Address, Native: list[0].Native, Type: list[0].DataType}}, out))
+	require.NoError(t, d.Read(t.Context(), []tags.Point{{Address: list[0].Address, NativeType: list[0].NativeType, Type: list[0].DataType}}, out))
 	requireReading(t, tags.IntValue(0x01020304), out[0])
 }
 

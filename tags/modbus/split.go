@@ -1,101 +1,115 @@
 package modbus
 
 import (
-	"context"
 	"time"
-
-	"github.com/otkit/otkit/tags"
 )
 
-// A Read halves at most so many runs to find out which part of them a device refuses; the rest is for
-// the next one. A run of which no part could be read is asked for as a whole for so long.
+// A round halves at most so many runs, or one for so many points, to find out which part of them a
+// device refuses; the rest is for the next one. A run of which no part could be read is asked for as a
+// whole for so long.
 const (
-	mostSplits      = 100
+	maxSplits       = 100
+	pointsPerSplit  = 5
 	splitAgainAfter = time.Minute
 )
 
 // splitting is the search for the part of a run that a device refuses.
 type splitting struct {
-	left  *int    // runs that may be halved, of all runs of a Read
+	run   run
 	began bool    // the run was halved
+	ended bool    // before its end: the unit gave no answer any more
 	read  bool    // some part was read
 	alone []block // refused by themselves, by an exception that may be about the device as a whole
 }
 
-// part is what became of a part of a run.
+// part is a run, or a part of one that the device refused.
 type part struct {
+	run   run
+	split *splitting
+	may   bool  // it may be halved for a refusal that does not surely mean an address
+	of    *part // that this is a half of; nil for the run
+
+	// Once it is halved.
+	lacks  bool // the refusal named an address
+	second run  // still to be asked for; without items once it is
+	start  uint16
 	read   bool // some of it was read
 	blamed bool // something in it cannot be read, so that its length is not to blame
 }
 
-// readRun reads one run, in parts where the device refuses it. The error is one that leaves no sense in
-// asking the unit more; the readings of the run are then set, unless it is for the whole call.
-func (d *Driver) readRun(ctx context.Context, p *plan, r run, splits *int, out []tags.Reading) error {
-	s := &splitting{left: splits}
-	_, err := d.readPart(ctx, p, r, s, !d.now().Before(d.plans.whole[r.block()]), out)
+// whole returns the part that is all of a run. It is mostly read at once, so that the same part will do.
+func (r *round) whole(run run) *part {
+	p := r.spare
+	if p == nil || p.split.began {
+		p = &part{split: new(splitting)}
+		r.spare = p
+	}
+	*p.split = splitting{run: run}
+	*p = part{run: run, split: p.split, may: !r.driver.now().Before(r.driver.plans.whole[run.block()])}
+	return p
+}
+
+// halve puts the first half of a part that the device refused in its place, for which finish then puts
+// the second one. It reports whether that is worth it: where p.may is not set, only the refusal that
+// surely means an address is.
+func (r *round) halve(p *part, err error) bool {
+	if !maySplit(err) {
+		return false
+	}
+	plans := &r.driver.plans
+	lacks := lacksAddress(err)
+	m := r.plan.middle(p.run.items)
+	if m == 0 {
+		if b := r.plan.parsed[p.run.items[0]].block(); lacks {
+			plans.isolate(b)
+		} else {
+			p.split.alone = append(p.split.alone, b)
+		}
+		return false
+	}
+	if r.splits == 0 || !p.may && !lacks {
+		return false
+	}
+	r.splits--
+	r.left++
+	p.split.began = true
+	p.lacks, p.second = lacks, r.plan.runOf(p.run.items[m:])
+	p.start = p.second.start
+	r.parts = append(r.parts, &part{run: r.plan.runOf(p.run.items[:m]), split: p.split, may: true, of: p})
+	return true
+}
+
+// finish ends a part. A device that refuses everything for a while must not be asked for each point by
+// itself: unless the refusal names an address, a second half is not halved when nothing of the first
+// one could be read.
+func (r *round) finish(p *part, read, blamed bool) {
+	whole := p.of
+	if whole == nil {
+		r.learn(p.split)
+		return
+	}
+	whole.read, whole.blamed = whole.read || read, whole.blamed || blamed
+	if second := whole.second; len(second.items) > 0 {
+		whole.second = run{}
+		r.parts = append(r.parts, &part{run: second, split: p.split, may: whole.lacks || whole.read, of: whole})
+		return
+	}
+	if !whole.blamed {
+		// No point is to blame: the gap between the halves is, or the length of the whole.
+		r.driver.plans.cut(whole.run.place, whole.start)
+	}
+	r.finish(whole, whole.read, whole.blamed)
+}
+
+// learn remembers what the end of a run has shown.
+func (r *round) learn(s *splitting) {
+	d := r.driver
 	switch {
 	case s.read:
 		for _, b := range s.alone {
 			d.plans.isolate(b)
 		}
-	case err == nil && s.began && *splits > 0:
-		d.plans.keepWhole(r.block(), d.now().Add(splitAgainAfter))
+	case !s.ended && s.began && r.splits > 0:
+		d.plans.keepWhole(s.run.block(), d.now().Add(splitAgainAfter))
 	}
-	return err
-}
-
-// readPart reads a part of a run and halves it when the device refuses it. Where may is not set, only
-// the refusal that surely means an address is worth that.
-func (d *Driver) readPart(ctx context.Context, p *plan, r run, s *splitting, may bool, out []tags.Reading) (part, error) {
-	raw, err := d.ask(ctx, r.unit, r.request)
-	if err == nil {
-		p.take(r, raw, out)
-		d.plans.release(p.parsed[r.items[0]].block())
-		s.read = true
-		return part{read: true}, nil
-	}
-	if endsCall(err) {
-		return part{}, err
-	}
-	m := 0
-	if maySplit(err) {
-		m = p.middle(r.items)
-		switch b := p.parsed[r.items[0]].block(); {
-		case m > 0:
-		case lacksAddress(err):
-			d.plans.isolate(b)
-		default:
-			s.alone = append(s.alone, b)
-		}
-	}
-	if m == 0 || *s.left == 0 || !may && !lacksAddress(err) {
-		p.fail([]run{r}, err, out)
-		if d.breakers.healthy(r.unit) { // it answered
-			err = nil
-		}
-		return part{blamed: true}, err
-	}
-	*s.left--
-	s.began = true
-	return d.readHalves(ctx, p, r, m, lacksAddress(err), s, out)
-}
-
-// readHalves reads the items of a run before m and from m on. A device that refuses everything for a
-// while must not be asked for each point by itself: unless the refusal names an address, the second
-// half is not halved when nothing of the first one could be read.
-func (d *Driver) readHalves(ctx context.Context, p *plan, r run, m int, lacks bool, s *splitting, out []tags.Reading) (part, error) {
-	first, second := p.runOf(r.items[:m]), p.runOf(r.items[m:])
-	a, err := d.readPart(ctx, p, first, s, true, out)
-	if err != nil {
-		if !endsCall(err) {
-			p.fail([]run{second}, err, out)
-		}
-		return a, err
-	}
-	b, err := d.readPart(ctx, p, second, s, lacks || a.read, out)
-	if err == nil && !a.blamed && !b.blamed {
-		// No point is to blame: the gap between the halves is, or the length of the whole.
-		d.plans.cut(r.place, p.parsed[r.items[m]].start)
-	}
-	return part{read: a.read || b.read, blamed: a.blamed || b.blamed}, err
 }

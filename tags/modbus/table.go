@@ -26,16 +26,9 @@ func (t table) bits() bool { return t <= discreteInputs }
 // writable holds for the tables that have a function for writing.
 func (t table) writable() bool { return t == coils || t == holdingRegisters }
 
-// maxRun is the most items that one read request may ask for.
-func (t table) maxRun() int {
-	if t.bits() {
-		return 2000
-	}
-	return maxReadRegisters
-}
-
 const (
 	maxReadRegisters  = 125
+	maxReadBits       = 2000
 	maxWriteRegisters = 123
 	tableSize         = 1 << 16
 )

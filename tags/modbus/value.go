@@ -27,7 +27,7 @@ func arrange(raw []byte, o Order, words bool) {
 	}
 }
 
-// decode gives the value of a register point from the bytes of its registers.
+// decode returns the value of a register point from the bytes of its registers.
 func (p *point) decode(registers []byte) (tags.Value, error) {
 	if p.native == nativeString {
 		return p.decodeText(registers)
@@ -105,7 +105,7 @@ func (p *point) decodeText(registers []byte) (tags.Value, error) {
 	return tags.StringValue(s), nil
 }
 
-// encode gives the bytes of a register point's registers for a value of the tag's type. Single bits
+// encode returns the bytes of a register point's registers for a value of the tag's type. Single bits
 // have no bytes of their own. The error is a tags.ErrInvalidValue.
 func (p *point) encode(v tags.Value) ([]byte, error) {
 	if p.native == nativeString {
@@ -176,7 +176,7 @@ func (p *point) floatOf(v tags.Value, mantissa int, most float64) (float64, erro
 	return f, nil
 }
 
-// exact says whether a float with so many bits of mantissa holds n without loss.
+// exact reports whether a float with so many bits of mantissa holds n without loss.
 func exact(n int64, bits int) bool {
 	if n == math.MinInt64 {
 		return true

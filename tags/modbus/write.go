@@ -14,14 +14,14 @@ import (
 // Write writes items in order, one request each; see tags.Driver and the package comment. When the
 // deadline of ctx passes, Write returns nil. The error of an item is a tags.ErrUncertain when the
 // device may have taken the value: no answer came, or a garbled one, or the exceptions 05
-// (acknowledge) and 0B (gateway: no response). Any other error says that it has not.
+// (acknowledge) and 0B (gateway: no response). Any other error means that it has not.
 func (d *Driver) Write(ctx context.Context, items []tags.WriteItem, errs []error) error {
 	if !d.link.connected() {
 		return tags.ErrNotConnected
 	}
 	for i := range items {
 		err := d.writeItem(ctx, items[i])
-		errs[i] = fate(err)
+		errs[i] = writeOutcome(err)
 		if !endsCall(err) {
 			continue
 		}
@@ -38,9 +38,9 @@ func (d *Driver) Write(ctx context.Context, items []tags.WriteItem, errs []error
 
 var errNotSent = errors.New("the value was not sent")
 
-// fate gives the error of an item. A value that was surely not sent must not look as if it had been:
+// fate returns the error of an item. A value that was surely not sent must not look as if it had been:
 // the error is then no tags.ErrTimeout, which leaves that open.
-func fate(err error) error {
+func writeOutcome(err error) error {
 	late := errors.Is(err, tags.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
 	switch {
 	case !late:
@@ -51,7 +51,7 @@ func fate(err error) error {
 	return fmt.Errorf("%w: %s", errNotSent, err) //nolint:errorlint // the cause is a timeout, which would count as uncertain
 }
 
-// Round gives the value that the device holds once v is written to p: rounded to a whole number for an
+// Round returns the value that the device holds once v is written to p: rounded to a whole number for an
 // integer register, with the precision of a 32-bit one. The error is that of writing v: a
 // tags.ErrAddress or a tags.ErrInvalidValue. No device is asked.
 func (d *Driver) Round(p tags.Point, v tags.Value) (tags.Value, error) {
@@ -78,8 +78,8 @@ func (d *Driver) writeItem(ctx context.Context, item tags.WriteItem) error {
 	if !p.table.writable() {
 		return tags.ErrReadOnly.Because("the table %s cannot be written", p.table)
 	}
-	if p.count > maxWriteRegisters {
-		return fmt.Errorf("%w: one request writes at most %d registers", tags.ErrAddress, maxWriteRegisters)
+	if most := d.options.mostWritten(p.unit); int(p.count) > most {
+		return fmt.Errorf("%w: one request writes at most %d registers", tags.ErrAddress, most)
 	}
 	v, err := item.Value.Convert(p.as)
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *Driver) writeRegisters(ctx context.Context, p point, raw []byte) error 
 
 // writeBit changes one bit of a register. The library has no mask write, which few devices have.
 func (d *Driver) writeBit(ctx context.Context, p point, set bool) error {
-	raw, err := d.ask(ctx, p.unit, func(c *modbus.ModbusClient) ([]byte, error) {
+	raw, _, err := d.ask(ctx, p.unit, func(c *modbus.ModbusClient) ([]byte, error) {
 		return c.ReadRawBytes(p.start, 2, modbus.HOLDING_REGISTER)
 	})
 	if err != nil {

@@ -76,15 +76,15 @@ func harness(faults simdriver.Faults) (tagstest.DriverHarness, *clock) {
 
 func TestConformance(t *testing.T) {
 	h, c := harness(simdriver.Faults{Disconnect: simdriver.Window{Every: 10 * time.Hour, For: time.Hour}})
-	h.Break = func(testing.TB, tags.Driver) { c.add(9*time.Hour + time.Minute) }
-	h.Mend = func(testing.TB, tags.Driver) { c.add(59 * time.Minute) }
+	h.Disconnect = func(testing.TB, tags.Driver) { c.add(9*time.Hour + time.Minute) }
+	h.Reconnect = func(testing.TB, tags.Driver) { c.add(59 * time.Minute) }
 	tagstest.TestDriver(t, h)
 }
 
 func TestConformanceWhenFrozen(t *testing.T) {
 	h, c := harness(simdriver.Faults{Freeze: simdriver.Window{Every: 10 * time.Hour, For: time.Hour}})
-	h.Freeze = func(testing.TB, tags.Driver) { c.add(9*time.Hour + time.Minute) }
-	h.Thaw = func(testing.TB, tags.Driver) { c.add(59 * time.Minute) }
+	h.Stall = func(testing.TB, tags.Driver) { c.add(9*time.Hour + time.Minute) }
+	h.Resume = func(testing.TB, tags.Driver) { c.add(59 * time.Minute) }
 	tagstest.TestDriver(t, h)
 }
 

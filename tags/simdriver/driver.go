@@ -10,7 +10,7 @@ import (
 )
 
 // Driver is the simulation. As with every driver, Connect, Read, Write and Close are for one goroutine;
-// Browse, CheckPoint, ValueAt and Failures may be called from any.
+// Browse, ValidatePoint, ValueAt and Failures may be called from any.
 type Driver struct {
 	opts    Options
 	period  float64 // of generated signals, seconds
@@ -90,7 +90,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// ready says whether the device answers at this time.
+// ready reports whether the device answers at this time.
 func (d *Driver) ready(ctx context.Context, now time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (d *Driver) Browse(ctx context.Context) ([]tags.Tag, error) {
 	for _, s := range d.opts.Signals {
 		t := tags.Tag{
 			Name: s.Name, Address: s.Name, DataType: s.Type, Access: s.Access, Unit: s.Unit, Description: s.Description,
-			Interval: d.opts.UpdateInterval,
+			PollInterval: d.opts.UpdateInterval,
 		}
 		if t.Access == "" {
 			t.Access = tags.ReadOnly
@@ -212,7 +212,7 @@ func (d *Driver) Browse(ctx context.Context) ([]tags.Tag, error) {
 		for tag := range d.opts.TagsPerDevice {
 			name := generatedName(device+1, tag+1)
 			s := d.generated(device+1, tag+1)
-			t := tags.Tag{Name: name, Address: name, DataType: s.kind, Access: tags.ReadOnly, Interval: d.opts.UpdateInterval}
+			t := tags.Tag{Name: name, Address: name, DataType: s.kind, Access: tags.ReadOnly, PollInterval: d.opts.UpdateInterval}
 			if s.writable {
 				t.Access = tags.ReadWrite
 			}
@@ -225,9 +225,9 @@ func (d *Driver) Browse(ctx context.Context) ([]tags.Tag, error) {
 	return list, nil
 }
 
-// CheckPoint knows every signal: the error is tags.ErrNoSuchAddress, or tags.ErrType for a type that
+// ValidatePoint knows every signal: the error is tags.ErrNoSuchAddress, or tags.ErrType for a type that
 // the signal's values cannot always be given as.
-func (d *Driver) CheckPoint(p tags.Point) error {
+func (d *Driver) ValidatePoint(p tags.Point) error {
 	var generated signal
 	s := d.find(p.Address, &generated)
 	switch {

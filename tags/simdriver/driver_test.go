@@ -109,20 +109,20 @@ func TestGeneratedTags(t *testing.T) {
 		if tag.Access == tags.ReadWrite {
 			writable++
 		}
-		require.Equal(t, 100*time.Millisecond, tag.Interval)
+		require.Equal(t, 100*time.Millisecond, tag.PollInterval)
 	}
 	require.Equal(t, map[tags.DataType]int{tags.Float: 15, tags.Int: 6, tags.Bool: 3, tags.String: 3, tags.Bytes: 3}, seen)
 	require.Equal(t, 3, writable)
 	for _, missing := range []string{"device0.tag1", "device4.tag1", "device1.tag11", "device1.tag0", "device1.tag", "device01.tag1", "device1.tag1 ", "device-1.tag1", "device99999999999999999999.tag1", "x", ""} {
-		require.ErrorIs(t, r.CheckPoint(tags.Point{Address: missing, Type: tags.Float}), tags.ErrNoSuchAddress, missing)
+		require.ErrorIs(t, r.ValidatePoint(tags.Point{Address: missing, Type: tags.Float}), tags.ErrNoSuchAddress, missing)
 		_, err := r.ValueAt(missing, start)
 		require.ErrorIs(t, err, tags.ErrNoSuchAddress)
 	}
-	require.ErrorIs(t, r.CheckPoint(tags.Point{Address: "device1.tag1", Type: tags.String}), tags.ErrType)
-	require.NoError(t, r.CheckPoint(tags.Point{Address: "device1.tag3", Type: tags.Float}), "an Int can be read as a Float")
+	require.ErrorIs(t, r.ValidatePoint(tags.Point{Address: "device1.tag1", Type: tags.String}), tags.ErrType)
+	require.NoError(t, r.ValidatePoint(tags.Point{Address: "device1.tag3", Type: tags.Float}), "an Int can be read as a Float")
 }
 
-// course gives a signal's numbers over n steps.
+// course returns a signal's numbers over n steps.
 func course(t *testing.T, s simdriver.Signal, n int) []float64 {
 	t.Helper()
 	s.Name, s.Type = "x", tags.Float

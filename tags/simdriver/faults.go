@@ -14,7 +14,7 @@ func (w Window) open(since time.Duration) bool {
 	return w.Every > 0 && since >= w.opened(since)
 }
 
-// opened gives when the window of the present cycle opens; 0 for one that is always open.
+// opened returns when the window of the present cycle opens; 0 for one that is always open.
 func (w Window) opened(since time.Duration) time.Duration {
 	if w.Every == 0 {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/otkit/otkit/tags/driverconfig"
 )
 
-// Options says what is simulated. The zero Options gives one device with ten tags that oscillate.
+// Options describes the simulation. The zero Options is one device with ten oscillating tags.
 type Options struct {
 	DeviceCount   int   // generated devices; 0 is 1 when there are no Signals, else none
 	TagsPerDevice int   // signals of each; 0 is 10
@@ -54,7 +54,7 @@ type Signal struct {
 	Lag     time.Duration // shape Follow: time constant of a first-order lag; default 10 s
 }
 
-// Faults says in which ways the simulated device fails. The zero Faults is none.
+// Faults sets how the simulated device fails. The zero Faults is none.
 type Faults struct {
 	Disconnect Window     // the connection is cut, and connecting fails
 	Freeze     Window     // the device takes requests and does not answer: calls return when their context ends

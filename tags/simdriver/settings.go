@@ -94,7 +94,7 @@ func (in settings) options() (Options, error) {
 	return opts, c.err()
 }
 
-// inSettings gives the fields of an error their place in the file.
+// inSettings sets the place in the file of an error's fields.
 func inSettings(err error) error {
 	e, ok := fault.From(err)
 	if !ok {

@@ -32,7 +32,7 @@ func TestFromSettings(t *testing.T) {
 		require.NoError(t, tag.Validate())
 		require.Equal(t, "sim", tag.Driver)
 		require.Equal(t, "sim."+tag.Address, tag.Name)
-		require.Equal(t, 250*time.Millisecond, tag.Interval)
+		require.Equal(t, 250*time.Millisecond, tag.PollInterval)
 	}
 	failures, err := d.(*simdriver.Driver).Failures("device1.tag1", start, start.Add(time.Hour))
 	require.NoError(t, err)

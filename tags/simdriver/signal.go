@@ -121,7 +121,7 @@ func periodOf(shape Shape, given, step time.Duration) float64 {
 	return time.Minute.Seconds()
 }
 
-// level gives where in its range a signal is, 0..1, at a number of seconds. It is for the shapes that
+// level returns where in its range a signal is, 0..1, at a number of seconds. It is for the shapes that
 // depend on the time alone.
 func (s *signal) level(x float64) float64 {
 	switch s.shape {
@@ -139,7 +139,7 @@ func (s *signal) level(x float64) float64 {
 	return 0.5
 }
 
-// life gives the share of its life that what the signal measures has behind it. Groups live for 0.8 to
+// life returns the share of its life that what the signal measures has behind it. Groups live for 0.8 to
 // 1.2 periods and begin anywhere in the first half of their life.
 func (s *signal) life(x float64) float64 {
 	_, share := cycles(x, s.lifetime())
@@ -149,7 +149,7 @@ func (s *signal) life(x float64) float64 {
 
 func (s *signal) lifetime() float64 { return s.period * (0.8 + 0.4*unit(s.group, 1)) }
 
-// number gives the value of a signal as a number of its range.
+// number returns the value of a signal as a number of its range.
 func (s *signal) number(at moment) float64 {
 	if s.shape == Counter {
 		whole, _ := cycles(at.seconds, s.period)

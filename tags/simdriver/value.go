@@ -8,7 +8,7 @@ import (
 	"github.com/otkit/otkit/tags"
 )
 
-// ValueAt gives the value that a signal has at any time, also before Start: as though nothing had ever
+// ValueAt returns the value that a signal has at any time, also before Start: as though nothing had ever
 // been written, and without faults. The error is tags.ErrNoSuchAddress.
 func (d *Driver) ValueAt(address string, t time.Time) (tags.Value, error) {
 	var generated signal
@@ -58,7 +58,7 @@ func (d *Driver) moment(since time.Duration) moment {
 	return moment{step: step, seconds: (time.Duration(step) * d.opts.UpdateInterval).Seconds()}
 }
 
-// find gives the signal of an address, nil when there is none. Generated ones are put into the place
+// find returns the signal of an address, nil when there is none. Generated ones are put into the place
 // that the caller has for them, to spare memory.
 func (d *Driver) find(address string, place *signal) *signal {
 	device, tag, ok := parseName(address)
@@ -72,7 +72,7 @@ func (d *Driver) find(address string, place *signal) *signal {
 	return place
 }
 
-// live gives the value that a signal has now, with what was written.
+// live returns the value that a signal has now, with what was written.
 func (d *Driver) live(name string, s *signal, at moment) tags.Value {
 	switch s.shape {
 	case Hold:
@@ -92,14 +92,14 @@ func (d *Driver) live(name string, s *signal, at moment) tags.Value {
 	return s.value(s.number(at), at.step)
 }
 
-// followed gives the exact answer of a first-order lag to the last step of its leader.
+// followed returns the exact answer of a first-order lag to the last step of its leader.
 func (d *Driver) followed(f *follower, x float64) float64 {
 	leader := f.signal.leader
 	target, _ := d.live(leader, d.signals[leader], moment{}).Float()
 	return target + (f.base-target)*math.Exp(-max(x-f.from, 0)/f.signal.lag)
 }
 
-// filtered gives the answer of a first-order lag to a leader that moves by itself: the mean of the
+// filtered returns the answer of a first-order lag to a leader that moves by itself: the mean of the
 // leader's past, weighted by exp(-age/lag), over 5 lags in 20 parts.
 func (d *Driver) filtered(s *signal, x float64) float64 {
 	leader := d.signals[s.leader]

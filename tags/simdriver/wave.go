@@ -13,7 +13,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// unit gives a number in [0, 1) that depends on the key and the index alone.
+// unit returns a number in [0, 1) that depends on the key and the index alone.
 func unit(key uint64, index int64) float64 {
 	return float64(mix(key^mix(uint64(index)))>>11) / (1 << 53)
 }
@@ -47,7 +47,7 @@ const (
 	worn       = 0.95 // level right before the failure
 )
 
-// wear gives the level at a share of the life: constant, then rising ever faster up to the failure, and
+// wear returns the level at a share of the life: constant, then rising ever faster up to the failure, and
 // nothing while it has failed.
 func wear(share float64) (level float64, failed bool) {
 	switch {
@@ -60,7 +60,7 @@ func wear(share float64) (level float64, failed bool) {
 	return 0, true
 }
 
-// cycles gives the whole periods in x and the share of the one begun, also for negative x.
+// cycles returns the whole periods in x and the share of the one begun, also for negative x.
 func cycles(x, period float64) (whole, share float64) {
 	q := x / period
 	whole = math.Floor(q)

@@ -14,13 +14,13 @@ import (
 type Definer interface {
 	// Define adds definitions, or replaces those of the same name, whose driver may be another one then. It
 	// may refuse all of them because of one; the error is then for the call as a whole.
-	Define(tags ...tags.Tag) error
+	DefineTags(tags ...tags.Tag) error
 	// Undefine removes definitions; names that are not defined do not matter.
-	Undefine(names ...string)
+	RemoveTags(names ...string)
 }
 
 // Binder brings drivers and configuration together: it keeps what each driver knows of its tags (the
-// base), lays the configuration over it and tells the engine what changed. A configured tag that its
+// base), lays the configuration over it and defines what changed in the engine. A configured tag that its
 // driver does not know is defined as well. Safe for concurrent use; calls to the engine come one
 // after the other.
 type Binder struct {
@@ -84,9 +84,9 @@ func (b *Binder) RemoveBase(driverID string) {
 	b.bind(driverID)
 }
 
-// Faults gives why definitions were refused, by tag name. For such a tag the driver's own definition
+// Errors returns why definitions were refused, by tag name. For such a tag the driver's own definition
 // is in force, when there is one that the engine takes.
-func (b *Binder) Faults() map[string]error {
+func (b *Binder) Errors() map[string]error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	found := make(map[string]error, len(b.refused))
@@ -144,7 +144,7 @@ func (b *Binder) wasRefused(name string, t *tags.Tag) bool {
 	return t != nil && slices.ContainsFunc(b.refused[name], func(r refusal) bool { return sameTag(t, &r.tag) })
 }
 
-// baseTags gives the base of all drivers by name.
+// baseTags returns the base of all drivers by name.
 func (b *Binder) baseTags() map[string]*tags.Tag {
 	size := 0
 	for _, base := range b.base {
@@ -177,11 +177,11 @@ func (b *Binder) undefine(want map[string]*tags.Tag) {
 	}
 	if len(gone) > 0 {
 		slices.Sort(gone)
-		b.engine.Undefine(gone...)
+		b.engine.RemoveTags(gone...)
 	}
 }
 
-// define defines what is new or different and says whether the engine took all of it.
+// define defines what is new or different and reports whether the engine took all of it.
 func (b *Binder) define(want map[string]*tags.Tag) bool {
 	var changed []string
 	for name, t := range want {
@@ -211,7 +211,7 @@ func (b *Binder) defineBatch(batch []tags.Tag, want map[string]*tags.Tag) bool {
 	if len(batch) == 0 {
 		return true
 	}
-	err := b.engine.Define(batch...)
+	err := b.engine.DefineTags(batch...)
 	switch {
 	case err == nil:
 		for i := range batch {

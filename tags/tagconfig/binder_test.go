@@ -24,7 +24,7 @@ type engine struct {
 
 func newEngine() *engine { return &engine{tags: map[string]tags.Tag{}, deny: map[string]error{}} }
 
-func (e *engine) Define(all ...tags.Tag) error {
+func (e *engine) DefineTags(all ...tags.Tag) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.defines++
@@ -40,7 +40,7 @@ func (e *engine) Define(all ...tags.Tag) error {
 	return nil
 }
 
-func (e *engine) Undefine(names ...string) {
+func (e *engine) RemoveTags(names ...string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.undefine++
@@ -50,7 +50,7 @@ func (e *engine) Undefine(names ...string) {
 	}
 }
 
-// calls gives what was defined and removed since the last time.
+// calls returns what was defined and removed since the last time.
 func (e *engine) calls() (defined, removed []string) {
 	defined, removed = e.defined, e.removed
 	e.defined, e.removed, e.defines, e.undefine = nil, nil, 0, 0
@@ -66,8 +66,8 @@ func newBinder(t *testing.T, e *engine) *Binder {
 
 func baseTag(name, address string) tags.Tag {
 	return tags.Tag{
-		Name: name, Address: address, Native: "UInt16", DataType: tags.Int, Access: tags.ReadWrite, Unit: "V",
-		Min: tags.Ptr(0), Max: tags.Ptr(10), Interval: time.Second, StaleAfter: time.Minute,
+		Name: name, Address: address, NativeType: "UInt16", DataType: tags.Int, Access: tags.ReadWrite, Unit: "V",
+		Min: tags.Ptr(0), Max: tags.Ptr(10), PollInterval: time.Second, StaleAfter: time.Minute,
 		Deadband: tags.Deadband{Absolute: 1, Heartbeat: time.Hour}, Confirm: true,
 	}
 }
@@ -88,13 +88,13 @@ func TestBinderOverlaysTheBase(t *testing.T) {
 	require.Equal(t, []string{"a", "new"}, defined, "only what changed")
 	require.Empty(t, removed)
 	require.Equal(t, tags.Tag{
-		Name: "a", Driver: "plc", Address: "1", Native: "UInt16", DataType: tags.Float, Access: tags.ReadWrite, Unit: "bar",
-		Min: tags.Ptr(0), Max: tags.Ptr(5), Scale: 0.1, Offset: 3, Interval: time.Second, StaleAfter: time.Minute,
+		Name: "a", Driver: "plc", Address: "1", NativeType: "UInt16", DataType: tags.Float, Access: tags.ReadWrite, Unit: "bar",
+		Min: tags.Ptr(0), Max: tags.Ptr(5), Scale: 0.1, Offset: 3, PollInterval: time.Second, StaleAfter: time.Minute,
 		Deadband: tags.Deadband{Absolute: 1, Heartbeat: time.Hour}, Confirm: true,
 	}, e.tags["a"])
 	require.Equal(t, tags.Tag{
-		Name: "new", Driver: "plc", Address: "9", Native: "Float32", DataType: tags.Float, Access: tags.ReadOnly, Scale: 1,
-		Interval: 200 * time.Millisecond,
+		Name: "new", Driver: "plc", Address: "9", NativeType: "Float32", DataType: tags.Float, Access: tags.ReadOnly, Scale: 1,
+		PollInterval: 200 * time.Millisecond,
 	}, e.tags["new"])
 
 	no := false
@@ -105,9 +105,9 @@ func TestBinderOverlaysTheBase(t *testing.T) {
 	require.Equal(t, []string{"a"}, defined)
 	a := e.tags["a"]
 	require.Equal(t, tags.ReadOnly, a.Access)
-	require.Equal(t, "Int16", a.Native)
+	require.Equal(t, "Int16", a.NativeType)
 	require.Equal(t, "7", a.Address)
-	require.Equal(t, 50*time.Millisecond, a.Interval)
+	require.Equal(t, 50*time.Millisecond, a.PollInterval)
 	require.Equal(t, tags.Deadband{Heartbeat: time.Hour}, a.Deadband)
 	require.False(t, a.Confirm)
 
@@ -191,7 +191,7 @@ func TestBinderGoesOnAfterABadOverlay(t *testing.T) {
 	b.SetConfig(append(items, lone, percent))
 
 	require.Less(t, e.defines, 40, "the bad ones are found by halves")
-	faults := b.Faults()
+	faults := b.Errors()
 	require.Len(t, faults, 3)
 	for _, name := range []string{"t040", "lone", "zz"} {
 		require.ErrorIs(t, faults[name], tags.ErrInvalidTag)
@@ -207,7 +207,7 @@ func TestBinderGoesOnAfterABadOverlay(t *testing.T) {
 	delete(e.deny, "bad")
 	b.SetBase("plc", base)
 	require.Equal(t, "configured", e.tags["t040"].Description, "but it is when its driver comes anew")
-	require.Len(t, b.Faults(), 1)
+	require.Len(t, b.Errors(), 1)
 }
 
 func TestBinderWhereTheBaseIsBadAsWell(t *testing.T) {
@@ -221,7 +221,7 @@ func TestBinderWhereTheBaseIsBadAsWell(t *testing.T) {
 	b.SetConfig([]Config{over})
 	require.NotContains(t, e.tags, "a")
 	require.Contains(t, e.tags, "b")
-	require.Len(t, b.Faults(), 1)
+	require.Len(t, b.Errors(), 1)
 	over.Address = "2"
 	b.SetConfig([]Config{over})
 	require.Equal(t, "2", e.tags["a"].Address)
@@ -230,7 +230,7 @@ func TestBinderWhereTheBaseIsBadAsWell(t *testing.T) {
 	require.NotContains(t, e.tags, "a")
 	b.SetConfig(nil)
 	require.NotContains(t, e.tags, "a")
-	require.Contains(t, b.Faults(), "a")
+	require.Contains(t, b.Errors(), "a")
 }
 
 func TestBinderOnAStoppedEngine(t *testing.T) {
@@ -239,7 +239,7 @@ func TestBinderOnAStoppedEngine(t *testing.T) {
 	b := newBinder(t, e)
 	b.SetBase("plc", []tags.Tag{baseTag("a", "1"), baseTag("b", "2"), baseTag("c", "2")})
 	require.Equal(t, 1, e.defines, "nothing is tried twice")
-	require.Len(t, b.Faults(), 3)
+	require.Len(t, b.Errors(), 3)
 	_, err := NewBinder(nil, nil)
 	require.Error(t, err)
 }
@@ -255,7 +255,7 @@ func TestBinderIsSafeForConcurrentUse(t *testing.T) {
 				b.SetBase(driver, []tags.Tag{baseTag(driver+".x", "1")})
 				b.SetConfig([]Config{item("a")})
 				b.RemoveBase(driver)
-				b.Faults()
+				b.Errors()
 			}
 			b.SetBase(driver, []tags.Tag{baseTag(driver+".x", "1")})
 		})

@@ -46,13 +46,13 @@ const (
 	MaxIntervalMs = 24 * 3600_000 // of intervalMs
 )
 
-// FromTag gives the configuration that says what a tag's definition says.
+// FromTag returns the configuration equal to a tag's definition.
 func FromTag(t tags.Tag) Config {
 	c := Config{
 		TagID: t.Name, DriverID: t.Driver, Address: t.Address, DataType: t.DataType,
 		Unit: t.Unit, Description: t.Description,
 		MinValue: t.Min, MaxValue: t.Max, ScalingFactor: tags.Ptr(t.Scale), Offset: tags.Ptr(t.Offset),
-		AccessMode: t.Access, NativeType: t.Native, IntervalMs: t.Interval.Milliseconds(),
+		AccessMode: t.Access, NativeType: t.NativeType, IntervalMs: t.PollInterval.Milliseconds(),
 	}
 	if t.Scale == 0 {
 		*c.ScalingFactor = 1
@@ -69,7 +69,7 @@ func FromTag(t tags.Tag) Config {
 	return c
 }
 
-// Tag gives the definition that the engine is to use. base is what the driver knows of the tag, or
+// Tag returns the definition for the engine. base is what the driver knows of the tag, or
 // nil; a base of another driver counts as nil.
 func (c *Config) Tag(base *tags.Tag) tags.Tag {
 	t := tags.Tag{Access: tags.ReadOnly, Scale: 1}
@@ -97,10 +97,10 @@ func (c *Config) Tag(base *tags.Tag) tags.Tag {
 		t.Access = c.AccessMode
 	}
 	if c.NativeType != "" {
-		t.Native = c.NativeType
+		t.NativeType = c.NativeType
 	}
 	if c.IntervalMs != 0 {
-		t.Interval = time.Duration(c.IntervalMs) * time.Millisecond
+		t.PollInterval = time.Duration(c.IntervalMs) * time.Millisecond
 	}
 	if c.Deadband != nil {
 		t.Deadband.Absolute = *c.Deadband
@@ -133,7 +133,7 @@ func (c *Config) normalize() {
 	c.Description = strings.ReplaceAll(c.Description, "\r\n", "\n")
 }
 
-// owned gives a copy of items that a caller cannot reach.
+// owned returns a copy of items that a caller cannot reach.
 func owned(items []Config) []Config {
 	items = slices.Clone(items)
 	for i := range items {
@@ -151,7 +151,7 @@ func owned(items []Config) []Config {
 	return items
 }
 
-// memberOf gives our names for the members of a tags.Tag where they differ.
+// memberOf returns our names for the members of a tags.Tag where they differ.
 var memberOf = map[string]string{
 	"name": "tagId", "driver": "driverId", "interval": "intervalMs",
 	"deadband.absolute": "deadband", "deadband.percent": "deadbandPercent",
@@ -216,7 +216,7 @@ func (c *Config) addTagFaults(err error, add func(member, format string, args ..
 	}
 }
 
-// textFault says what keeps a text from being carried by JSON, CSV and XLSX alike.
+// textFault returns why JSON, CSV or XLSX cannot carry a text, or nothing.
 func textFault(s string, multiline bool) string {
 	if len(s) > MaxTextBytes {
 		return fmt.Sprintf("must not be longer than %d bytes", MaxTextBytes)

@@ -87,7 +87,7 @@ func importCSV(data []byte, maxRows int) ([]Config, error) {
 	return t.result()
 }
 
-// separator tells a semicolon from a comma by the heading, where neither can be part of a name.
+// separator returns the separator that the heading uses, where neither can be part of a name.
 func separator(data []byte) rune {
 	head, _, _ := bytes.Cut(data, []byte("\n"))
 	if bytes.ContainsRune(head, ';') && !bytes.ContainsRune(head, ',') {

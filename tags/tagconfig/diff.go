@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Differences says what a Bulk would change. The lists are sorted by tag id and never nil.
+// Differences lists what a Bulk would change. The lists are sorted by tag id and never nil.
 type Differences struct {
 	Added     []Config `json:"added"`
 	Changed   []Change `json:"changed"`

@@ -15,9 +15,9 @@
 //     while the file is broken, the broken text is kept beside it as <file>.broken before the good
 //     configuration replaces it.
 //   - A file that is deleted while the engine runs is reported; the configuration stays in force and
-//     the next Bulk writes it anew.
+//     the next Bulk writes it again.
 //   - Members that this package does not know, of the file and of its items, survive a rewrite and
-//     are reported ([Store.Unknown], and the log). Items keep their order. The text is laid out anew, one item a line.
+//     are reported ([Store.Unknown], and the log). Items keep their order. The text is laid out again, one item a line.
 //   - One store, in one process, writes a file. Before each write the store takes over what an editor
 //     has saved; an editor that saves in the instant between that and the rename loses.
 //

@@ -8,9 +8,11 @@ import (
 
 // Errors of the store and of the spreadsheets.
 var (
-	ErrEmpty       = fault.New(fault.Invalid, "INVALID_REQUEST", "the list of tags is empty")
-	ErrInvalid     = fault.New(fault.Invalid, "INVALID_TAG_CONFIG", "tag configuration is not valid")
-	ErrTooMany     = fault.New(fault.TooLarge, "TOO_MANY_TAGS", "too many tags are configured")
+	ErrEmpty   = fault.New(fault.Invalid, "INVALID_REQUEST", "the list of tags is empty")
+	ErrInvalid = fault.New(fault.Invalid, "INVALID_TAG_CONFIG", "tag configuration is not valid")
+	ErrTooMany = fault.New(fault.TooLarge, "TOO_MANY_TAGS", "too many tags are configured")
+	// ErrTagLimit refuses to add tags beyond the limit that BulkWithin was given.
+	ErrTagLimit    = fault.New(fault.Conflict, "TAG_LIMIT", "no more tags may be added to the configuration")
 	ErrNotFound    = fault.New(fault.NotFound, "TAG_NOT_FOUND", "tag is not configured")
 	ErrNotSaved    = fault.New(fault.Internal, "CONFIG_NOT_SAVED", "the tag configuration could not be saved")
 	ErrModelFile   = fault.New(fault.Internal, "MODEL_FILE_INVALID", "the model file cannot be used")
@@ -38,7 +40,7 @@ func (f *faults) add(field, format string, args ...any) {
 
 func (f *faults) full() bool { return len(f.list) >= maxFaults }
 
-// err gives base with the faults, or nil when there are none.
+// err returns base with the faults, or nil when there are none.
 func (f *faults) err(base *fault.Error) error {
 	if len(f.list) == 0 {
 		return nil

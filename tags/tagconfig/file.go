@@ -26,14 +26,14 @@ type content struct {
 	stamp stamp
 }
 
-// stamp tells one state of a file from another.
+// stamp identifies one state of a file.
 type stamp struct {
 	info    fs.FileInfo // nil when there was no file
 	hash    [sha256.Size]byte
 	takenAt time.Time
 }
 
-// current says whether the file with the given info is surely still the one of the stamp.
+// current reports whether the file with the given info is surely still the one of the stamp.
 func (s stamp) current(info fs.FileInfo) bool {
 	return s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() &&
 		s.info.ModTime().Equal(info.ModTime()) && s.takenAt.Sub(info.ModTime()) > settled

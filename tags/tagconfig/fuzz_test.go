@@ -74,7 +74,7 @@ func FuzzImportXLSX(f *testing.F) {
 	})
 }
 
-// withSheet gives the workbook with another text in its sheet.
+// withSheet returns the workbook with another text in its sheet.
 func withSheet(t testing.TB, workbook, sheet []byte) []byte {
 	t.Helper()
 	from, err := zip.NewReader(bytes.NewReader(workbook), int64(len(workbook)))

@@ -125,7 +125,7 @@ func (m *model) set(e *entry) {
 	m.entries = append(m.entries, e)
 }
 
-// upsert gives a model that has items as well, and the number of distinct tags among them.
+// upsert returns a model that has items as well, and the number of distinct tags among them.
 func (m *model) upsert(items []Config) (*model, int) {
 	next := *m
 	next.entries = slices.Clone(m.entries)
@@ -142,7 +142,7 @@ func (m *model) upsert(items []Config) (*model, int) {
 	return &next, len(named)
 }
 
-// encode gives the text of the file, one item a line.
+// encode returns the text of the file, one item a line.
 func (m *model) encode() ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(256 + len(m.entries)*256)
@@ -207,7 +207,7 @@ func quoted(name, text string) member {
 	return member{name, raw}
 }
 
-// splitArray gives the items of a JSON array and the line that each begins in; false when raw is no
+// splitArray returns the items of a JSON array and the line that each begins in; false when raw is no
 // array. raw is valid JSON that begins in the given line.
 func splitArray(raw json.RawMessage, line int) (items []json.RawMessage, lines []int, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -228,7 +228,7 @@ func splitArray(raw json.RawMessage, line int) (items []json.RawMessage, lines [
 	return items, lines, true
 }
 
-// decodeItem reads one item and says whether that worked.
+// decodeItem reads one item and reports whether that worked.
 func decodeItem(raw json.RawMessage, c *Config, add func(member, format string, args ...any)) bool {
 	err := json.Unmarshal(raw, c)
 	if err == nil {
@@ -259,7 +259,7 @@ func decodeKnown(raw json.RawMessage, c *Config) bool {
 	return dec.Decode((*plain)(c)) == nil && c.findNulls(raw) == nil
 }
 
-// unknownMembers gives the members of an item that Config does not have, by name.
+// unknownMembers returns the members of an item that Config does not have, by name.
 func unknownMembers(raw json.RawMessage) []member {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"mime"
 	"strings"
+
+	"github.com/otkit/otkit/internal/runes"
 )
 
 // Format is a format of Import and Export.
@@ -35,7 +37,7 @@ func ParseFormat(s string) (Format, error) {
 	return f, nil
 }
 
-// ParseContentType gives the format of a media type; parameters such as a charset do not matter. The
+// ParseContentType returns the format of a media type; parameters such as a charset do not matter. The
 // error is an ErrFormat.
 func ParseContentType(s string) (Format, error) {
 	media, _, err := mime.ParseMediaType(s)
@@ -50,7 +52,7 @@ func ParseContentType(s string) (Format, error) {
 	return "", ErrFormat
 }
 
-// ContentType gives the media type of an export.
+// ContentType returns the media type of an export.
 func (f Format) ContentType() string {
 	if f == CSV {
 		return contentTypes[f] + "; charset=utf-8"
@@ -212,7 +214,7 @@ func (t *table) header(cells []string) {
 	}
 }
 
-// row reads one further row. It says whether reading should go on.
+// row reads one further row. It reports whether reading should continue.
 func (t *table) row(number int, cells []string) (bool, error) {
 	if len(cells) > maxColumns {
 		t.bad.add(fmt.Sprintf("row %d", number), "has more than %d columns", maxColumns)
@@ -257,7 +259,7 @@ func (t *table) result() ([]Config, error) { return t.items, t.bad.err(ErrSpread
 
 func cellPlace(row int, column string) string { return fmt.Sprintf("row %d, column %s", row, column) }
 
-// letters gives a spreadsheet's name of column i: A, B, ..., Z, AA.
+// letters returns a spreadsheet's name of column i: A, B, ..., Z, AA.
 func letters(i int) string {
 	name := ""
 	for i++; i > 0; i = (i - 1) / 26 {
@@ -266,5 +268,7 @@ func letters(i int) string {
 	return name
 }
 
-// clip keeps a caller's text short enough to be sent back in an error.
-func clip(s string) string { return s[:min(len(s), 64)] }
+// clip returns the first characters of a caller's text, few enough to be sent back in an error.
+func clip(s string) string {
+	return runes.Cut(runes.Valid(s), 64)
+}

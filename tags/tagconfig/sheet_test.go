@@ -162,6 +162,7 @@ func sheetOf(t testing.TB, text string) []byte {
 func TestImportRefusesWhatIsNoTable(t *testing.T) {
 	for name, c := range map[string]struct{ format, text, place string }{
 		"unknown column": {"csv", "tagId,driverId,dataType,colour\n", `row 1, column D the heading "colour" is not known`},
+		"a long one":     {"csv", "tagId,driverId,dataType," + strings.Repeat("温", 40) + "\n", strings.Repeat("温", 21) + `" is not known`},
 		"twice":          {"csv", "tagId,driverId,dataType,TagId\n", "row 1, column D the heading tagId is there twice"},
 		"missing":        {"csv", "tagId,unit\n", "row 1 the column driverId is missing"},
 		"open quote":     {"csv", "tagId,driverId,dataType\na,\"b,Int\n", "line 2"},

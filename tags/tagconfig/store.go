@@ -1,6 +1,7 @@
 package tagconfig
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -10,12 +11,14 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/tags"
 )
 
 // Options of a Store. Only Path is required.
@@ -23,7 +26,7 @@ type Options struct {
 	Path     string // of the model file; it and its folder need not exist
 	MaxItems int    // most tags in the file; default 200,000
 
-	// OnChange is told the configuration of the file, sorted by tag id: by Open when there is a file,
+	// OnChange gets the configuration of the file, sorted by tag id: by Open when there is a file,
 	// after each change, and before the Bulk that made the change returns. Calls come one after the
 	// other. It must not call Bulk, Seed or Reload.
 	OnChange func(items []Config)
@@ -150,16 +153,16 @@ func Open(opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Model gives name and version from the model file.
+// Model returns name and version from the model file.
 func (s *Store) Model() (name, version string) {
 	m := s.state.Load().model
 	return m.name, m.version
 }
 
-// mostUnknown is how many names Unknown gives.
+// mostUnknown is how many names Unknown returns.
 const mostUnknown = 20
 
-// Unknown gives the members of the file that are not known, such as owner or variables.minValu, sorted
+// Unknown returns the members of the file that are not known, such as owner or variables.minValu, sorted
 // and at most 20 of them. They are kept, and do nothing: one may be a slip.
 func (s *Store) Unknown() []string { return s.state.Load().model.unknown() }
 
@@ -179,10 +182,32 @@ func (m *model) unknown() []string {
 	return names[:min(len(names), mostUnknown)]
 }
 
-// List gives every configured and every seeded tag, sorted by tag id.
+// List returns every configured and every seeded tag, sorted by tag id.
 func (s *Store) List() []Config { return slices.Clone(s.state.Load().sorted()) }
 
-// Configured gives the tags of the file, sorted by tag id: what a Binder is to be given.
+// Effective returns List with scalingFactor and offset of every item filled in: those of the file, those
+// of the driver where the file is silent, or 1 and 0.
+func (s *Store) Effective() []Config {
+	v := s.state.Load()
+	known := make(map[[2]string]*Config)
+	for driver, seeds := range v.seeds {
+		for i := range seeds {
+			known[[2]string{driver, seeds[i].TagID}] = &seeds[i]
+		}
+	}
+	all := slices.Clone(v.sorted())
+	for i := range all {
+		c, base := &all[i], &Config{}
+		if seed := known[[2]string{c.DriverID, c.TagID}]; seed != nil {
+			base = seed
+		}
+		c.ScalingFactor = cmp.Or(c.ScalingFactor, base.ScalingFactor, tags.Ptr(1.0))
+		c.Offset = cmp.Or(c.Offset, base.Offset, tags.Ptr(0.0))
+	}
+	return all
+}
+
+// Configured returns the tags of the file, sorted by tag id: the input of a Binder.
 func (s *Store) Configured() []Config { return s.state.Load().configured() }
 
 func (v *view) configured() []Config {
@@ -191,7 +216,7 @@ func (v *view) configured() []Config {
 	return all
 }
 
-// Get gives one tag, configured or seeded, or ErrNotFound.
+// Get returns one tag, configured or seeded, or ErrNotFound.
 func (s *Store) Get(tagID string) (Config, error) {
 	v := s.state.Load()
 	if at, ok := v.model.index[tagID]; ok {
@@ -226,14 +251,20 @@ func (s *Store) Seed(driverID string, items ...Config) {
 }
 
 // Bulk adds items and replaces those whose tag is configured already; tags that are not named stay.
-// Of two items for one tag the last wins. It gives the number of distinct tags.
+// Of two items for one tag the last wins. It returns the number of distinct tags.
 //
 // Nothing is applied when it fails: with ErrEmpty; with ErrInvalid, which names each bad member as
 // [3].driverId; with ErrTooMany; with ErrNotSaved when the file cannot be written. When it returns
-// nil, memory and file have the items and OnChange has been told. (Should the last step of a write,
+// nil, memory and file have the items and OnChange has been called. (Should the last step of a write,
 // making the rename durable, fail on a dying disk, the file may have the items all the same; the
 // store then follows the file.)
 func (s *Store) Bulk(ctx context.Context, items []Config) (int, error) {
+	return s.BulkWithin(ctx, items, 0)
+}
+
+// BulkWithin is Bulk for callers that may add tags only up to most in the whole configuration, and change the tags that
+// are there however many these are. If more tags would be added, it returns ErrTagLimit. A most of 0 is no limit.
+func (s *Store) BulkWithin(ctx context.Context, items []Config, most int) (int, error) {
 	items, err := checked(items)
 	if err != nil {
 		return 0, err
@@ -245,9 +276,13 @@ func (s *Store) Bulk(ctx context.Context, items []Config) (int, error) {
 	if err := s.refresh(); err != nil && s.disk.broken == nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, ErrNotSaved.Wrap(err) // what cannot be read is not to be overwritten
 	}
-	next, count := s.state.Load().model.upsert(items)
-	if len(next.entries) > s.opts.MaxItems {
+	now := s.state.Load().model
+	next, count := now.upsert(items)
+	switch n := len(next.entries); {
+	case n > s.opts.MaxItems:
 		return 0, ErrTooMany.Because("at most %d", s.opts.MaxItems)
+	case most > 0 && n > most && n > len(now.entries):
+		return 0, ErrTagLimit.With("limit", strconv.Itoa(most))
 	}
 	if err := s.save(next); err != nil {
 		s.opts.Logger.Error("tag configuration not saved", "file", s.opts.Path, "error", err)
@@ -257,13 +292,13 @@ func (s *Store) Bulk(ctx context.Context, items []Config) (int, error) {
 	return count, nil
 }
 
-// ValidateAll says whether a Bulk would take the items: nil, or its ErrEmpty or ErrInvalid.
+// ValidateAll returns the error that a Bulk of the items would return: nil, ErrEmpty or ErrInvalid.
 func ValidateAll(items []Config) error {
 	_, err := checked(items)
 	return err
 }
 
-// checked gives a copy of the items with defaults filled in, or what is wrong with them.
+// checked returns a copy of the items with defaults filled in, or what is wrong with them.
 func checked(items []Config) ([]Config, error) {
 	if len(items) == 0 {
 		return nil, ErrEmpty
@@ -303,7 +338,7 @@ func (s *Store) apply(m *model) {
 	s.opts.OnChange(v.configured())
 }
 
-// Err says what is wrong with the file, for a health check: it is broken, cannot be read or has been
+// Err returns what is wrong with the file, for a health check: it is broken, cannot be read or has been
 // deleted. The last good configuration is in force meanwhile. It is nil when all is well.
 func (s *Store) Err() error {
 	s.troubleMu.Lock()
@@ -311,7 +346,7 @@ func (s *Store) Err() error {
 	return s.trouble
 }
 
-// setTrouble keeps err for Err and says whether it is news.
+// setTrouble keeps err for Err and reports whether it is news.
 func (s *Store) setTrouble(err error) bool {
 	s.troubleMu.Lock()
 	defer s.troubleMu.Unlock()

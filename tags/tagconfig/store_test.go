@@ -81,6 +81,20 @@ func fields(t testing.TB, err error) []string {
 	return names
 }
 
+func TestEffectiveHasTheDefaults(t *testing.T) {
+	s := open(t, modelPath(t))
+	_, err := s.Bulk(t.Context(), []Config{described("a", "of no driver"), described("b", "seeded"), full()})
+	require.NoError(t, err)
+	s.Seed("plc", Config{TagID: "b", DriverID: "plc", DataType: tags.Float, ScalingFactor: tags.Ptr(0.5), Offset: tags.Ptr(3)},
+		Config{TagID: "c", DriverID: "plc", DataType: tags.Float})
+	found := map[string][2]float64{}
+	for _, c := range s.Effective() {
+		found[c.TagID] = [2]float64{*c.ScalingFactor, *c.Offset}
+	}
+	require.Equal(t, map[string][2]float64{"a": {1, 0}, "b": {0.5, 3}, "c": {1, 0}, "plc.speed": {0.1, -40}}, found)
+	require.Nil(t, s.Configured()[0].ScalingFactor, "the file keeps what is absent")
+}
+
 func TestMissingFileIsEmptyAndBulkMakesIt(t *testing.T) {
 	path := modelPath(t)
 	s := open(t, path)

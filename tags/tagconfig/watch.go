@@ -13,7 +13,7 @@ import (
 )
 
 // Reload takes over the file if it has changed. When that cannot be done the last good configuration
-// stays in force and the error says why; it is also logged and given by Err.
+// stays in force and the error has the cause; it is also logged and returned by Err.
 func (s *Store) Reload(ctx context.Context) error {
 	if err := s.acquire(ctx); err != nil {
 		return err

@@ -148,7 +148,7 @@ func checkZip(data []byte, limit int64) error {
 	return nil
 }
 
-// readPart reads at most limit+1 bytes and says how many there were.
+// readPart reads at most limit+1 bytes and returns how many there were.
 func readPart(part *zip.File, limit int64) (int64, error) {
 	r, err := part.Open()
 	if err != nil {

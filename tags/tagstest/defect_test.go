@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagstest"
 )
 
-// defectVariable tells a child process of this test which defect to run a suite on.
+// defectVariable names the defect that a child process of this test runs a suite on.
 const defectVariable = "OTKIT_TAGSTEST_DEFECT"
 
 // TestSuitesFindDefects runs each suite on an implementation with one defect, in a process of its own
@@ -21,30 +22,37 @@ func TestSuitesFindDefects(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)
 	for defect, part := range map[string]string{
-		"driver/connects once":             "ConnectAgain",
-		"driver/no ErrNotConnected":        "NotConnected",
-		"driver/second Close fails":        "CloseAnyTime",
-		"driver/leaves an item unset":      "ReadEach",
-		"driver/reads another type":        "ReadEach",
-		"driver/shifts the answers":        "ReadInOrder",
-		"driver/bad point fails all":       "MissingPoint",
-		"driver/reads what is malformed":   "MalformedPoint",
-		"driver/loses writes":              "WriteEach",
-		"driver/leaves errs unset":         "WriteEach",
-		"driver/writes backwards":          "WriteInOrder",
-		"driver/takes any write":           "RefusedWrite",
-		"driver/ignores its context":       "FreezeAndThaw",
-		"driver/cancel kills it":           "CanceledContext",
-		"driver/value after the break":     "BreakAndMend",
-		"driver/does not recover":          "BreakAndMend",
-		"driver/MaxBatch 0":                "MaxBatch",
-		"driver/browses a name twice":      "Browse",
-		"driver/checks nothing":            "CheckPoint",
-		"driver/emits late":                "Subscribe",
-		"driver/emits nothing":             "Subscribe",
-		"driver/subscribes for ever":       "Subscribe",
-		"driver/subscribes over the break": "SubscribeBreak",
-		"driver/leaks":                     "NoGoroutineLeft",
+		"driver/connects once":              "ConnectAgain",
+		"driver/no ErrNotConnected":         "NotConnected",
+		"driver/second Close fails":         "CloseAnyTime",
+		"driver/leaves an item unset":       "ReadEach",
+		"driver/reads another type":         "ReadEach",
+		"driver/shifts the answers":         "ReadInOrder",
+		"driver/bad point fails all":        "MissingPoint",
+		"driver/reads what is malformed":    "MalformedPoint",
+		"driver/loses writes":               "WriteEach",
+		"driver/leaves errs unset":          "WriteEach",
+		"driver/writes backwards":           "WriteInOrder",
+		"driver/takes any write":            "RefusedWrite",
+		"driver/ignores its context":        "FreezeAndThaw",
+		"driver/cancel kills it":            "CanceledContext",
+		"driver/value after the break":      "BreakAndMend",
+		"driver/does not recover":           "BreakAndMend",
+		"driver/MaxBatch 0":                 "MaxBatch",
+		"driver/plan forgets a point":       "Plan",
+		"driver/plan settles a point twice": "Plan",
+		"driver/plan shifts the answers":    "Plan",
+		"driver/plan never ends":            "Plan",
+		"driver/plans share their state":    "PlansTogether",
+		"driver/plan ignores its context":   "PlanEndedContext",
+		"driver/plan reads over the break":  "PlanBreak",
+		"driver/browses a name twice":       "Browse",
+		"driver/checks nothing":             "ValidatePoint",
+		"driver/emits late":                 "Subscribe",
+		"driver/emits nothing":              "Subscribe",
+		"driver/subscribes for ever":        "Subscribe",
+		"driver/subscribes over the break":  "SubscribeBreak",
+		"driver/leaks":                      "NoGoroutineLeft",
 
 		"history/unordered":          "Order",
 		"history/end inclusive":      "Bounds",
@@ -92,7 +100,7 @@ func TestDefect(t *testing.T) {
 	case "driver":
 		tagstest.TestDriver(t, memHarness(defect))
 	case "history":
-		tagstest.TestHistoryStore(t, func(testing.TB) tags.HistoryStore { return &memHistory{defect: defect} })
+		tagstest.TestHistoryStore(t, func(testing.TB) history.Store { return &memHistory{defect: defect} })
 	case "writelog":
 		tagstest.TestWriteLog(t, func(testing.TB) tags.WriteLog { return &memWriteLog{defect: defect} })
 	}
@@ -101,7 +109,7 @@ func TestDefect(t *testing.T) {
 func TestSuitesPassWithoutDefects(t *testing.T) {
 	t.Run("Driver", func(t *testing.T) { tagstest.TestDriver(t, memHarness("")) })
 	t.Run("HistoryStore", func(t *testing.T) {
-		tagstest.TestHistoryStore(t, func(testing.TB) tags.HistoryStore { return &memHistory{} })
+		tagstest.TestHistoryStore(t, func(testing.TB) history.Store { return &memHistory{} })
 	})
 	t.Run("WriteLog", func(t *testing.T) {
 		tagstest.TestWriteLog(t, func(testing.TB) tags.WriteLog { return &memWriteLog{} })
@@ -111,6 +119,6 @@ func TestSuitesPassWithoutDefects(t *testing.T) {
 func BenchmarkMemory(b *testing.B) {
 	b.Run("Driver", func(b *testing.B) { tagstest.BenchmarkDriver(b, memHarness("")) })
 	b.Run("HistoryStore", func(b *testing.B) {
-		tagstest.BenchmarkHistoryStore(b, func(testing.TB) tags.HistoryStore { return &memHistory{} })
+		tagstest.BenchmarkHistoryStore(b, func(testing.TB) history.Store { return &memHistory{} })
 	})
 }

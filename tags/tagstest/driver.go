@@ -13,7 +13,7 @@ import (
 	"github.com/otkit/otkit/tags"
 )
 
-// DriverHarness tells the suite how to make a driver and what its device offers.
+// DriverHarness makes a driver for the suite and describes its device.
 type DriverHarness struct {
 	// New makes a driver that is not connected. It is called for each part of the suite; what it
 	// starts besides the driver is to be ended with t.Cleanup.
@@ -33,9 +33,9 @@ type DriverHarness struct {
 
 	// Break cuts the connection and keeps the device away, so that reading and connecting fail; Mend
 	// brings it back. Both or neither.
-	Break, Mend func(t testing.TB, d tags.Driver)
+	Disconnect, Reconnect func(t testing.TB, d tags.Driver)
 	// Freeze keeps the device connected but silent; Thaw ends that. Both or neither.
-	Freeze, Thaw func(t testing.TB, d tags.Driver)
+	Stall, Resume func(t testing.TB, d tags.Driver)
 
 	// Timeout is how long one call may take, and how long recovery may take; default 10 s.
 	Timeout time.Duration
@@ -45,14 +45,14 @@ type DriverHarness struct {
 // machines that run tests are busy.
 const soon = 2 * time.Second
 
-// TestDriver checks a driver against the contract of tags.Driver and of those of tags.Subscriber,
-// tags.Browser, tags.AddressChecker and tags.BatchLimiter that it has.
+// TestDriver checks a driver against the contract of tags.Driver and of those of tags.Planner,
+// tags.Subscriber, tags.Browser, tags.PointValidator and tags.BatchLimiter that it has.
 func TestDriver(t *testing.T, h DriverHarness) {
 	t.Helper()
 	require.NotNil(t, h.New, "DriverHarness.New is required")
 	require.NotEmpty(t, h.Readable, "DriverHarness.Readable needs a point")
-	require.Equal(t, h.Break == nil, h.Mend == nil, "DriverHarness.Break and Mend belong together")
-	require.Equal(t, h.Freeze == nil, h.Thaw == nil, "DriverHarness.Freeze and Thaw belong together")
+	require.Equal(t, h.Disconnect == nil, h.Reconnect == nil, "DriverHarness.Break and Mend belong together")
+	require.Equal(t, h.Stall == nil, h.Resume == nil, "DriverHarness.Freeze and Thaw belong together")
 	for _, p := range slices.Concat(h.Readable, pointsOf(h.Writable), []tags.Point{h.Missing, h.Malformed}) {
 		require.True(t, p.Address == "" || p.Type.Valid(), "the harness gives %q no data type", p.Address)
 	}
@@ -79,8 +79,12 @@ func TestDriver(t *testing.T, h DriverHarness) {
 		{"BreakAndMend", testBreakAndMend},
 		{"FreezeAndThaw", testFreezeAndThaw},
 		{"MaxBatch", testMaxBatch},
+		{"Plan", testPlan},
+		{"PlansTogether", testPlansTogether},
+		{"PlanEndedContext", testPlanEndedContext},
+		{"PlanBreak", testPlanBreak},
 		{"Browse", testBrowse},
-		{"CheckPoint", testCheckPoint},
+		{"ValidatePoint", testValidatePoint},
 		{"Subscribe", testSubscribe},
 		{"SubscribeBreak", testSubscribeBreak},
 	} {
@@ -184,7 +188,7 @@ func (dev *device) read(t testing.TB, points ...tags.Point) []tags.Reading {
 	return out
 }
 
-// readGood reads points that the harness says are there.
+// readGood reads points that the harness declares.
 func (dev *device) readGood(t testing.TB, points ...tags.Point) []tags.Reading {
 	t.Helper()
 	out := dev.read(t, points...)

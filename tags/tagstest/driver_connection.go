@@ -80,19 +80,19 @@ func (dev *device) endedContext(t testing.TB, ctx context.Context) {
 }
 
 func testBreakAndMend(t *testing.T, dev *device) {
-	if dev.Break == nil {
+	if dev.Disconnect == nil {
 		t.Skip("the harness has no Break")
 	}
 	for range 2 {
 		dev.connect(t)
 		dev.readGood(t, dev.Readable...)
-		dev.Break(t, dev.d)
+		dev.Disconnect(t, dev.d)
 		dev.untilNotConnected(t)
 		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		require.Error(t, dev.connectCtx(t, short, soon), "Connect while the device is away")
 		cancel()
 		dev.requireNotConnected(t, "while the device is away")
-		dev.Mend(t, dev.d)
+		dev.Reconnect(t, dev.d)
 		dev.recover(t)
 	}
 }
@@ -115,12 +115,12 @@ func (dev *device) untilNotConnected(t testing.TB) {
 }
 
 func testFreezeAndThaw(t *testing.T, dev *device) {
-	if dev.Freeze == nil {
+	if dev.Stall == nil {
 		t.Skip("the harness has no Freeze")
 	}
 	dev.connect(t)
 	dev.readGood(t, dev.Readable...)
-	dev.Freeze(t, dev.d)
+	dev.Stall(t, dev.d)
 	for _, end := range []struct {
 		how  string
 		make func() (context.Context, context.CancelFunc)
@@ -150,7 +150,7 @@ func testFreezeAndThaw(t *testing.T, dev *device) {
 			require.Error(t, errs[0], "Write to a silent device, ended by %s", end.how)
 		}
 	}
-	dev.Thaw(t, dev.d)
+	dev.Resume(t, dev.d)
 	dev.recover(t)
 }
 

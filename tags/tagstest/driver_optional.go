@@ -46,12 +46,12 @@ func testBrowse(t *testing.T, dev *device) {
 		require.NotEmpty(t, tag.Address, "address of the browsed tag %q", tag.Name)
 		require.True(t, tag.DataType.Valid(), "data type %q of the browsed tag %q", tag.DataType, tag.Name)
 		require.Contains(t, []tags.AccessMode{tags.ReadOnly, tags.ReadWrite}, tag.Access, "access of the browsed tag %q", tag.Name)
-		points = append(points, tags.Point{Address: tag.Address, Native: tag.Native, Type: tag.DataType})
+		points = append(points, tags.Point{Address: tag.Address, NativeType: tag.NativeType, Type: tag.DataType})
 	}
 	dev.read(t, points[:min(len(points), 1000)]...)
-	if c, ok := dev.d.(tags.AddressChecker); ok {
+	if c, ok := dev.d.(tags.PointValidator); ok {
 		for _, p := range points {
-			require.NoError(t, c.CheckPoint(p), "CheckPoint of the browsed address %q", p.Address)
+			require.NoError(t, c.ValidatePoint(p), "ValidatePoint of the browsed address %q", p.Address)
 		}
 	}
 
@@ -61,16 +61,16 @@ func testBrowse(t *testing.T, dev *device) {
 	dev.recover(t)
 }
 
-func testCheckPoint(t *testing.T, dev *device) {
-	c, ok := dev.d.(tags.AddressChecker)
+func testValidatePoint(t *testing.T, dev *device) {
+	c, ok := dev.d.(tags.PointValidator)
 	if !ok {
-		t.Skip("the driver is no AddressChecker")
+		t.Skip("the driver is no PointValidator")
 	}
 	for _, p := range append(pointsOf(dev.Writable), dev.Readable...) { // without a connection
-		require.NoError(t, c.CheckPoint(p), "CheckPoint of %q", p.Address)
+		require.NoError(t, c.ValidatePoint(p), "ValidatePoint of %q", p.Address)
 	}
 	if dev.Malformed.Address != "" {
-		require.Error(t, c.CheckPoint(dev.Malformed), "CheckPoint of %q", dev.Malformed.Address)
+		require.Error(t, c.ValidatePoint(dev.Malformed), "ValidatePoint of %q", dev.Malformed.Address)
 	}
 }
 
@@ -198,15 +198,15 @@ func (dev *device) untilEmitted(t *testing.T, s *subscription) {
 }
 
 func testSubscribeBreak(t *testing.T, dev *device) {
-	if _, ok := dev.d.(tags.Subscriber); !ok || dev.Break == nil {
+	if _, ok := dev.d.(tags.Subscriber); !ok || dev.Disconnect == nil {
 		t.Skip("the driver is no Subscriber, or the harness has no Break")
 	}
 	dev.connect(t)
 	s := dev.subscribe(t, dev.Readable)
 	time.Sleep(20 * time.Millisecond) // so that the break finds a subscription, most of the time
-	dev.Break(t, dev.d)
+	dev.Disconnect(t, dev.d)
 	require.ErrorIs(t, s.wait(t, dev.Timeout, "the connection was cut"), tags.ErrNotConnected, "Subscribe when the connection is gone")
-	dev.Mend(t, dev.d)
+	dev.Reconnect(t, dev.d)
 	dev.recover(t)
 	s.requireNoFaults(t)
 }

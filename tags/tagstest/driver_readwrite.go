@@ -170,7 +170,7 @@ func pointsOf(items []tags.WriteItem) []tags.Point {
 	return points
 }
 
-// places gives the first place, one in the middle and the last of a list of n with one more.
+// places returns the first place, one in the middle and the last of a list of n with one more.
 func places(n int) []int { return slices.Compact([]int{0, n / 2, n}) }
 
 func exampleOf(t tags.DataType) tags.Value {

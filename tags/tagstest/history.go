@@ -12,15 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
 )
 
-// TestHistoryStore checks a store against the contract of tags.HistoryStore. newStore makes an empty
+// TestHistoryStore checks a store against the contract of history.Store. newStore makes an empty
 // store and closes it with t.Cleanup; it is called for each part of the suite.
-func TestHistoryStore(t *testing.T, newStore func(testing.TB) tags.HistoryStore) {
+func TestHistoryStore(t *testing.T, newStore func(testing.TB) history.Store) {
 	t.Helper()
 	for _, part := range []struct {
 		name string
-		run  func(*testing.T, history)
+		run  func(*testing.T, historySuite)
 	}{
 		{"Empty", testHistoryEmpty},
 		{"Order", testHistoryOrder},
@@ -40,27 +41,27 @@ func TestHistoryStore(t *testing.T, newStore func(testing.TB) tags.HistoryStore)
 		{"TrimBySize", testHistoryTrimBySize},
 		{"Concurrent", testHistoryConcurrent},
 	} {
-		t.Run(part.name, func(t *testing.T) { part.run(t, history{newStore(t)}) })
+		t.Run(part.name, func(t *testing.T) { part.run(t, historySuite{newStore(t)}) })
 	}
 }
 
 // history is a store under test.
-type history struct{ tags.HistoryStore }
+type historySuite struct{ history.Store }
 
 var (
 	day0   = time.Date(2024, 2, 28, 23, 59, 59, 0, time.UTC)
 	always = [2]time.Time{time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)}
 )
 
-func (h history) put(t testing.TB, samples ...tags.HistorySample) {
+func (h historySuite) put(t testing.TB, samples ...history.Sample) {
 	t.Helper()
 	require.NoError(t, h.Append(t.Context(), samples), "Append of %d samples", len(samples))
 }
 
-// between gives the samples of a range and checks what holds for every range.
-func (h history) between(t testing.TB, tag string, start, end time.Time) []tags.HistorySample {
+// between returns the samples of a range and checks what holds for every range.
+func (h historySuite) between(t testing.TB, tag string, start, end time.Time) []history.Sample {
 	t.Helper()
-	var out []tags.HistorySample
+	var out []history.Sample
 	for s, err := range h.Range(t.Context(), tag, start, end) {
 		require.NoError(t, err, "Range of %q", tag)
 		require.Equal(t, tag, s.Tag, "tag of a sample in the range of %q", tag)
@@ -75,13 +76,13 @@ func (h history) between(t testing.TB, tag string, start, end time.Time) []tags.
 	return out
 }
 
-func (h history) all(t testing.TB, tag string) []tags.HistorySample {
+func (h historySuite) all(t testing.TB, tag string) []history.Sample {
 	t.Helper()
 	return h.between(t, tag, always[0], always[1])
 }
 
 // requireCount does not print the samples, which may be many and long.
-func requireCount(t testing.TB, want int, got []tags.HistorySample, what string) {
+func requireCount(t testing.TB, want int, got []history.Sample, what string) {
 	t.Helper()
 	if len(got) != want {
 		t.Fatalf("%s: %d samples, not %d", what, len(got), want)
@@ -89,7 +90,7 @@ func requireCount(t testing.TB, want int, got []tags.HistorySample, what string)
 }
 
 // requireSamples compares samples; times count as equal when they are the same instant.
-func requireSamples(t testing.TB, want, got []tags.HistorySample, what string) {
+func requireSamples(t testing.TB, want, got []history.Sample, what string) {
 	t.Helper()
 	requireCount(t, len(want), got, what)
 	for i := range want {
@@ -108,26 +109,26 @@ func requireSame[T comparable](t testing.TB, want, got T, format string, args ..
 	}
 }
 
-func sampleAt(tag string, at time.Time, v float64) tags.HistorySample {
-	return tags.HistorySample{Tag: tag, Time: at, Value: tags.FloatValue(v), Quality: tags.Good}
+func sampleAt(tag string, at time.Time, v float64) history.Sample {
+	return history.Sample{Tag: tag, Time: at, Value: tags.FloatValue(v), Quality: tags.Good}
 }
 
 // series makes n samples of a tag, one each second from start.
-func series(tag string, start time.Time, n int) []tags.HistorySample {
-	out := make([]tags.HistorySample, n)
+func series(tag string, start time.Time, n int) []history.Sample {
+	out := make([]history.Sample, n)
 	for i := range out {
 		out[i] = sampleAt(tag, start.Add(time.Duration(i)*time.Second), float64(i)+0.25)
 	}
 	return out
 }
 
-func shuffled(samples []tags.HistorySample) []tags.HistorySample {
+func shuffled(samples []history.Sample) []history.Sample {
 	out := slices.Clone(samples)
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
 }
 
-func testHistoryEmpty(t *testing.T, h history) {
+func testHistoryEmpty(t *testing.T, h historySuite) {
 	requireCount(t, 0, h.all(t, "nothing"), "Range of what was never stored")
 	h.put(t)
 	requireCount(t, 0, h.all(t, "nothing"), "Range of what was never stored")
@@ -138,7 +139,7 @@ func testHistoryEmpty(t *testing.T, h history) {
 	requireCount(t, 3, h.all(t, "a"), "Range of all samples")
 }
 
-func testHistoryOrder(t *testing.T, h history) {
+func testHistoryOrder(t *testing.T, h historySuite) {
 	want := series("a", day0, 500)
 	mixed := shuffled(want)
 	h.put(t, mixed[:300]...) // out of order within a call and across calls
@@ -147,14 +148,14 @@ func testHistoryOrder(t *testing.T, h history) {
 	requireSamples(t, want, h.all(t, "a"), "Range after appends out of order")
 }
 
-func testHistoryBounds(t *testing.T, h history) {
+func testHistoryBounds(t *testing.T, h historySuite) {
 	s := series("a", day0, 10)
 	h.put(t, s...)
 	at := func(i int) time.Time { return s[i].Time }
 	for _, c := range []struct {
 		name       string
 		start, end time.Time
-		want       []tags.HistorySample
+		want       []history.Sample
 	}{
 		{"start inclusive, end exclusive", at(3), at(6), s[3:6]},
 		{"one microsecond around", at(3).Add(time.Microsecond), at(6).Add(time.Microsecond), s[4:7]},
@@ -170,9 +171,9 @@ func testHistoryBounds(t *testing.T, h history) {
 	}
 }
 
-func testHistoryPrecision(t *testing.T, h history) {
+func testHistoryPrecision(t *testing.T, h historySuite) {
 	base := day0.Add(123456 * time.Microsecond)
-	want := []tags.HistorySample{
+	want := []history.Sample{
 		sampleAt("a", time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.UTC), 1), // before the Unix epoch
 		sampleAt("a", time.Unix(0, 0).UTC(), 2),
 		sampleAt("a", base, 3),
@@ -191,24 +192,24 @@ func testHistoryPrecision(t *testing.T, h history) {
 	require.Less(t, got[0].Time.Sub(fine).Abs(), time.Microsecond, "a time with nanoseconds in another zone")
 }
 
-func testHistoryDuplicates(t *testing.T, h history) {
+func testHistoryDuplicates(t *testing.T, h historySuite) {
 	h.put(t, sampleAt("a", day0, 1), sampleAt("b", day0, 7), sampleAt("a", day0, 2))
-	requireSamples(t, []tags.HistorySample{sampleAt("a", day0, 2)}, h.all(t, "a"), "twice in one call: the later wins")
-	other := tags.HistorySample{Tag: "a", Time: day0, Value: tags.StringValue("x"), Quality: tags.Uncertain, Reason: tags.ReasonStale}
+	requireSamples(t, []history.Sample{sampleAt("a", day0, 2)}, h.all(t, "a"), "twice in one call: the later wins")
+	other := history.Sample{Tag: "a", Time: day0, Value: tags.StringValue("x"), Quality: tags.Uncertain, Reason: tags.ReasonStale}
 	h.put(t, other)
 	h.put(t, series("a", day0.Add(time.Second), 10)...)
-	requireSamples(t, []tags.HistorySample{other}, h.between(t, "a", day0, day0.Add(time.Second)), "in two calls: the later wins, with all that it says")
+	requireSamples(t, []history.Sample{other}, h.between(t, "a", day0, day0.Add(time.Second)), "in two calls: the later wins, with all that it says")
 	h.put(t, sampleAt("a", day0.Add(5*time.Second), -1))
 	got := h.all(t, "a")
 	requireCount(t, 11, got, "Range of all samples")
 	require.Equal(t, tags.FloatValue(-1), got[5].Value, "a sample inside what is stored is replaced")
-	requireSamples(t, []tags.HistorySample{sampleAt("b", day0, 7)}, h.all(t, "b"), "the same time of another tag")
+	requireSamples(t, []history.Sample{sampleAt("b", day0, 7)}, h.all(t, "b"), "the same time of another tag")
 }
 
-func testHistoryManyTags(t *testing.T, h history) {
+func testHistoryManyTags(t *testing.T, h historySuite) {
 	const count, each = 500, 20
-	want := make(map[string][]tags.HistorySample, count)
-	var all []tags.HistorySample
+	want := make(map[string][]history.Sample, count)
+	var all []history.Sample
 	for i := range count {
 		name := fmt.Sprintf("line%d.tag%d", i%7, i)
 		want[name] = series(name, day0.Add(time.Duration(i)*time.Millisecond), each)
@@ -222,7 +223,7 @@ func testHistoryManyTags(t *testing.T, h history) {
 	}
 }
 
-func testHistoryManySamples(t *testing.T, h history) {
+func testHistoryManySamples(t *testing.T, h historySuite) {
 	const n = 20_000
 	want := series("big", day0, n)
 	for batch := range slices.Chunk(want[:n/2], 1000) {
@@ -233,7 +234,7 @@ func testHistoryManySamples(t *testing.T, h history) {
 	requireSamples(t, want[9_990:10_010], h.between(t, "big", want[9_990].Time, want[10_010].Time), "a small range inside")
 }
 
-func testHistoryCallersSlice(t *testing.T, h history) {
+func testHistoryCallersSlice(t *testing.T, h historySuite) {
 	want := series("a", day0, 10)
 	mine := slices.Clone(want)
 	h.put(t, mine...)
@@ -244,7 +245,7 @@ func testHistoryCallersSlice(t *testing.T, h history) {
 	requireSamples(t, want, h.all(t, "a"), "after the reader changed what it got")
 }
 
-func testHistoryConcurrent(t *testing.T, h history) {
+func testHistoryConcurrent(t *testing.T, h historySuite) {
 	const writers, batches, size = 4, 10, 50
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -8,15 +8,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
 )
 
 // BenchmarkHistoryStore measures appending in batches of 1,000 samples over 100 tags, and ranges of a
 // tag with 100,000 samples.
-func BenchmarkHistoryStore(b *testing.B, newStore func(testing.TB) tags.HistoryStore) {
+func BenchmarkHistoryStore(b *testing.B, newStore func(testing.TB) history.Store) {
 	b.Run("Append", func(b *testing.B) {
-		h := history{newStore(b)}
-		batch := make([]tags.HistorySample, 1000)
+		h := historySuite{newStore(b)}
+		batch := make([]history.Sample, 1000)
 		names := make([]string, 100)
 		for i := range names {
 			names[i] = fmt.Sprintf("line.tag%d", i)
@@ -38,9 +38,9 @@ func BenchmarkHistoryStore(b *testing.B, newStore func(testing.TB) tags.HistoryS
 	})
 
 	const n = 100_000
-	var h history
+	var h historySuite
 	fill := func(b *testing.B) {
-		h = history{newStore(b)}
+		h = historySuite{newStore(b)}
 		for batch := range slices.Chunk(series("big", day0, n), 1000) {
 			require.NoError(b, h.Append(b.Context(), batch))
 		}

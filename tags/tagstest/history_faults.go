@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
 )
 
-func testHistoryEarlyStop(t *testing.T, h history) {
+func testHistoryEarlyStop(t *testing.T, h historySuite) {
 	want := series("a", day0, 2000)
 	h.put(t, want...)
 	for range 50 { // more often than a pool has connections
@@ -31,7 +32,7 @@ func testHistoryEarlyStop(t *testing.T, h history) {
 
 // testHistoryAppendWhileRanging appends and ranges from inside the loop over a range. A store that
 // holds a lock or its only connection while it yields would wait for itself.
-func testHistoryAppendWhileRanging(t *testing.T, h history) {
+func testHistoryAppendWhileRanging(t *testing.T, h historySuite) {
 	h.put(t, series("a", day0, 1000)...)
 	done := make(chan struct{})
 	go func() {
@@ -66,7 +67,7 @@ func testHistoryAppendWhileRanging(t *testing.T, h history) {
 	requireCount(t, 3, h.all(t, "b"), "Range of all samples")
 }
 
-func testHistoryCanceledContext(t *testing.T, h history) {
+func testHistoryCanceledContext(t *testing.T, h historySuite) {
 	const n = 20_000
 	for batch := range slices.Chunk(series("a", day0, n), 2000) {
 		h.put(t, batch...)
@@ -106,7 +107,7 @@ func testHistoryCanceledContext(t *testing.T, h history) {
 	requireCount(t, n, h.all(t, "a"), "after the cancelled calls")
 }
 
-func testHistoryTrimByAge(t *testing.T, h history) {
+func testHistoryTrimByAge(t *testing.T, h historySuite) {
 	a, b := series("a", day0, 3000), series("b", day0.Add(500*time.Millisecond), 100)
 	old := series("old", day0.Add(-time.Hour), 100)
 	h.put(t, slices.Concat(a, b, old)...)
@@ -127,10 +128,10 @@ func testHistoryTrimByAge(t *testing.T, h history) {
 
 // testHistoryTrimBySize uses values that cannot be compressed, so that their own bytes are a lower
 // bound for the size of the store.
-func testHistoryTrimBySize(t *testing.T, h history) {
+func testHistoryTrimBySize(t *testing.T, h historySuite) {
 	const n, size, limit = 2000, 2048, 1 << 20
 	random := rand.New(rand.NewPCG(3, 4))
-	noise := func(tag string, start time.Time) []tags.HistorySample {
+	noise := func(tag string, start time.Time) []history.Sample {
 		out := series(tag, start, n)
 		for i := range out {
 			value := make([]byte, size)

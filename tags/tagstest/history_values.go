@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
 )
 
 // awkwardValues are values that a careless encoding changes.
@@ -33,24 +34,24 @@ func awkwardValues() []tags.Value {
 	}
 }
 
-func testHistoryValues(t *testing.T, h history) {
-	var mixed []tags.HistorySample
+func testHistoryValues(t *testing.T, h historySuite) {
+	var mixed []history.Sample
 	for i, v := range awkwardValues() {
-		s := tags.HistorySample{Tag: "mixed", Time: day0.Add(time.Duration(i) * time.Second), Value: v, Quality: tags.Good}
+		s := history.Sample{Tag: "mixed", Time: day0.Add(time.Duration(i) * time.Second), Value: v, Quality: tags.Good}
 		if v.IsZero() {
 			s.Quality, s.Reason = tags.Bad, tags.ReasonWaiting
 		}
 		mixed = append(mixed, s)
 		s.Tag = fmt.Sprintf("alone%d", i)
 		h.put(t, s)
-		requireSamples(t, []tags.HistorySample{s}, h.all(t, s.Tag), "a tag with one value")
+		requireSamples(t, []history.Sample{s}, h.all(t, s.Tag), "a tag with one value")
 	}
 	h.put(t, mixed...)
 	requireSamples(t, mixed, h.all(t, "mixed"), "a tag whose values have changing types")
 
 	for i, v := range awkwardValues() {
-		s := tags.HistorySample{Tag: fmt.Sprintf("run%d", i), Value: v, Quality: tags.Good}
-		var run []tags.HistorySample
+		s := history.Sample{Tag: fmt.Sprintf("run%d", i), Value: v, Quality: tags.Good}
+		var run []history.Sample
 		for range 10 {
 			s.Time = day0.Add(time.Duration(len(run)) * time.Second)
 			run = append(run, s)
@@ -60,13 +61,13 @@ func testHistoryValues(t *testing.T, h history) {
 	}
 }
 
-func testHistoryQualities(t *testing.T, h history) {
-	var want []tags.HistorySample
+func testHistoryQualities(t *testing.T, h historySuite) {
+	var want []history.Sample
 	for _, q := range []tags.Quality{tags.Bad, tags.Uncertain, tags.Good} {
 		for r := tags.ReasonNone; r <= tags.ReasonDriver; r++ {
 			for _, v := range []tags.Value{{}, tags.FloatValue(1.5)} {
 				at := day0.Add(time.Duration(len(want)) * time.Second)
-				want = append(want, tags.HistorySample{Tag: "a", Time: at, Value: v, Quality: q, Reason: r})
+				want = append(want, history.Sample{Tag: "a", Time: at, Value: v, Quality: q, Reason: r})
 			}
 		}
 	}
@@ -74,13 +75,13 @@ func testHistoryQualities(t *testing.T, h history) {
 	requireSamples(t, want, h.all(t, "a"), "every quality with every reason")
 }
 
-func testHistoryAwkwardNames(t *testing.T, h history) {
+func testHistoryAwkwardNames(t *testing.T, h historySuite) {
 	names := []string{
 		"a", "A", "a ", " a", "a.b", "a.b.c", "ab", "a%", "a_", "a*", "a?", "a/b", `a\b`, "a'b", `a"b`, "a;b", "a--b",
 		"a:b", "a%2Fb", "a+b", "null", "NULL", "0", "00", "1e1", "\u00c5", "A\u030a", "größe", "温度", "\U0001f321",
 		strings.Repeat("n", tags.MaxNameBytes), strings.Repeat("n", tags.MaxNameBytes-1),
 	}
-	var all []tags.HistorySample
+	var all []history.Sample
 	for i, name := range names {
 		all = append(all, sampleAt(name, day0, float64(i)))
 	}

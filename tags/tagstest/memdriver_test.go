@@ -18,6 +18,7 @@ type memDriver struct {
 	defect    string
 	connected bool
 	closed    int
+	shared    []*memRequests
 
 	mu      sync.Mutex
 	values  map[string]tags.Value
@@ -45,14 +46,14 @@ func memHarness(defect string) tagstest.DriverHarness {
 			{Point: recipe, Value: tags.StringValue("b")},
 			{Point: setpoint, Value: tags.FloatValue(21)},
 		},
-		Refused:   []tags.WriteItem{{Point: tags.Point{Address: "level", Type: tags.Float}, Value: tags.FloatValue(1)}},
-		Missing:   tags.Point{Address: "absent", Type: tags.Float},
-		Malformed: tags.Point{Address: "!", Type: tags.Float},
-		Break:     func(_ testing.TB, d tags.Driver) { d.(*memDriver).setAway(true) },
-		Mend:      func(_ testing.TB, d tags.Driver) { d.(*memDriver).setAway(false) },
-		Freeze:    func(_ testing.TB, d tags.Driver) { d.(*memDriver).thawed = make(chan struct{}) },
-		Thaw:      thaw,
-		Timeout:   time.Second,
+		Refused:    []tags.WriteItem{{Point: tags.Point{Address: "level", Type: tags.Float}, Value: tags.FloatValue(1)}},
+		Missing:    tags.Point{Address: "absent", Type: tags.Float},
+		Malformed:  tags.Point{Address: "!", Type: tags.Float},
+		Disconnect: func(_ testing.TB, d tags.Driver) { d.(*memDriver).setAway(true) },
+		Reconnect:  func(_ testing.TB, d tags.Driver) { d.(*memDriver).setAway(false) },
+		Stall:      func(_ testing.TB, d tags.Driver) { d.(*memDriver).thawed = make(chan struct{}) },
+		Resume:     thaw,
+		Timeout:    time.Second,
 	}
 }
 
@@ -153,6 +154,72 @@ func (d *memDriver) Read(ctx context.Context, points []tags.Point, out []tags.Re
 	return nil
 }
 
+func (d *memDriver) CallTimeout() time.Duration { return time.Second }
+
+// Plan asks for two points at a time.
+func (d *memDriver) Plan(points []tags.Point) tags.Requests {
+	r := &memRequests{driver: d, points: points}
+	for i := range points {
+		r.left = append(r.left, i)
+	}
+	if d.defect == "plan forgets a point" && len(points) > 1 {
+		r.left = r.left[1:]
+	}
+	return r
+}
+
+type memRequests struct {
+	driver *memDriver
+	points []tags.Point
+	left   []int
+}
+
+func (r *memRequests) Len() int { return (len(r.left) + 1) / 2 }
+
+func (r *memRequests) Next(ctx context.Context, out []tags.Reading) (tags.Answer, error) {
+	d, which := r.driver, r.left[:min(2, len(r.left))]
+	a := tags.Answer{Points: which, Asked: time.Now()}
+	var points []tags.Point
+	for _, i := range which {
+		points = append(points, r.points[i])
+	}
+	read := make([]tags.Reading, len(points))
+	if d.defect == "plan ignores its context" {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if d.defect == "plan reads over the break" {
+		d.connected = true
+		for i := range read {
+			read[i] = tags.Reading{Value: d.values[points[i].Address], Quality: tags.Good}
+		}
+	} else if err := d.Read(ctx, points, read); err != nil {
+		return tags.Answer{}, err
+	}
+	for n, i := range which {
+		if d.defect == "plan shifts the answers" {
+			n = len(which) - 1 - n
+		}
+		out[i] = read[n]
+	}
+	switch {
+	case d.defect == "plan never ends":
+		a.Points = nil
+	case d.defect == "plan settles a point twice" && len(r.points) > 2:
+		r.left = r.left[1:]
+	case d.defect == "plans share their state":
+		r.left = r.left[len(which):]
+		for _, other := range d.shared {
+			if other != r {
+				other.left = nil
+			}
+		}
+		d.shared = append(d.shared, r)
+	default:
+		r.left = r.left[len(which):]
+	}
+	return a, nil
+}
+
 func (d *memDriver) Write(ctx context.Context, items []tags.WriteItem, errs []error) error {
 	if err := d.begin(ctx); err != nil {
 		return err
@@ -233,7 +300,7 @@ func (d *memDriver) Browse(context.Context) ([]tags.Tag, error) {
 	return list, nil
 }
 
-func (d *memDriver) CheckPoint(p tags.Point) error {
+func (d *memDriver) ValidatePoint(p tags.Point) error {
 	if p.Address == "!" && d.defect != "checks nothing" {
 		return tags.ErrAddress
 	}

@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
 )
 
 // memHistory is a history store in memory. Its defect, if any, is one that a real store could have.
 type memHistory struct {
 	defect  string
 	mu      sync.Mutex
-	samples map[string][]tags.HistorySample // in order of time
-	kept    [][]tags.HistorySample          // for the defect of keeping what belongs to the caller
+	samples map[string][]history.Sample // in order of time
+	kept    [][]history.Sample          // for the defect of keeping what belongs to the caller
 }
 
 func (h *memHistory) key(tag string) string {
@@ -27,14 +28,14 @@ func (h *memHistory) key(tag string) string {
 	return tag
 }
 
-func (h *memHistory) Append(ctx context.Context, samples []tags.HistorySample) error {
+func (h *memHistory) Append(ctx context.Context, samples []history.Sample) error {
 	if ctx.Err() != nil && h.defect != "ignores contexts" {
 		return ctx.Err()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.samples == nil {
-		h.samples = make(map[string][]tags.HistorySample)
+		h.samples = make(map[string][]history.Sample)
 	}
 	if h.defect == "keeps the slice" {
 		h.kept = append(h.kept, samples)
@@ -46,7 +47,7 @@ func (h *memHistory) Append(ctx context.Context, samples []tags.HistorySample) e
 	return nil
 }
 
-func (h *memHistory) stored(s tags.HistorySample) tags.HistorySample {
+func (h *memHistory) stored(s history.Sample) history.Sample {
 	s.Time = s.Time.UTC().Truncate(time.Microsecond)
 	switch h.defect {
 	case "milliseconds":
@@ -70,9 +71,9 @@ func throughFloat(v tags.Value) tags.Value {
 	return v
 }
 
-func byTime(s tags.HistorySample, at time.Time) int { return s.Time.Compare(at) }
+func byTime(s history.Sample, at time.Time) int { return s.Time.Compare(at) }
 
-func (h *memHistory) insert(s tags.HistorySample) {
+func (h *memHistory) insert(s history.Sample) {
 	list := h.samples[h.key(s.Tag)]
 	i, found := slices.BinarySearchFunc(list, s.Time, byTime)
 	switch {
@@ -88,8 +89,8 @@ func (h *memHistory) insert(s tags.HistorySample) {
 	h.samples[h.key(s.Tag)] = list
 }
 
-func (h *memHistory) Range(ctx context.Context, tag string, start, end time.Time) iter.Seq2[tags.HistorySample, error] {
-	return func(yield func(tags.HistorySample, error) bool) {
+func (h *memHistory) Range(ctx context.Context, tag string, start, end time.Time) iter.Seq2[history.Sample, error] {
+	return func(yield func(history.Sample, error) bool) {
 		h.mu.Lock()
 		list := slices.Clone(h.samples[h.key(tag)])
 		for _, kept := range h.kept {
@@ -106,7 +107,7 @@ func (h *memHistory) Range(ctx context.Context, tag string, start, end time.Time
 		}
 		for _, s := range list {
 			if ctx.Err() != nil && h.defect != "ignores contexts" {
-				yield(tags.HistorySample{}, ctx.Err())
+				yield(history.Sample{}, ctx.Err())
 				return
 			}
 			if h.within(s.Time, start, end) && !yield(s, nil) {
@@ -135,7 +136,7 @@ func (h *memHistory) Trim(ctx context.Context, before time.Time, maxBytes int64)
 	if h.defect == "trims the limit" {
 		before = before.Add(time.Microsecond)
 	}
-	var all []tags.HistorySample
+	var all []history.Sample
 	for tag, list := range h.samples {
 		i, _ := slices.BinarySearchFunc(list, before, byTime)
 		h.samples[tag] = slices.Clone(list[i:])
@@ -147,8 +148,8 @@ func (h *memHistory) Trim(ctx context.Context, before time.Time, maxBytes int64)
 	return nil
 }
 
-func (h *memHistory) trimSize(all []tags.HistorySample, maxBytes int64) {
-	slices.SortFunc(all, func(a, b tags.HistorySample) int { return b.Time.Compare(a.Time) })
+func (h *memHistory) trimSize(all []history.Sample, maxBytes int64) {
+	slices.SortFunc(all, func(a, b history.Sample) int { return b.Time.Compare(a.Time) })
 	if h.defect == "trims the newest" {
 		slices.Reverse(all)
 	}

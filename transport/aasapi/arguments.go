@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -126,11 +127,11 @@ const (
 // outcome is what became of an invocation.
 type outcome struct {
 	state    string
-	result   aas.InvocationResult
+	result   repository.InvocationResult
 	messages []problem.Message
 }
 
-// size gives about how many bytes the outcome takes: those of its JSON.
+// size returns about how many bytes the outcome takes: those of its JSON.
 func (o outcome) size() int64 {
 	var n int
 	for _, list := range [][]aas.Element{o.result.Output, o.result.Inoutput} {
@@ -144,7 +145,7 @@ func (o outcome) size() int64 {
 	return int64(n)
 }
 
-// json gives the OperationResult of the standard.
+// json returns the OperationResult of the standard.
 func (o outcome) json(form argumentForm) ([]byte, error) {
 	messages, err := json.Marshal(append([]problem.Message{}, o.messages...)) // never null
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/aasapi"
 )
 
@@ -26,7 +26,7 @@ func (q *quiet) WriteHeader(status int)      { q.status = status }
 // BenchmarkRequests measures the handler alone over the store in memory, with 10,000 shells and a
 // submodel of 50 properties.
 func BenchmarkRequests(b *testing.B) {
-	service, err := aas.NewService(aas.NewMemory(), aas.Options{})
+	service, err := repository.New(repository.NewMemory(), repository.Options{})
 	require.NoError(b, err)
 	api, err := aasapi.New(service, aasapi.Options{})
 	require.NoError(b, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -22,20 +23,20 @@ const (
 )
 
 // bulk makes a handler that writes the documents of the body together.
-func (s resource[T]) bulk(write func(*aas.Repository[T], context.Context, []*T) error) handler {
+func (s resource[T]) bulk(write func(*repository.Repository[T], context.Context, []*T) error) handler {
 	return func(c *call) error { return startBulk(c, s.repository(c.service), aas.Decode[T], write) }
 }
 
 func (s resource[T]) bulkDelete(c *call) error {
 	return startBulk(c, s.repository(c.service), func(entry []byte) (id string, err error) {
 		return id, problem.FromDecode(json.Unmarshal(entry, &id))
-	}, (*aas.Repository[T]).DeleteAll)
+	}, (*repository.Repository[T]).DeleteAll)
 }
 
 // startBulk reads a list from the body and has it written by nobody's request. What cannot be read is
-// refused at once; what the repository refuses is told by the result.
-func startBulk[T aas.Kept, E any](c *call, r *aas.Repository[T], decode func([]byte) (E, error),
-	write func(*aas.Repository[T], context.Context, []E) error) error {
+// refused immediately; what the repository refuses is in the result.
+func startBulk[T repository.Storable, E any](c *call, r *repository.Repository[T], decode func([]byte) (E, error),
+	write func(*repository.Repository[T], context.Context, []E) error) error {
 	body, err := c.body()
 	if err != nil {
 		return err
@@ -49,8 +50,8 @@ func startBulk[T aas.Kept, E any](c *call, r *aas.Repository[T], decode func([]b
 	if err == nil {
 		handle, err = c.invocations.start(c.ctx(), &invocation{}, bulkTime, func(ctx context.Context) outcome {
 			defer c.bulks.Release(size)
-			return c.carryOut(ctx, "bulk change", func() (aas.InvocationResult, error) {
-				return aas.InvocationResult{}, write(r, ctx, list)
+			return c.execute(ctx, "bulk change", func() (repository.InvocationResult, error) {
+				return repository.InvocationResult{}, write(r, ctx, list)
 			})
 		})
 	}

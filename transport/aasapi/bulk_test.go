@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/aasapi"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/problem"
@@ -20,7 +21,7 @@ import (
 
 const endpoint = `"endpoints":[{"interface":"SUBMODEL-3.1","protocolInformation":{"href":"http://x"}}]`
 
-// bulk makes a bulk change and gives the answer of its result.
+// bulk makes a bulk change and returns the answer of its result.
 func (r *rig) bulk(method, path, body string) answer {
 	r.t.Helper()
 	accepted := r.require(http.StatusAccepted, method, path, body)
@@ -32,7 +33,7 @@ func (r *rig) bulk(method, path, body string) answer {
 	return r.sendTo("GET", result, noBody)
 }
 
-// ids gives the ids of a list.
+// ids returns the ids of a list.
 func (r *rig) ids(path string) []string {
 	r.t.Helper()
 	ids := []string{}
@@ -46,7 +47,7 @@ func (r *rig) ids(path string) []string {
 
 func TestBulkChangesOfTheRegistries(t *testing.T) {
 	for path, member := range map[string]string{"/shell-descriptors": "", "/submodel-descriptors": "," + endpoint} {
-		r := start(t, rigOptions{})
+		r := start(t, rigOptions{api: aasapi.Options{NoOwnDescriptors: true}})
 		r.strict = true
 		at := "/bulk" + path
 		entry := func(id, more string) string { return `{"id":"` + id + `"` + member + more + `}` }
@@ -62,7 +63,7 @@ func TestBulkChangesOfTheRegistries(t *testing.T) {
 		// One entry that cannot be is enough: nothing is changed, and the message says which one it is.
 		for _, bad := range []struct{ method, body, says string }{
 			{"POST", `[` + entry("urn:x", "") + `,` + entry("urn:b", "") + `]`, "[1].id is taken"},
-			{"POST", `[` + entry("urn:x", "") + `,` + entry("urn:x", "") + `]`, "[1].id is there twice"},
+			{"POST", `[` + entry("urn:x", "") + `,` + entry("urn:x", "") + `]`, "[1].id is a duplicate"},
 			{"POST", `[` + entry("urn:x", "") + `,` + entry("", "") + `]`, "[1].id is required"},
 			{"PUT", `[` + entry("urn:x", "") + `,` + entry("urn:b", `,"idShort":"1 no name"`) + `]`, "[1].idShort "},
 			{"DELETE", `["urn:b","urn:x"]`, "[1] is not there"},
@@ -125,12 +126,12 @@ func TestHandlesAreThoseOfOneUser(t *testing.T) {
 
 // heldStore is a store whose batches wait.
 type heldStore struct {
-	aas.Store
+	repository.Store
 	release chan struct{}
 	err     error
 }
 
-func (s *heldStore) Write(ctx context.Context, b aas.Batch) ([]uint64, error) {
+func (s *heldStore) Write(ctx context.Context, b repository.Batch) ([]uint64, error) {
 	select {
 	case <-s.release:
 	case <-ctx.Done():
@@ -143,7 +144,7 @@ func (s *heldStore) Write(ctx context.Context, b aas.Batch) ([]uint64, error) {
 }
 
 func startHeld(t *testing.T, store *heldStore, o aasapi.Options) *rig {
-	service, err := aas.NewService(store, aas.Options{})
+	service, err := repository.New(store, repository.Options{})
 	require.NoError(t, err)
 	api, err := aasapi.New(service, o)
 	require.NoError(t, err)
@@ -159,7 +160,7 @@ func startHeld(t *testing.T, store *heldStore, o aasapi.Options) *rig {
 }
 
 func TestBulkChangesAreBounded(t *testing.T) {
-	store := &heldStore{Store: aas.NewMemory(), release: make(chan struct{})}
+	store := &heldStore{Store: repository.NewMemory(), release: make(chan struct{})}
 	r := startHeld(t, store, aasapi.Options{MaxBodyBytes: 100})
 	r.strict = true
 	var all []string
@@ -184,7 +185,7 @@ func TestBulkChangesAreBounded(t *testing.T) {
 }
 
 func TestBulkChangesThatFailForAnotherReason(t *testing.T) {
-	store := &heldStore{Store: aas.NewMemory(), release: make(chan struct{}), err: http.ErrBodyNotAllowed}
+	store := &heldStore{Store: repository.NewMemory(), release: make(chan struct{}), err: http.ErrBodyNotAllowed}
 	r := startHeld(t, store, aasapi.Options{})
 	close(store.release)
 	a := r.bulk("POST", "/bulk/shell-descriptors", `[{"id":"urn:a"}]`)

@@ -14,7 +14,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/otkit/otkit/aas"
-	"github.com/otkit/otkit/transport/internal/ifmatch"
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/transport/aasapi/internal/ifmatch"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -25,15 +26,18 @@ type call struct {
 	r     *http.Request
 	query url.Values
 	view  aas.View
+	// omitted is how much of the answer its reader's version of the metamodel has no form for.
+	omitted int
 }
 
-// handler answers one operation. What it has not answered when it gives an error is answered with the
+// handler answers one operation. What it has not answered when it returns an error is answered with the
 // Result object of the error.
 type handler func(c *call) error
 
 func (a *API) handle(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{API: a, w: w, r: r}
+		c.setVersion()
 		err := c.readQuery()
 		if err == nil {
 			err = h(c)
@@ -46,7 +50,7 @@ func (a *API) handle(h handler) http.Handler {
 
 func (c *call) ctx() context.Context { return c.r.Context() }
 
-// param gives a parameter of the path as it was meant: decoded once.
+// param returns a parameter of the path as it was meant: decoded once.
 func (c *call) param(name string) (string, error) {
 	raw := chi.URLParam(c.r, name)
 	value, err := url.PathUnescape(raw)
@@ -56,7 +60,7 @@ func (c *call) param(name string) (string, error) {
 	return value, nil
 }
 
-// id gives a parameter of the path that is an id in base64url.
+// id returns a parameter of the path that is an id in base64url.
 func (c *call) id(name string) (string, error) {
 	value, err := c.param(name)
 	if err != nil {
@@ -65,7 +69,7 @@ func (c *call) id(name string) (string, error) {
 	return decodeID(name, value)
 }
 
-// path gives the idShortPath of the request's URL.
+// path returns the idShortPath of the request's URL.
 func (c *call) path() (aas.Path, error) {
 	value, err := c.param("idShortPath")
 	if err != nil {
@@ -75,14 +79,18 @@ func (c *call) path() (aas.Path, error) {
 }
 
 // body reads a JSON body.
-func (c *call) body() ([]byte, error) {
+func (c *call) body() ([]byte, error) { return c.bodyUpTo(c.opts.MaxBodyBytes) }
+
+// document reads the JSON body of a whole document.
+func (c *call) document() ([]byte, error) { return c.bodyUpTo(c.opts.MaxDocumentBytes) }
+
+func (c *call) bodyUpTo(limit int64) ([]byte, error) {
 	if sent := c.r.Header.Get("Content-Type"); sent != "" && sent != "application/json" {
 		media, params, err := mime.ParseMediaType(sent)
 		if charset, said := params["charset"]; err != nil || media != "application/json" || said && !strings.EqualFold(charset, "utf-8") {
 			return nil, problem.ErrMediaType.Because("application/json is wanted")
 		}
 	}
-	limit := c.opts.MaxBodyBytes
 	if c.r.ContentLength > limit {
 		c.w.Header().Set("Connection", "close") // the rest of the body is not worth waiting for
 		return nil, problem.FromDecode(&http.MaxBytesError{Limit: limit})
@@ -111,20 +119,17 @@ func (c *call) body() ([]byte, error) {
 // urlPath is the path of the request as the client encoded it.
 func (c *call) urlPath() string { return c.r.URL.EscapedPath() }
 
-// oldVersion says whether version 3.0 of the API was asked for. It differs from 3.1 in the values of all
-// elements, which are an array there, and in the namespace of XML.
-func (c *call) oldVersion() bool { return strings.HasPrefix(c.r.URL.Path, prefixes[1]+"/") }
-
 const contentJSON = "application/json"
 
 // json answers with a JSON body.
 func (c *call) json(status int, body []byte) error {
 	h := c.w.Header()
 	h.Set("Content-Type", contentJSON)
+	c.warn()
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	c.w.WriteHeader(status)
 	if c.r.Method != http.MethodHead {
-		_, _ = c.w.Write(body) // a client that has gone is told nothing
+		_, _ = c.w.Write(body) // the client may have gone
 	}
 	return nil
 }
@@ -140,16 +145,16 @@ func (c *call) created(location string, body []byte) error {
 	return c.json(http.StatusCreated, body)
 }
 
-// tag tells the version of a document, for If-Match.
+// tag sets the header ETag to the version of a document, for If-Match.
 func (c *call) tag(version uint64) {
 	if version > 0 {
 		c.w.Header().Set("ETag", ifmatch.Tag(version))
 	}
 }
 
-// unchanged says whether the caller has this version already; then it has been answered. Live values
+// unchanged reports whether the caller has this version already; then it has been answered. Live values
 // change without the version.
-func (c *call) unchanged(d aas.Document) bool {
+func (c *call) unchanged(d repository.Document) bool {
 	c.tag(d.Version)
 	known := c.r.Header.Get("If-None-Match")
 	if known == "" || d.Live || d.Version == 0 {
@@ -166,11 +171,11 @@ func (c *call) unchanged(d aas.Document) bool {
 	return false
 }
 
-// match gives the condition that the request puts on a write. A tag that is none of ours matches no
+// match returns the condition that the request puts on a write. A tag that is none of ours matches no
 // version.
-func (c *call) match() (aas.Match, error) {
+func (c *call) match() (repository.Match, error) {
 	if c.r.Header.Get("If-None-Match") == "*" {
-		return aas.Match{Absent: true}, nil
+		return repository.Match{Absent: true}, nil
 	}
 	return ifmatch.Parse(c.r.Header.Values("If-Match"), func() (uint64, error) {
 		kind, name := c.subject()
@@ -182,21 +187,21 @@ func (c *call) match() (aas.Match, error) {
 	})
 }
 
-// subject gives what kind of document the request is about, and the parameter with its id.
-func (c *call) subject() (kind aas.Kind, parameter string) {
+// subject returns what kind of document the request is about, and the parameter with its id.
+func (c *call) subject() (kind repository.Kind, parameter string) {
 	switch pattern := chi.RouteContext(c.ctx()).RoutePattern(); {
 	case strings.Contains(pattern, aSubmodel):
-		return aas.KindSubmodel, "submodelIdentifier"
+		return repository.KindSubmodel, "submodelIdentifier"
 	case strings.Contains(pattern, aShell):
-		return aas.KindShell, "aasIdentifier"
+		return repository.KindShell, "aasIdentifier"
 	case strings.Contains(pattern, aConcept):
-		return aas.KindConceptDescription, "cdIdentifier"
+		return repository.KindConceptDescription, "cdIdentifier"
 	case strings.Contains(pattern, shellDesc):
-		return aas.KindShellDescriptor, "aasIdentifier"
+		return repository.KindShellDescriptor, "aasIdentifier"
 	case strings.Contains(pattern, modelDesc):
-		return aas.KindSubmodelDescriptor, "submodelIdentifier"
+		return repository.KindSubmodelDescriptor, "submodelIdentifier"
 	}
-	return aas.KindPackage, "packageId"
+	return repository.KindPackage, "packageId"
 }
 
 // below is the path of something below the request's path.
@@ -204,14 +209,14 @@ func (c *call) below(segment string) string {
 	return fmt.Sprintf("%s/%s", strings.TrimSuffix(c.urlPath(), "/"), segment)
 }
 
-// has says whether the route has a parameter, which may be empty in the request's path.
+// has reports whether the route has a parameter, which may be empty in the request's path.
 func (c *call) has(name string) bool {
 	return slices.Contains(chi.RouteContext(c.ctx()).URLParams.Keys, name)
 }
 
-// matchForNew gives the condition for adding something to a document. Whether there is one already is
+// matchForNew returns the condition for adding something to a document. Whether there is one already is
 // asked of what is new, so that the condition on the document goes without it; see [unmatched].
-func (c *call) matchForNew() (ofNew, ofDocument aas.Match, err error) {
+func (c *call) matchForNew() (ofNew, ofDocument repository.Match, err error) {
 	match, err := c.match()
-	return aas.Match{Absent: match.Absent}, aas.Match{Exists: match.Exists, Version: match.Version}, err
+	return repository.Match{Absent: match.Absent}, repository.Match{Exists: match.Exists, Version: match.Version}, err
 }

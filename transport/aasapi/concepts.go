@@ -1,13 +1,13 @@
 package aasapi
 
-import "github.com/otkit/otkit/aas"
+import "github.com/otkit/otkit/aas/repository"
 
 func listConcepts(c *call) error {
-	var q aas.Query
+	var q repository.Query
 	for _, m := range []struct {
 		member string
-		term   func(string) aas.Term
-	}{{"isCaseOf", aas.CaseOfTerm}, {"dataSpecificationRef", aas.DataSpecificationTerm}} {
+		term   func(string) repository.Term
+	}{{"isCaseOf", repository.CaseOfTerm}, {"dataSpecificationRef", repository.DataSpecificationTerm}} {
 		value, err := c.semantic(m.member)
 		if err != nil {
 			return err

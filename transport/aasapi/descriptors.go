@@ -5,35 +5,41 @@ import (
 	"slices"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/fault"
 )
 
 func listShellDescriptors(c *call) error {
-	var q aas.Query
+	var q repository.Query
 	if kind := aas.AssetKind(c.query.Get("assetKind")); kind != "" {
 		if !slices.Contains([]aas.AssetKind{aas.Type, aas.Instance, aas.Role, aas.NotApplicable}, kind) {
 			return invalid("assetKind", "must be Type, Instance, Role or NotApplicable")
 		}
-		q.Terms = append(q.Terms, aas.KindTerm(kind))
+		q.Terms = append(q.Terms, repository.KindTerm(kind))
 	}
 	if given := c.query.Get("assetType"); given != "" {
 		assetType, err := decodeID("assetType", given)
 		if err != nil {
 			return err
 		}
-		q.Terms = append(q.Terms, aas.AssetTypeTerm(assetType))
+		q.Terms = append(q.Terms, repository.AssetTypeTerm(assetType))
 	}
-	return shellDescriptors.list(c, q, nil)
+	return ownShells.list(c, q)
 }
 
-func listSubmodelDescriptors(c *call) error { return submodelDescriptors.list(c, aas.Query{}, nil) }
+func listSubmodelDescriptors(c *call) error { return ownSubmodels.list(c, repository.Query{}) }
 
-// shellDescriptor gives the shell descriptor of the path.
+// shellDescriptor returns the shell descriptor of the path.
 func (c *call) shellDescriptor() (*aas.ShellDescriptor, error) {
 	id, err := c.id("aasIdentifier")
 	if err != nil {
 		return nil, err
 	}
-	return c.service.ShellDescriptors.Get(c.ctx(), id)
+	d, err := c.service.ShellDescriptors.Get(c.ctx(), id)
+	if fault.KindOf(err) == fault.NotFound && !c.opts.NoOwnDescriptors {
+		return ownShells.described(c)
+	}
+	return d, err
 }
 
 // updateShellDescriptor changes the shell descriptor of the path under the request's condition.
@@ -45,7 +51,7 @@ func (c *call) updateShellDescriptor(change func(*aas.ShellDescriptor) error) er
 	return c.updateShellDescriptorIf(match, change)
 }
 
-func (c *call) updateShellDescriptorIf(match aas.Match, change func(*aas.ShellDescriptor) error) error {
+func (c *call) updateShellDescriptorIf(match repository.Match, change func(*aas.ShellDescriptor) error) error {
 	id, err := c.id("aasIdentifier")
 	if err != nil {
 		return err
@@ -74,7 +80,7 @@ func listNestedDescriptors(c *call) error {
 	l := newList(1024*(to-from)+64, next)
 	for i := range all[from:to] {
 		l.separate()
-		l.buf = aas.Append(l.buf, &all[from+i])
+		l.buf = encoded(c, l.buf, &all[from+i])
 	}
 	return c.json(http.StatusOK, l.end())
 }
@@ -90,9 +96,9 @@ func getNestedDescriptor(c *call) error {
 	}
 	i := nested(shell, id)
 	if i < 0 {
-		return aas.ErrDescriptorNotFound.On("id", id)
+		return repository.ErrDescriptorNotFound.On("id", id)
 	}
-	return c.json(http.StatusOK, aas.Append(nil, &shell.SubmodelDescriptors[i]))
+	return c.json(http.StatusOK, encoded(c, nil, &shell.SubmodelDescriptors[i]))
 }
 
 func postNestedDescriptor(c *call) error {
@@ -113,7 +119,7 @@ func postNestedDescriptor(c *call) error {
 	}
 	err = c.updateShellDescriptorIf(match, func(s *aas.ShellDescriptor) error {
 		if nested(s, d.ID) >= 0 {
-			return aas.ErrDescriptorExists.On("id", d.ID)
+			return repository.ErrDescriptorExists.On("id", d.ID)
 		}
 		s.SubmodelDescriptors = append(s.SubmodelDescriptors, *d)
 		return nil
@@ -121,7 +127,7 @@ func postNestedDescriptor(c *call) error {
 	if err != nil {
 		return unmatched(err, ofNew)
 	}
-	return c.created(c.below(encodeID(d.ID)), aas.Append(nil, d))
+	return c.created(c.below(encodeID(d.ID)), encoded(c, nil, d))
 }
 
 func putNestedDescriptor(c *call) error {
@@ -139,13 +145,18 @@ func putNestedDescriptor(c *call) error {
 	}
 	created := false
 	// Whether there is one is asked of the nested descriptor; the version is that of the whole.
-	err = c.updateShellDescriptorIf(aas.Match{Version: match.Version}, func(s *aas.ShellDescriptor) error {
+	err = c.updateShellDescriptorIf(repository.Match{Version: match.Version}, func(s *aas.ShellDescriptor) error {
 		i := nested(s, id)
 		switch {
 		case match.Absent && i >= 0:
-			return aas.ErrCondition.Because("there is one already")
+			return repository.ErrPreconditionFailed.Because("there is one already")
 		case match.Exists && i < 0:
-			return aas.ErrCondition.Because("there is none")
+			return repository.ErrPreconditionFailed.Because("there is none")
+		}
+		if i >= 0 && c.oldVersion() {
+			if err := whole(&s.SubmodelDescriptors[i]); err != nil {
+				return err
+			}
 		}
 		if created = i < 0; created {
 			s.SubmodelDescriptors = append(s.SubmodelDescriptors, *d)
@@ -158,7 +169,7 @@ func putNestedDescriptor(c *call) error {
 		return err
 	}
 	if created {
-		return c.created(c.urlPath(), aas.Append(nil, d))
+		return c.created(c.urlPath(), encoded(c, nil, d))
 	}
 	return c.noContent()
 }
@@ -171,7 +182,7 @@ func deleteNestedDescriptor(c *call) error {
 	err = c.updateShellDescriptor(func(s *aas.ShellDescriptor) error {
 		i := nested(s, id)
 		if i < 0 {
-			return aas.ErrDescriptorNotFound.On("id", id)
+			return repository.ErrDescriptorNotFound.On("id", id)
 		}
 		s.SubmodelDescriptors = slices.Delete(s.SubmodelDescriptors, i, i+1)
 		return nil

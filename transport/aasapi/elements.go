@@ -5,15 +5,16 @@ import (
 	"net/url"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 )
 
-// hasValue says whether a kind of element has a value form and metadata.
+// hasValue reports whether a kind of element has a value form and metadata.
 func hasValue(e aas.Element) bool {
 	kind := e.ElementKind()
 	return kind != aas.KindCapability && kind != aas.KindOperation
 }
 
-// hasPaths says whether the path modifier applies to a kind of element.
+// hasPaths reports whether the path modifier applies to a kind of element.
 func hasPaths(e aas.Element) bool {
 	switch e.ElementKind() {
 	case aas.KindCollection, aas.KindList, aas.KindEntity:
@@ -47,6 +48,10 @@ func listElements(want content) handler {
 			l = newObject(len(doc.JSON), next)
 		}
 		for _, e := range listed[from:to] {
+			if !c.shown(e) {
+				c.omitted++
+				continue
+			}
 			if err := c.appendListed(l, s, e, want); err != nil {
 				return err
 			}
@@ -78,7 +83,7 @@ func (c *call) appendListed(l *list, s *aas.Submodel, e aas.Element, want conten
 		l.buf = aas.Append(l.buf, &ref)
 	case metadataContent:
 		l.separate()
-		l.buf = aas.AppendElementMetadata(l.buf, e)
+		l.buf = aas.AppendElementMetadata(l.buf, e, c.view)
 	case normalContent:
 		l.separate()
 		l.buf = aas.AppendElementView(l.buf, e, c.view)
@@ -104,7 +109,7 @@ func (c *call) listPaths(s *aas.Submodel) error {
 	return c.json(http.StatusOK, l.end())
 }
 
-// target gives what an operation on an element is about.
+// target returns what an operation on an element is about.
 func (c *call) target() (submodelID string, p aas.Path, err error) {
 	if submodelID, err = c.submodelID(); err != nil {
 		return "", nil, err
@@ -126,6 +131,9 @@ func getElement(want content) handler {
 		if err != nil {
 			return err
 		}
+		if !c.shown(e) {
+			return aas.ErrElementNotFound.Because("metamodel 3.0 has no form for it: use /api/v3.1").On("idShortPath", p.String())
+		}
 		c.tag(version)
 		var body []byte
 		switch want {
@@ -134,7 +142,7 @@ func getElement(want content) handler {
 				return invalid("idShortPath", "names a "+string(e.ElementKind())+", which has neither value nor metadata of its own")
 			}
 			if want == metadataContent {
-				body = aas.AppendElementMetadata(nil, e)
+				body = aas.AppendElementMetadata(nil, e, c.view)
 			} else {
 				body = aas.AppendElementValue(nil, e, c.view)
 			}
@@ -198,10 +206,10 @@ func postElement(c *call) error {
 			return err
 		}
 	}
-	return c.created(location, aas.AppendElement(nil, e))
+	return c.created(location, c.element(e))
 }
 
-// locationIn gives the address of an element that was just added to another.
+// locationIn returns the address of an element that was just added to another.
 func (c *call) locationIn(id string, parent aas.Path, e aas.Element) (string, error) {
 	container, _, err := c.service.Element(c.ctx(), id, parent)
 	if err != nil {
@@ -230,13 +238,16 @@ func putElement(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.mayReplaceElement(id, p); err != nil {
+		return err
+	}
 	version, created, err := c.service.PutElement(c.ctx(), id, p, e, match)
 	if err != nil {
 		return err
 	}
 	c.tag(version)
 	if created {
-		return c.created(c.urlPath(), aas.AppendElement(nil, e))
+		return c.created(c.urlPath(), c.element(e))
 	}
 	return c.noContent()
 }
@@ -282,20 +293,20 @@ func patchElement(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.write(func(match aas.Match, body []byte) (uint64, error) {
+	return c.write(func(match repository.Match, body []byte) (uint64, error) {
 		return c.service.PatchElement(c.ctx(), id, p, body, match)
 	})
 }
 
 // setValue sets values by the value form. Live ones are written to their tags.
 func (c *call) setValue(id string, p aas.Path) error {
-	return c.write(func(match aas.Match, body []byte) (uint64, error) {
+	return c.write(func(match repository.Match, body []byte) (uint64, error) {
 		return c.service.SetValue(c.ctx(), id, p, body, match)
 	})
 }
 
-// write makes a change by the body of the request and answers with the version that it gives.
-func (c *call) write(change func(aas.Match, []byte) (uint64, error)) error {
+// write makes a change by the body of the request and answers with the version that it returns.
+func (c *call) write(change func(repository.Match, []byte) (uint64, error)) error {
 	match, err := c.match()
 	if err != nil {
 		return err

@@ -6,11 +6,12 @@ import (
 	"net/http/httptest"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/aasapi"
 )
 
 func Example() {
-	service, err := aas.NewService(aas.NewMemory(), aas.Options{})
+	service, err := repository.New(repository.NewMemory(), repository.Options{})
 	if err != nil {
 		panic(err)
 	}

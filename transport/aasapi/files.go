@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -111,7 +111,7 @@ func formError(err error) error {
 	return problem.ErrInvalidRequest.Because("the form cannot be read").Wrap(err)
 }
 
-// contentTypeOf gives the media type of a file. Clients send the general one when they do not know.
+// contentTypeOf returns the media type of a file. Clients send the general one when they do not know.
 func contentTypeOf(name, sent string) string {
 	media, params, err := mime.ParseMediaType(sent)
 	if err == nil && media != contentBytes && strings.Contains(media, "/") {
@@ -125,7 +125,7 @@ func contentTypeOf(name, sent string) string {
 
 // file answers with a stored file, or the parts of it that the request wants. It is offered for saving and
 // never shown by a browser in place, because whoever may upload decides on its type.
-func (c *call) file(f aas.StoredFile) error {
+func (c *call) file(f repository.StoredFile) error {
 	contentType := f.ContentType
 	if accept := c.r.Header.Get("Accept"); contentType == "" || accept == contentBytes {
 		contentType = contentBytes
@@ -143,7 +143,7 @@ func (c *call) file(f aas.StoredFile) error {
 	case 0:
 		return nil
 	case http.StatusPreconditionFailed:
-		return aas.ErrChanged
+		return repository.ErrVersionChanged
 	}
 	return errNoSuchRange
 }
@@ -177,7 +177,7 @@ func (a *fileAnswer) Write(data []byte) (int, error) {
 
 // fileOf answers with a file of a document. Its tag is the version of the document, for a write with
 // If-Match, when no other came while it was read.
-func (c *call) fileOf(kind aas.Kind, id string, read func() (aas.StoredFile, error)) error {
+func (c *call) fileOf(kind repository.Kind, id string, read func() (repository.StoredFile, error)) error {
 	before, err := c.service.VersionOf(c.ctx(), kind, id)
 	if err != nil {
 		return err
@@ -196,9 +196,9 @@ func (c *call) fileOf(kind aas.Kind, id string, read func() (aas.StoredFile, err
 	return c.file(f)
 }
 
-// asFile gives the error of an element that has no file: the method is not one that it takes.
+// asFile returns the error of an element that has no file: the method is not one that it takes.
 func (c *call) asFile(err error) error {
-	if errors.Is(err, aas.ErrNotAFile) {
+	if errors.Is(err, repository.ErrNotAFile) {
 		c.w.Header().Set("Allow", http.MethodOptions)
 		return errWrongElement.Because("only a File has an attachment")
 	}
@@ -210,7 +210,7 @@ func getAttachment(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.asFile(c.fileOf(aas.KindSubmodel, id, func() (aas.StoredFile, error) { return c.service.GetFile(c.ctx(), id, p) }))
+	return c.asFile(c.fileOf(repository.KindSubmodel, id, func() (repository.StoredFile, error) { return c.service.GetFile(c.ctx(), id, p) }))
 }
 
 func putAttachment(c *call) error {
@@ -253,7 +253,7 @@ func getThumbnail(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.fileOf(aas.KindShell, id, func() (aas.StoredFile, error) { return c.service.Thumbnail(c.ctx(), id) })
+	return c.fileOf(repository.KindShell, id, func() (repository.StoredFile, error) { return c.service.Thumbnail(c.ctx(), id) })
 }
 
 func putThumbnail(c *call) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/transport/aasapi"
 )
@@ -78,7 +78,7 @@ const concept = `{"modelType":"ConceptDescription","id":"urn:concept:speed","idS
 // rig is a running API with its service.
 type rig struct {
 	t       testing.TB
-	service *aas.Service
+	service *repository.Service
 	api     *aasapi.API
 	url     string
 	client  *http.Client
@@ -86,7 +86,7 @@ type rig struct {
 }
 
 type rigOptions struct {
-	service aas.Options
+	service repository.Options
 	api     aasapi.Options
 }
 
@@ -97,7 +97,7 @@ func start(t testing.TB, o rigOptions) *rig {
 		o.service.Now = func() time.Time { return time.UnixMicro(1) } // versions begin at 1
 	}
 	o.service.Verifier = verify.New(verify.Options{}) // as the engine has it
-	service, err := aas.NewService(aas.NewMemory(), o.service)
+	service, err := repository.New(repository.NewMemory(), o.service)
 	require.NoError(t, err)
 	api, err := aasapi.New(service, o.api)
 	require.NoError(t, err)

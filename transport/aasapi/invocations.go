@@ -43,7 +43,7 @@ func newInvocations(o Options) *invocations {
 	return &invocations{max: o.MaxInvocations, room: o.MaxResultBytes, keep: o.KeepResults, now: o.Now, ctx: ctx, end: end, byKey: make(map[string]*invocation)}
 }
 
-// start runs a call and gives its handle. The call keeps the values of the request's context, but not
+// start runs a call and returns its handle. The call keeps the values of the request's context, but not
 // its end.
 func (s *invocations) start(ctx context.Context, i *invocation, timeout time.Duration, run func(context.Context) outcome) (string, error) {
 	handle := problem.NewTraceID()
@@ -93,7 +93,7 @@ func (s *invocations) dropOldest() {
 	s.ended = s.ended[1:]
 }
 
-// find gives the call of a handle that is the caller's, and whether it has ended.
+// find returns the call of a handle that is the caller's, and whether it has ended.
 func (s *invocations) find(ctx context.Context, handle, submodelID, path string) (i *invocation, ended bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -18,7 +19,7 @@ func (c *call) prepare(form argumentForm) (id string, p aas.Path, a arguments, e
 		return id, p, a, err
 	}
 	op, carrier, err := c.service.Operation(c.ctx(), id, p)
-	if errors.Is(err, aas.ErrNotAnOperation) {
+	if errors.Is(err, repository.ErrNotAnOperation) {
 		c.w.Header().Set("Allow", http.MethodOptions)
 		err = errWrongElement.Because("only an Operation can be invoked")
 	}
@@ -26,10 +27,10 @@ func (c *call) prepare(form argumentForm) (id string, p aas.Path, a arguments, e
 		return id, p, a, err
 	}
 	if a, err = c.arguments(op, form); err == nil {
-		err = op.CheckArguments(a.input, a.inoutput)
+		err = op.ValidateArguments(a.input, a.inoutput)
 	}
 	if err == nil && carrier == nil {
-		err = aas.ErrNoHandler.On("path", p.String())
+		err = repository.ErrNoHandler.On("path", p.String())
 	}
 	return id, p, a, err
 }
@@ -82,7 +83,7 @@ func invokeAsync(form argumentForm) handler {
 		call := &invocation{submodelID: id, path: p.String(), form: form}
 		handle, err := c.invocations.start(c.ctx(), call, a.timeout, func(ctx context.Context) outcome {
 			defer c.argumentBytes.Release(a.bytes)
-			return c.carryOut(ctx, "operation "+call.path+" of "+id, func() (aas.InvocationResult, error) {
+			return c.execute(ctx, "operation "+call.path+" of "+id, func() (repository.InvocationResult, error) {
 				return c.service.Invoke(ctx, id, p, a.input, a.inoutput)
 			})
 		})
@@ -97,8 +98,8 @@ func invokeAsync(form argumentForm) handler {
 	}
 }
 
-// carryOut does what nobody waits for. A panic must not end the process.
-func (a *API) carryOut(ctx context.Context, what string, do func() (aas.InvocationResult, error)) (o outcome) {
+// execute runs an asynchronous operation. A panic must not end the process.
+func (a *API) execute(ctx context.Context, what string, do func() (repository.InvocationResult, error)) (o outcome) {
 	failed := func(err error) outcome {
 		return outcome{state: stateFailed, messages: problem.Messages(ctx, err, a.opts.Now())}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/aasapi"
 )
@@ -24,7 +25,7 @@ type machine struct {
 	panics  bool
 }
 
-func (m *machine) Invoke(ctx context.Context, call aas.Invocation) (aas.InvocationResult, error) {
+func (m *machine) Invoke(ctx context.Context, call repository.Invocation) (repository.InvocationResult, error) {
 	if m.panics {
 		panic("SECRET")
 	}
@@ -32,13 +33,13 @@ func (m *machine) Invoke(ctx context.Context, call aas.Invocation) (aas.Invocati
 		select {
 		case <-m.waiting:
 		case <-ctx.Done():
-			return aas.InvocationResult{}, ctx.Err()
+			return repository.InvocationResult{}, ctx.Err()
 		}
 	}
 	if m.err != nil {
-		return aas.InvocationResult{}, m.err
+		return repository.InvocationResult{}, m.err
 	}
-	var result aas.InvocationResult
+	var result repository.InvocationResult
 	for _, e := range call.Input {
 		n, _ := strconv.Atoi(*e.(*aas.Property).Value)
 		twice := strconv.Itoa(2 * n)
@@ -51,7 +52,7 @@ func (m *machine) Invoke(ctx context.Context, call aas.Invocation) (aas.Invocati
 }
 
 func withMachine(t *testing.T, m *machine, api aasapi.Options) *rig {
-	return start(t, rigOptions{api: api, service: aas.Options{Operations: map[aas.OperationKey]aas.OperationHandler{
+	return start(t, rigOptions{api: api, service: repository.Options{Operations: map[repository.OperationKey]repository.OperationHandler{
 		{SubmodelID: dataID, Path: "double"}: m,
 	}}})
 }
@@ -93,7 +94,7 @@ func TestInvokeSync(t *testing.T) {
 	require.Contains(t, a.body, `"executionState":"Timeout","success":false`)
 }
 
-// until follows the status of an invocation until it ends, and gives where its result is.
+// until follows the status of an invocation until it ends, and returns where its result is.
 func (r *rig) until(status string) string {
 	r.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {

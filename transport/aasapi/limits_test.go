@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasxml"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/aasapi"
 )
 
@@ -33,19 +33,19 @@ func TestSerializationsAreBounded(t *testing.T) {
 
 // slow is a store that finds nothing before it is told to.
 type slow struct {
-	aas.Store
+	repository.Store
 	entered, leave chan struct{}
 }
 
-func (s slow) Find(ctx context.Context, q aas.Query) (aas.Page, error) {
+func (s slow) Find(ctx context.Context, q repository.Query) (repository.Page, error) {
 	s.entered <- struct{}{}
 	<-s.leave
 	return s.Store.Find(ctx, q)
 }
 
 func TestFewSerializationsAtOnce(t *testing.T) {
-	store := slow{aas.NewMemory(), make(chan struct{}, 100), make(chan struct{})}
-	service, err := aas.NewService(store, aas.Options{})
+	store := slow{repository.NewMemory(), make(chan struct{}, 100), make(chan struct{})}
+	service, err := repository.New(store, repository.Options{})
 	require.NoError(t, err)
 	api, err := aasapi.New(service, aasapi.Options{})
 	require.NoError(t, err)

@@ -77,5 +77,5 @@ func appendStrings(dst []byte, texts []string) []byte {
 	return append(dst, ']')
 }
 
-// place gives the name of an entry that has none but its number.
+// place returns the name of an entry that has none but its number.
 func place(i int) string { return strconv.Itoa(i) }

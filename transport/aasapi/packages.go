@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -18,7 +18,7 @@ type packageDescription struct {
 	ShellIDs []string `json:"aasIds"`
 }
 
-func appendPackage(dst []byte, p aas.Package) ([]byte, error) {
+func appendPackage(dst []byte, p repository.Package) ([]byte, error) {
 	d := packageDescription{p.ID, append([]string{}, p.ShellIDs...)} // never null
 	data, err := json.Marshal(d)
 	return append(dst, data...), err
@@ -61,18 +61,18 @@ func listPackages(c *call) error {
 
 // packageSent reads the form with a package. It is kept as it is; that it is an archive is asked so that a
 // form with another file is noticed.
-func (c *call) packageSent(id string) (aas.Package, []byte, error) {
+func (c *call) packageSent(id string) (repository.Package, []byte, error) {
 	u, err := c.uploaded()
 	if err != nil {
-		return aas.Package{}, nil, err
+		return repository.Package{}, nil, err
 	}
 	if _, err := zip.NewReader(bytes.NewReader(u.data), int64(len(u.data))); err != nil {
-		return aas.Package{}, nil, invalid("file", "is no AASX package")
+		return repository.Package{}, nil, invalid("file", "is no AASX package")
 	}
 	if u.name == "" {
 		u.name = "package.aasx"
 	}
-	return aas.Package{ID: id, ShellIDs: u.shellIDs, FileName: u.name}, u.data, nil
+	return repository.Package{ID: id, ShellIDs: u.shellIDs, FileName: u.name}, u.data, nil
 }
 
 func postPackage(c *call) error {
@@ -80,14 +80,14 @@ func postPackage(c *call) error {
 	if err != nil {
 		return err
 	}
-	version, _, err := c.service.PutPackage(c.ctx(), p, data, aas.Match{Absent: true})
+	version, _, err := c.service.PutPackage(c.ctx(), p, data, repository.Match{Absent: true})
 	if err != nil {
 		return err
 	}
 	return c.createdPackage(c.below(encodeID(p.ID)), p, version)
 }
 
-func (c *call) createdPackage(location string, p aas.Package, version uint64) error {
+func (c *call) createdPackage(location string, p repository.Package, version uint64) error {
 	body, err := appendPackage(nil, p)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func getPackage(c *call) error {
 		return err
 	}
 	p, err := c.service.Package(c.ctx(), id)
-	if err != nil || c.unchanged(aas.Document{Version: p.Version}) {
+	if err != nil || c.unchanged(repository.Document{Version: p.Version}) {
 		return err
 	}
 	p, data, err := c.service.PackageData(c.ctx(), id)
@@ -136,10 +136,10 @@ func getPackage(c *call) error {
 	}
 	c.tag(p.Version)
 	c.w.Header().Set("X-FileName", headerText(p.FileName))
-	return c.file(aas.StoredFile{Key: aas.FileKey{Name: p.FileName}, ContentType: aas.PackageMediaType, Data: data})
+	return c.file(repository.StoredFile{Key: repository.FileKey{Name: p.FileName}, ContentType: repository.PackageMediaType, Data: data})
 }
 
-// headerText gives a text as it can stand in a header: percent-encoded when it is not plain ASCII.
+// headerText returns a text as it can stand in a header: percent-encoded when it is not plain ASCII.
 func headerText(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return url.PathEscape(text)

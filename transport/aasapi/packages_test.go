@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/aasapi"
 )
 
@@ -112,7 +112,7 @@ func TestLifeOfAPackage(t *testing.T) {
 		r.require(http.StatusNotFound, method, at, noBody)
 		r.require(http.StatusBadRequest, method, "/packages/!", noBody)
 	}
-	// A client may choose the id, and a package that is made anew has nothing of the old one.
+	// A client may choose the id, and a package that is made again has nothing of the old one.
 	own := "/packages/" + b64("line 1/pump ü")
 	body, header = packageForm(t, "pump.aasx", data, `["urn:a","urn:b"]`)
 	created := r.require(http.StatusCreated, "PUT", own, body, "Content-Type", header)
@@ -182,11 +182,11 @@ func TestPackagesThatAreRefused(t *testing.T) {
 
 // meddler does something once before it reads a file.
 type meddler struct {
-	aas.Store
+	repository.Store
 	first func()
 }
 
-func (m *meddler) File(ctx context.Context, key aas.FileKey) (aas.StoredFile, error) {
+func (m *meddler) File(ctx context.Context, key repository.FileKey) (repository.StoredFile, error) {
 	if do := m.first; do != nil {
 		m.first = nil
 		do()
@@ -196,8 +196,8 @@ func (m *meddler) File(ctx context.Context, key aas.FileKey) (aas.StoredFile, er
 
 // Another version that comes while a package is read is given as a whole, with its own tag and name.
 func TestAPackageIsReadAtOneVersion(t *testing.T) {
-	store := &meddler{Store: aas.NewMemory()}
-	service, err := aas.NewService(store, aas.Options{})
+	store := &meddler{Store: repository.NewMemory()}
+	service, err := repository.New(store, repository.Options{})
 	require.NoError(t, err)
 	api, err := aasapi.New(service, aasapi.Options{})
 	require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestAPackageIsReadAtOneVersion(t *testing.T) {
 	}
 	one, two := archive(t, "one"), archive(t, "two")
 	put := func(name string, data []byte) {
-		_, _, err := service.PutPackage(t.Context(), aas.Package{ID: "p", FileName: name}, data, aas.Match{})
+		_, _, err := service.PutPackage(t.Context(), repository.Package{ID: "p", FileName: name}, data, repository.Match{})
 		require.NoError(t, err)
 	}
 	put("one.aasx", one)
@@ -233,7 +233,7 @@ func TestAPackageIsReadAtOneVersion(t *testing.T) {
 		requireResult(t, a)
 		require.Empty(t, a.header.Get("X-FileName"))
 	}
-	store.first = func() { require.NoError(t, service.DeletePackage(t.Context(), "p", aas.Match{})) }
+	store.first = func() { require.NoError(t, service.DeletePackage(t.Context(), "p", repository.Match{})) }
 	a = get()
 	require.Equal(t, http.StatusNotFound, a.status)
 	requireResult(t, a)

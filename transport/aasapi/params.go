@@ -19,7 +19,7 @@ func invalid(field, rule string) error {
 	return problem.ErrInvalidRequest.Invalid(fault.Field{Field: field, Message: rule})
 }
 
-// encodeID gives an id as it stands in a path.
+// encodeID returns an id as it stands in a path.
 func encodeID(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }
 
 // decodeID reads text in base64url, with or without padding.
@@ -98,7 +98,7 @@ func decodeCursor(list, cursor string) (string, error) {
 	return place, nil
 }
 
-// cursor gives the place after which a page begins; empty for the first page.
+// cursor returns the place after which a page begins; empty for the first page.
 func (c *call) cursor(list string) (string, error) {
 	given := c.query.Get("cursor")
 	if given == "" {
@@ -107,7 +107,7 @@ func (c *call) cursor(list string) (string, error) {
 	return decodeCursor(list, given)
 }
 
-// slice gives the bounds of the page that was asked for in a list of n entries with names, and the
+// slice returns the bounds of the page that was asked for in a list of n entries with names, and the
 // cursor of the next page. A cursor holds the number and the name of the last entry seen, so that
 // entries that come or go before it do not shift the page.
 func (c *call) slice(list string, n int, name func(i int) string) (from, to int, next string, err error) {
@@ -156,7 +156,7 @@ func (c *call) truth(name string, ifAbsent bool) (bool, error) {
 	return false, invalid(name, "must be true or false")
 }
 
-// ids gives the base64url ids of a member of the query, which may be repeated.
+// ids returns the base64url ids of a member of the query, which may be repeated.
 func (c *call) ids(name string) ([]string, error) {
 	var all []string
 	for _, given := range c.query[name] {
@@ -177,7 +177,7 @@ func (c *call) ids(name string) ([]string, error) {
 // maxAssetIDs bounds the asset ids of one search.
 const maxAssetIDs = 64
 
-// assetIDs gives the asset ids of the query, each a SpecificAssetId as JSON in base64url.
+// assetIDs returns the asset ids of the query, each a SpecificAssetId as JSON in base64url.
 func (c *call) assetIDs() ([]aas.SpecificAssetID, error) {
 	given, err := c.ids("assetIds")
 	if err != nil {
@@ -197,7 +197,7 @@ func (c *call) assetIDs() ([]aas.SpecificAssetID, error) {
 	return links, nil
 }
 
-// inField says of an error in a member's text which member it was.
+// inField adds the member's name to an error in its text.
 func inField(field string, err error) error {
 	f, ok := fault.From(err)
 	if !ok || f.Kind != fault.Invalid {
@@ -214,31 +214,42 @@ func inField(field string, err error) error {
 	return &moved
 }
 
-// semantic gives what a member of the query that names a reference asks for: the value of its first
-// key. A reference as JSON, a JSON string and the bare value are read, in base64url, because clients
-// send all of them.
+// semantic returns the value of the first key of the reference that a member of the query names, empty when
+// there is none.
 func (c *call) semantic(name string) (string, error) {
+	ref, err := c.reference(name)
+	if err != nil || ref == nil {
+		return "", err
+	}
+	return ref.Keys[0].Value, nil
+}
+
+// reference returns the reference that a member of the query names, nil when there is none. A reference as
+// JSON, a JSON string and the bare value are read, in base64url, because clients send all of them. The latter
+// two are a reference with one key and without a type.
+func (c *call) reference(name string) (*aas.Reference, error) {
 	given := c.query.Get(name)
 	if given == "" {
-		return "", nil
+		return nil, nil
 	}
 	text, err := decodeID(name, given)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var quoted string
 	if json.Unmarshal([]byte(text), &quoted) == nil {
-		return quoted, nil
+		if text = quoted; text == "" {
+			return nil, nil
+		}
+	} else if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		ref, err := aas.Decode[aas.Reference]([]byte(text))
+		if err != nil {
+			return nil, inField(name, err)
+		}
+		if len(ref.Keys) == 0 {
+			return nil, invalid(name, "has no key")
+		}
+		return ref, nil
 	}
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return text, nil
-	}
-	ref, err := aas.Decode[aas.Reference]([]byte(text))
-	if err != nil {
-		return "", inField(name, err)
-	}
-	if len(ref.Keys) == 0 {
-		return "", invalid(name, "has no key")
-	}
-	return ref.Keys[0].Value, nil
+	return &aas.Reference{Keys: []aas.Key{{Value: text}}}, nil
 }

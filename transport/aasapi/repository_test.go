@@ -8,7 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/transport/aasapi"
 )
 
 // awkward are ids that a path, a router or an encoding could take for something else.
@@ -19,7 +20,7 @@ var awkward = []string{
 }
 
 func TestAwkwardIDs(t *testing.T) {
-	r := start(t, rigOptions{})
+	r := start(t, rigOptions{api: aasapi.Options{NoOwnDescriptors: true}})
 	for _, id := range awkward {
 		quoted, err := json.Marshal(id)
 		require.NoError(t, err)
@@ -158,7 +159,7 @@ func TestPagesWithinDocuments(t *testing.T) {
 }
 
 func TestFilters(t *testing.T) {
-	r := start(t, rigOptions{})
+	r := start(t, rigOptions{api: aasapi.Options{NoOwnDescriptors: true}})
 	r.require(http.StatusCreated, "POST", "/shells", `{"modelType":"AssetAdministrationShell","id":"urn:other","idShort":"Other","assetInformation":{"assetKind":"Type","globalAssetId":"urn:asset:other","specificAssetIds":[{"name":"plant","value":"north"}]}}`)
 	r.require(http.StatusCreated, "POST", "/submodels", `{"modelType":"Submodel","id":"urn:other","idShort":"Other"}`)
 	r.require(http.StatusCreated, "POST", "/shell-descriptors", `{"id":"urn:d1","assetKind":"Instance","assetType":"urn:t","globalAssetId":"urn:asset:d1"}`)
@@ -195,6 +196,63 @@ func TestFilters(t *testing.T) {
 	} {
 		require.Len(t, r.require(http.StatusOK, "GET", query, noBody).page(t).Result, want, query)
 	}
+}
+
+func TestASemanticIDIsComparedAsAWhole(t *testing.T) {
+	r := start(t, rigOptions{})
+	key := func(kind, value string) string { return `{"type":"` + kind + `","value":"` + value + `"}` }
+	ref := func(kind string, keys ...string) string {
+		return `{"type":"` + kind + `","keys":[` + strings.Join(keys, ",") + `]}`
+	}
+	refs := map[string]string{
+		"urn:1": ref("ExternalReference", key("GlobalReference", "urn:s")),
+		"urn:2": ref("ExternalReference", key("GlobalReference", "urn:s"), key("FragmentReference", "part")),
+		"urn:3": ref("ExternalReference", key("GlobalReference", "urn:s"), key("FragmentReference", "other")),
+		"urn:4": ref("ModelReference", key("ConceptDescription", "urn:s")),
+	}
+	for id, ref := range refs {
+		r.require(201, "POST", "/submodels", `{"modelType":"Submodel","id":"`+id+`","idShort":"M","semanticId":`+ref+
+			`,"submodelElements":[{"modelType":"Capability","idShort":"c"}]}`)
+	}
+	for id, ref := range refs {
+		require.Equal(t, []string{id}, r.ids("/submodels?semanticId="+b64(ref)))
+		for _, form := range []string{"/$reference", "/$metadata", "/$value", "/$path"} {
+			require.Len(t, r.require(200, "GET", "/submodels"+form+"?semanticId="+b64(ref), noBody).page(t).Result, 1, form)
+		}
+	}
+	require.Empty(t, r.ids("/submodels?semanticId="+b64(ref("ExternalReference", key("GlobalReference", "urn:s"), key("FragmentReference", "none")))))
+	// A bare value is that of the only key. Pages hold what is selected alone.
+	require.Equal(t, []string{"urn:1", "urn:4"}, r.ids("/submodels?semanticId="+b64("urn:s")))
+	first := r.require(200, "GET", "/submodels?limit=1&semanticId="+b64("urn:s"), noBody).page(t)
+	require.Len(t, first.Result, 1)
+	require.Equal(t, []string{"urn:4"}, r.ids("/submodels?limit=1&semanticId="+b64("urn:s")+"&cursor="+first.Paging.Cursor))
+	require.Empty(t, r.require(200, "GET", "/submodels?limit=2&semanticId="+b64("urn:s"), noBody).page(t).Paging.Cursor)
+}
+
+func TestExternalSubjectsOfAssetIDs(t *testing.T) {
+	r := start(t, rigOptions{})
+	of := func(subject string) string {
+		id := `{"name":"serial","value":"1"`
+		if subject != "" {
+			id += `,"externalSubjectId":{"type":"ExternalReference","keys":[{"type":"GlobalReference","value":"` + subject + `"}]}`
+		}
+		return id + "}"
+	}
+	for id, subject := range map[string]string{"urn:a": "urn:customer:a", "urn:b": "urn:customer:b", "urn:c": ""} {
+		r.require(201, "POST", "/shells", `{"modelType":"AssetAdministrationShell","id":"`+id+`","idShort":"S","assetInformation":{"assetKind":"Instance","specificAssetIds":[`+of(subject)+`]}}`)
+		r.require(201, "POST", "/lookup/shells/"+b64(id+":link"), `[`+of(subject)+`]`)
+		r.require(201, "POST", "/shell-descriptors", `{"id":"`+id+`:desc","specificAssetIds":[`+of(subject)+`]}`)
+	}
+	for subject, ids := range map[string]string{
+		"urn:customer:a": `["urn:a","urn:a:desc","urn:a:link"]`, "urn:customer:b": `["urn:b","urn:b:desc","urn:b:link"]`, "urn:customer:none": `[]`,
+		"": `["urn:a","urn:a:desc","urn:a:link","urn:b","urn:b:desc","urn:b:link","urn:c","urn:c:desc","urn:c:link"]`,
+	} {
+		want := `{"paging_metadata":{},"result":` + ids + `}`
+		r.equal(want, "/lookup/shells?assetIds="+b64(of(subject)))
+		require.JSONEq(t, want, r.require(200, "POST", "/lookup/shellsByAssetLink", `[`+of(subject)+`]`).body)
+	}
+	require.Equal(t, []string{"urn:b"}, r.ids("/shells?assetIds="+b64(of("urn:customer:b"))))
+	require.Len(t, r.require(200, "GET", "/shells/$reference?assetIds="+b64(of("urn:customer:b")), noBody).page(t).Result, 1)
 }
 
 func TestShell(t *testing.T) {
@@ -293,7 +351,7 @@ func TestDiscovery(t *testing.T) {
 
 func TestPermissiveServiceKeepsWhatItWasGiven(t *testing.T) {
 	odd := `{"modelType":"Submodel","id":"urn:odd","submodelElements":[{"modelType":"Capability","idShort":"a b/c"}]}`
-	r := start(t, rigOptions{service: aas.Options{Verification: aas.VerifyPermissive}})
+	r := start(t, rigOptions{service: repository.Options{Verification: repository.VerifyPermissive}})
 	r.require(http.StatusCreated, "POST", "/submodels", odd)
 	r = start(t, rigOptions{})
 	a := r.require(http.StatusBadRequest, "POST", "/submodels", odd)
@@ -348,7 +406,7 @@ func TestPathsOfSubmodelsThatComeAndGo(t *testing.T) {
 	}
 }
 
-// An id that is left out of a path makes no other operation of it.
+// An id that is omitted of a path makes no other operation of it.
 func TestEmptyIDsAreRefused(t *testing.T) {
 	r := start(t, rigOptions{})
 	for method, body := range map[string]string{"GET": noBody, "PUT": everything, "PATCH": everything, "DELETE": noBody} {

@@ -8,7 +8,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/otkit/otkit/aas"
-	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/aas/repository"
+	auth "github.com/otkit/otkit/transport/auth/operation"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -42,7 +43,7 @@ const (
 )
 
 // Operations lists what is served, with paths below a prefix and the access that each needs: Viewer
-// to read, Operator to invoke, Admin to write.
+// to read, Operator to invoke, Admin to write, and none for the self-description.
 func Operations() []auth.Operation {
 	table := operations()
 	list := make([]auth.Operation, len(table))
@@ -53,7 +54,11 @@ func Operations() []auth.Operation {
 }
 
 func (op operation) row() auth.Operation {
-	return auth.Operation{ID: op.id, Method: op.method, Path: op.pattern, Access: op.access}
+	row := auth.Operation{ID: op.id, Method: op.method, Path: op.pattern, Access: op.access}
+	if op.access == auth.Viewer && op.method != get {
+		row.Unaudited = "reads only, or is not served"
+	}
+	return row
 }
 
 func operations() []operation {
@@ -180,7 +185,7 @@ func registryOperations() []operation {
 	return []operation{
 		{"GetAllAssetAdministrationShellDescriptors", get, "/shell-descriptors", auth.Viewer, listShellDescriptors},
 		{"PostAssetAdministrationShellDescriptor", post, "/shell-descriptors", auth.Admin, shellDescriptors.post},
-		{"GetAssetAdministrationShellDescriptorById", get, shellDesc, auth.Viewer, shellDescriptors.get},
+		{"GetAssetAdministrationShellDescriptorById", get, shellDesc, auth.Viewer, ownShells.one},
 		{"PutAssetAdministrationShellDescriptorById", put, shellDesc, auth.Admin, shellDescriptors.put},
 		{"DeleteAssetAdministrationShellDescriptorById", remove, shellDesc, auth.Admin, shellDescriptors.delete},
 		{"GetAllSubmodelDescriptorsThroughSuperpath", get, nestedDesc, auth.Viewer, listNestedDescriptors},
@@ -190,7 +195,7 @@ func registryOperations() []operation {
 		{"DeleteSubmodelDescriptorByIdThroughSuperpath", remove, one, auth.Admin, deleteNestedDescriptor},
 		{"GetAllSubmodelDescriptors", get, "/submodel-descriptors", auth.Viewer, listSubmodelDescriptors},
 		{"PostSubmodelDescriptor", post, "/submodel-descriptors", auth.Admin, submodelDescriptors.post},
-		{"GetSubmodelDescriptorById", get, modelDesc, auth.Viewer, submodelDescriptors.get},
+		{"GetSubmodelDescriptorById", get, modelDesc, auth.Viewer, ownSubmodels.one},
 		{"PutSubmodelDescriptorById", put, modelDesc, auth.Admin, submodelDescriptors.put},
 		{"DeleteSubmodelDescriptorById", remove, modelDesc, auth.Admin, submodelDescriptors.delete},
 	}
@@ -202,11 +207,11 @@ func bulkOperations() []operation {
 		ofSubmodels = "/bulk/submodel-descriptors"
 	)
 	return []operation{
-		{"BulkPostAssetAdministrationShellDescriptor", post, ofShells, auth.Admin, shellDescriptors.bulk((*aas.Repository[aas.ShellDescriptor]).CreateAll)},
-		{"BulkPutAssetAdministrationShellDescriptorById", put, ofShells, auth.Admin, shellDescriptors.bulk((*aas.Repository[aas.ShellDescriptor]).PutAll)},
+		{"BulkPostAssetAdministrationShellDescriptor", post, ofShells, auth.Admin, shellDescriptors.bulk((*repository.Repository[aas.ShellDescriptor]).CreateAll)},
+		{"BulkPutAssetAdministrationShellDescriptorById", put, ofShells, auth.Admin, shellDescriptors.bulk((*repository.Repository[aas.ShellDescriptor]).PutAll)},
 		{"BulkDeleteAssetAdministrationShellDescriptorById", remove, ofShells, auth.Admin, shellDescriptors.bulkDelete},
-		{"BulkPostSubmodelDescriptor", post, ofSubmodels, auth.Admin, submodelDescriptors.bulk((*aas.Repository[aas.SubmodelDescriptor]).CreateAll)},
-		{"BulkPutSubmodelDescriptorsById", put, ofSubmodels, auth.Admin, submodelDescriptors.bulk((*aas.Repository[aas.SubmodelDescriptor]).PutAll)},
+		{"BulkPostSubmodelDescriptor", post, ofSubmodels, auth.Admin, submodelDescriptors.bulk((*repository.Repository[aas.SubmodelDescriptor]).CreateAll)},
+		{"BulkPutSubmodelDescriptorsById", put, ofSubmodels, auth.Admin, submodelDescriptors.bulk((*repository.Repository[aas.SubmodelDescriptor]).PutAll)},
 		{"BulkDeleteSubmodelDescriptorsById", remove, ofSubmodels, auth.Admin, submodelDescriptors.bulkDelete},
 		{"BulkGetAsyncStatus", get, "/bulk/status/{handleId}", auth.Admin, bulkStatus},
 		{"BulkGetAsyncResult", get, "/bulk/result/{handleId}", auth.Admin, bulkResult},
@@ -238,7 +243,8 @@ func discoveryOperations() []operation {
 func generalOperations() []operation {
 	return []operation{
 		{"GenerateSerializationByIds", get, "/serialization", auth.Viewer, serialize},
-		{"GetSelfDescription", get, "/description", auth.Viewer, describe},
+		{"GetSelfDescription", get, "/description", auth.Open, describe},
+		{"UploadEnvironment", post, uploadPath, auth.Admin, postUpload}, // not of the standard
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/exchange"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -20,10 +20,10 @@ const (
 	contentAASX    = "application/asset-administration-shell-package+xml"
 )
 
-// maxSerialized bounds the documents of one serialisation that has to be made in memory.
+// maxSerialized bounds the documents of one serialization that has to be made in memory.
 const maxSerialized = 10_000
 
-// accepted gives the form of a serialisation that the request asks for; the first that is known wins.
+// accepted returns the form of a serialization that the request asks for; the first that is known wins.
 func (c *call) accepted() (string, error) {
 	accept := strings.Join(c.r.Header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
@@ -60,7 +60,7 @@ func (c *call) accepted() (string, error) {
 	return best, nil
 }
 
-// selection reads what a serialisation is to have in it. Nothing named means everything.
+// selection reads what a serialization is to have in it. Nothing named means everything.
 func (c *call) selection() (s exchange.Selection, err error) {
 	s.MaxDocuments, s.MaxBytes = maxSerialized, c.opts.MaxSerializedBytes
 	if s.Shells, err = c.ids("aasIds"); err != nil {
@@ -113,18 +113,21 @@ func (c *call) gather(buf *bytes.Buffer, s exchange.Selection, format exchange.F
 	if err := c.untimed(); err != nil {
 		return err
 	}
-	p, err := exchange.Gather(c.ctx(), c.service, s)
+	p, err := exchange.Export(c.ctx(), c.service, s)
 	if err != nil {
 		return err
 	}
 	if c.oldVersion() {
-		return exchange.WriteV30(buf, p, format)
+		if c.omitted, err = exchange.WriteV30(buf, p, format); err == nil {
+			c.warn()
+		}
+		return err
 	}
 	return exchange.Write(buf, p, format)
 }
 
 // streamAll answers with everything as JSON, page by page as it is stored. An error after the answer
-// has begun breaks the connection, so that nobody takes a part for the whole.
+// has begun breaks the connection, so that a partial answer is not taken for a whole one.
 func (c *call) streamAll(withConcepts bool) error {
 	c.w.Header().Set("Content-Type", contentJSON)
 	if c.r.Method == http.MethodHead {
@@ -177,19 +180,25 @@ func streamKinds(c *call, out *bufio.Writer, withConcepts bool) error {
 }
 
 // streamKind writes every document of a repository as one member; none is no member.
-func streamKind[T aas.Kept](c *call, out *bufio.Writer, r *aas.Repository[T], member string, some *bool) error {
+func streamKind[T repository.Storable](c *call, out *bufio.Writer, r *repository.Repository[T], member string, some *bool) error {
 	before := "\"" + member + "\":["
 	if *some {
 		before = "," + before
 	}
-	for q := (aas.Query{Limit: c.opts.PageSize, MaxBytes: pageBytes}); ; {
+	for q := (repository.Query{Limit: c.opts.PageSize, MaxBytes: pageBytes}); ; {
 		p, err := r.Find(c.ctx(), q)
 		if err != nil {
 			return err
 		}
 		for i := range p.Documents {
 			_, _ = out.WriteString(before)
-			if _, err := out.Write(p.Documents[i].JSON); err != nil {
+			entry := p.Documents[i].JSON
+			if c.oldVersion() {
+				if entry, err = stored[T](c, nil, &p.Documents[i]); err != nil {
+					return err
+				}
+			}
+			if _, err := out.Write(entry); err != nil {
 				return err
 			}
 			before, q.After, *some = ",", p.Documents[i].ID, true

@@ -1,40 +1,36 @@
 package aasapi
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 )
 
-// shellQuery gives the conditions of a list of shells.
-func shellQuery(c *call) (aas.Query, error) {
+// findShells returns the search for the shells with the asset ids of the query.
+func findShells(c *call) (find, error) {
 	links, err := c.assetIDs()
-	if err != nil {
-		return aas.Query{}, err
-	}
-	var q aas.Query
-	for _, link := range links {
-		q.Terms = append(q.Terms, aas.AssetTerm(link.Name, link.Value))
-	}
-	return q, nil
+	return func(ctx context.Context, q repository.Query) (repository.Page, error) {
+		return c.service.FindShells(ctx, q, links)
+	}, err
 }
 
 func listShells(c *call) error {
-	q, err := shellQuery(c)
+	find, err := findShells(c)
 	if err != nil {
 		return err
 	}
-	return shells.list(c, q, nil)
+	return shells.listFound(c, repository.Query{}, find, nil)
 }
 
 func listShellReferences(c *call) error {
-	q, err := shellQuery(c)
+	find, err := findShells(c)
 	if err != nil {
 		return err
 	}
-	q.WithoutJSON = true
-	return shells.list(c, q, func(dst []byte, d *aas.Document) ([]byte, error) {
+	return shells.listFound(c, repository.Query{WithoutJSON: true}, find, func(dst []byte, d *repository.Document) ([]byte, error) {
 		return appendReference(dst, aas.KeyShell, d.ID), nil
 	})
 }
@@ -52,8 +48,8 @@ func getShellReference(c *call) error {
 	return c.json(http.StatusOK, appendReference(nil, aas.KeyShell, doc.ID))
 }
 
-// shell gives the shell of the path with its version.
-func (c *call) shell() (*aas.Shell, aas.Document, error) {
+// shell returns the shell of the path with its version.
+func (c *call) shell() (*aas.Shell, repository.Document, error) {
 	doc, err := shells.document(c)
 	if err != nil {
 		return nil, doc, err
@@ -71,7 +67,7 @@ func (c *call) updateShell(change func(*aas.Shell) error) error {
 	return c.updateShellIf(match, change)
 }
 
-func (c *call) updateShellIf(match aas.Match, change func(*aas.Shell) error) error {
+func (c *call) updateShellIf(match repository.Match, change func(*aas.Shell) error) error {
 	id, err := c.id("aasIdentifier")
 	if err != nil {
 		return err
@@ -88,7 +84,7 @@ func getAssetInformation(c *call) error {
 	if err != nil || c.unchanged(doc) {
 		return err
 	}
-	return c.json(http.StatusOK, aas.Append(nil, &shell.AssetInformation))
+	return c.json(http.StatusOK, encoded(c, nil, &shell.AssetInformation))
 }
 
 func putAssetInformation(c *call) error {
@@ -101,6 +97,11 @@ func putAssetInformation(c *call) error {
 		return err
 	}
 	err = c.updateShell(func(s *aas.Shell) error {
+		if c.oldVersion() {
+			if err := whole(&s.AssetInformation); err != nil {
+				return err
+			}
+		}
 		s.AssetInformation = *info
 		return nil
 	})
@@ -129,7 +130,7 @@ func listSubmodelRefs(c *call) error {
 	return c.json(http.StatusOK, l.end())
 }
 
-// submodelOf gives the id of the submodel that a reference leads to, empty when it leads elsewhere.
+// submodelOf returns the id of the submodel that a reference leads to, empty when it leads elsewhere.
 func submodelOf(r aas.Reference) string {
 	if len(r.Keys) == 0 || r.Keys[0].Type != aas.KeySubmodel {
 		return ""

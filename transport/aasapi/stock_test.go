@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/internal/npmtest"
 	"github.com/otkit/otkit/transport/aasapi"
@@ -22,7 +22,7 @@ const stockClient = "basyx-typescript-sdk@1.0.2"
 
 func TestStockClient(t *testing.T) {
 	dir := npmtest.Need(t, stockClient)
-	service, err := aas.NewService(aas.NewMemory(), aas.Options{Verifier: verify.New(verify.Options{})})
+	service, err := repository.New(repository.NewMemory(), repository.Options{Verifier: verify.New(verify.Options{})})
 	require.NoError(t, err)
 	api, err := aasapi.New(service, aasapi.Options{})
 	require.NoError(t, err)
@@ -51,13 +51,15 @@ func checkStock(t *testing.T, out []byte) {
 	failures := map[string]string{"postShellAgain": "AAS_ALREADY_EXISTS", "missing": "SUBMODEL_NOT_FOUND"}
 	want := map[string]string{
 		"postShell": pump, "postSubmodel": everything, "postConcept": concept, "getShell": pump, "getSubmodel": everything,
+		"getSubmodelAsShown": `{"modelType":"Blob","idShort":"bytes","contentType":"application/octet-stream"}`,
+		"putSubmodelBack":    "", "getSubmodelAfterPut": everything,
 		"listShells": `["` + pumpID + `"]`, "listSubmodels": `["` + dataID + `"]`, "listBySemanticId": `["` + dataID + `"]`,
 		"listElements": `["speed","label","title"]`,
 		"getElement":   `{"modelType":"Property","idShort":"cell","valueType":"xs:int","value":"8"}`,
 		"getValue":     `{"depth":3,"rows":[{"cell":7},{"cell":8}]}`, "patchValue": "",
 		"getElementThroughShell": `{"modelType":"Property","idShort":"depth","valueType":"xs:int","value":"5"}`,
 		"refs":                   "2", "putThumbnail": "", "getThumbnail": `"picture"`, "link": "1", "lookup": `["urn:far"]`,
-		"listDescriptors": "0", "deleteSubmodel": "",
+		"listDescriptors": "1", "deleteSubmodel": "",
 	}
 	steps := 0
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); steps++ {

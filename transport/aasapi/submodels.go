@@ -2,15 +2,17 @@ package aasapi
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net/http"
 	"strings"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/transport/problem"
 )
 
-// content is what is asked of a submodel or an element: the serialisation modifiers of the standard.
+// content is what is asked of a submodel or an element: the serialization modifiers of the standard.
 type content uint8
 
 const (
@@ -21,15 +23,15 @@ const (
 	pathContent
 )
 
-// asStored says whether the stored form is what is asked for. Our encoder writes the kind of an
+// asStored reports whether the stored form is what is asked for. Our encoder writes the kind of an
 // element always in this way, and within a text the quotes would be escaped.
-func (c *call) asStored(d *aas.Document) bool {
-	return c.view.Level == aas.Deep &&
+func (c *call) asStored(d *repository.Document) bool {
+	return c.view.Level == aas.Deep && !c.oldVersion() &&
 		(c.view.Extent == aas.WithBlobValue || !bytes.Contains(d.JSON, []byte(`"modelType":"Blob"`)))
 }
 
 // appendSubmodel appends a submodel in the form that was asked for.
-func (c *call) appendSubmodel(dst []byte, d *aas.Document, want content) ([]byte, error) {
+func (c *call) appendSubmodel(dst []byte, d *repository.Document, want content) ([]byte, error) {
 	switch {
 	case want == referenceContent:
 		return appendReference(dst, aas.KeySubmodel, d.ID), nil
@@ -42,7 +44,7 @@ func (c *call) appendSubmodel(dst []byte, d *aas.Document, want content) ([]byte
 	}
 	switch want {
 	case metadataContent:
-		return aas.AppendMetadata(dst, s), nil
+		return aas.AppendMetadata(dst, s, c.view), nil
 	case valueContent:
 		return aas.AppendValue(dst, s, c.view), nil
 	case pathContent:
@@ -53,27 +55,45 @@ func (c *call) appendSubmodel(dst []byte, d *aas.Document, want content) ([]byte
 
 func listSubmodels(want content) handler {
 	return func(c *call) error {
-		semanticID, err := c.semantic("semanticId")
+		meant, err := c.reference("semanticId")
 		if err != nil {
 			return err
 		}
-		q := aas.Query{WithoutJSON: want == referenceContent}
-		if semanticID != "" {
-			q.Terms = []aas.Term{aas.SemanticTerm(semanticID)}
+		q, find := repository.Query{WithoutJSON: want == referenceContent}, c.service.Submodels.Find
+		if meant != nil {
+			q.Terms = []repository.Term{repository.SemanticTerm(meant.Keys[0].Value)}
+			find = func(ctx context.Context, q repository.Query) (repository.Page, error) {
+				return c.service.Submodels.FindWhere(ctx, q, means(meant))
+			}
 		}
 		if want == pathContent {
-			return listSubmodelPaths(c, q)
+			return listSubmodelPaths(c, q, find)
 		}
-		return submodels.list(c, q, func(dst []byte, d *aas.Document) ([]byte, error) {
+		return submodels.listFound(c, q, find, func(dst []byte, d *repository.Document) ([]byte, error) {
 			return c.appendSubmodel(dst, d, want)
 		})
+	}
+}
+
+// means returns a filter for the submodels whose semantic id is a reference, as a whole. One that was given as
+// a bare value has no type, and is any reference with that one key.
+func means(meant *aas.Reference) func(*repository.Document) bool {
+	return func(d *repository.Document) bool {
+		s, err := aas.DecodeMetadata(d.JSON)
+		if err != nil || s.SemanticID == nil {
+			return false
+		}
+		if meant.Type == "" {
+			return len(s.SemanticID.Keys) == 1 && s.SemanticID.Keys[0].Value == meant.Keys[0].Value
+		}
+		return meant.Matches(s.SemanticID)
 	}
 }
 
 // listSubmodelPaths answers with one list of the paths of all submodels. A limit counts paths, so that
 // a page may end within a submodel: the cursor holds the id of the last submodel and, where not all of
 // its paths were given, the last one that was.
-func listSubmodelPaths(c *call, q aas.Query) error {
+func listSubmodelPaths(c *call, q repository.Query, find find) error {
 	const list = "submodel-paths"
 	limit, err := c.limit()
 	if err != nil {
@@ -96,7 +116,7 @@ func listSubmodelPaths(c *call, q aas.Query) error {
 		}
 	}
 	for read := 0; !page.full; {
-		p, err := c.service.Submodels.Find(c.ctx(), q)
+		p, err := find(c.ctx(), q)
 		if err != nil {
 			return err
 		}
@@ -133,10 +153,10 @@ type pathPage struct {
 }
 
 // add adds the paths of a submodel.
-func (p *pathPage) add(d *aas.Document) { p.addFrom(d, func([]string) int { return 0 }) }
+func (p *pathPage) add(d *repository.Document) { p.addFrom(d, func([]string) int { return 0 }) }
 
 // addAfter adds the paths that follow one of them, all when that is gone.
-func (p *pathPage) addAfter(d *aas.Document, path string) {
+func (p *pathPage) addAfter(d *repository.Document, path string) {
 	p.addFrom(d, func(paths []string) int {
 		// Where verification lets two elements have one path, pages after the first of them would never end.
 		for i := len(paths) - 1; i >= 0; i-- {
@@ -148,7 +168,7 @@ func (p *pathPage) addAfter(d *aas.Document, path string) {
 	})
 }
 
-func (p *pathPage) addFrom(d *aas.Document, first func([]string) int) {
+func (p *pathPage) addFrom(d *repository.Document, first func([]string) int) {
 	s, err := aas.Decode[aas.Submodel](d.JSON)
 	if err != nil {
 		problem.Report(p.call.ctx(), err, slog.String("id", d.ID))
@@ -168,7 +188,7 @@ func (p *pathPage) addFrom(d *aas.Document, first func([]string) int) {
 	}
 }
 
-// throughShell says whether the submodel was asked for below a shell.
+// throughShell reports whether the submodel was asked for below a shell.
 func (c *call) throughShell() (shellID string, yes bool, err error) {
 	if !c.has("aasIdentifier") {
 		return "", false, nil
@@ -177,7 +197,7 @@ func (c *call) throughShell() (shellID string, yes bool, err error) {
 	return shellID, true, err
 }
 
-// submodelID gives the id of the path's submodel. Below a shell the shell must refer to it.
+// submodelID returns the id of the path's submodel. Below a shell the shell must refer to it.
 func (c *call) submodelID() (string, error) {
 	shellID, through, err := c.throughShell()
 	if err != nil {
@@ -197,10 +217,10 @@ func (c *call) submodelID() (string, error) {
 	return id, nil
 }
 
-func (c *call) submodelDocument() (aas.Document, error) {
+func (c *call) submodelDocument() (repository.Document, error) {
 	id, err := c.submodelID()
 	if err != nil {
-		return aas.Document{}, err
+		return repository.Document{}, err
 	}
 	return c.service.Submodels.Document(c.ctx(), id)
 }
@@ -238,6 +258,9 @@ func putSubmodel(c *call) error {
 	}
 	match, err := c.match()
 	if err != nil {
+		return err
+	}
+	if err := mayReplace(c, c.service.Submodels, id); err != nil {
 		return err
 	}
 	doc, _, err := c.service.Submodels.Put(c.ctx(), s, match)
@@ -283,7 +306,7 @@ func changeSubmodel(change func(s *aas.Submodel, body []byte) error) handler {
 		if err != nil {
 			return err
 		}
-		body, err := c.body()
+		body, err := c.document()
 		if err != nil {
 			return err
 		}
@@ -312,7 +335,7 @@ func patchSubmodel(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.write(func(match aas.Match, body []byte) (uint64, error) {
+	return c.write(func(match repository.Match, body []byte) (uint64, error) {
 		return c.service.PatchSubmodel(c.ctx(), id, body, match)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/internal/realtest"
 )
 
@@ -21,7 +22,7 @@ func TestPublishedTemplates(t *testing.T) {
 	elements := 0
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			r := start(t, rigOptions{service: aas.Options{Verification: aas.VerifyOff}})
+			r := start(t, rigOptions{service: repository.Options{Verification: repository.VerifyOff}})
 			r.require(http.StatusNoContent, "DELETE", aPump, noBody)
 			r.require(http.StatusNoContent, "DELETE", aData, noBody)
 			r.require(http.StatusNoContent, "DELETE", "/concept-descriptions/"+b64("urn:concept:speed"), noBody)
@@ -53,7 +54,7 @@ func TestPublishedTemplates(t *testing.T) {
 	t.Logf("%d elements were read", elements)
 }
 
-// readTemplate reads a submodel and each of its elements in every form, and gives their number.
+// readTemplate reads a submodel and each of its elements in every form, and returns their number.
 func readTemplate(t *testing.T, r *rig, at string) int {
 	t.Helper()
 	for _, tail := range []string{"/$value", "/$metadata", "/$reference", "/submodel-elements/$value", "?level=core"} {

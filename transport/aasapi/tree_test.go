@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 )
 
 // kinds are the value form of each element of the fixture; empty where there is none.
@@ -231,12 +232,12 @@ type plant struct {
 	value string
 }
 
-func (p *plant) Values(_ context.Context, names []string) ([]aas.LiveValue, error) {
+func (p *plant) Values(_ context.Context, names []string) ([]repository.LiveValue, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	values := make([]aas.LiveValue, len(names))
+	values := make([]repository.LiveValue, len(names))
 	for i, name := range names {
-		values[i] = aas.LiveValue{Value: p.value, Known: name == "tank.level"}
+		values[i] = repository.LiveValue{Value: p.value, Known: name == "tank.level"}
 	}
 	return values, nil
 }
@@ -252,7 +253,7 @@ func (p *plant) Write(_ context.Context, name, value string) error {
 
 func TestLiveValues(t *testing.T) {
 	source := &plant{value: "40"}
-	r := start(t, rigOptions{service: aas.Options{Values: source}})
+	r := start(t, rigOptions{service: repository.Options{Values: source}})
 	at := "/submodels/" + b64("urn:live")
 	r.require(http.StatusCreated, "POST", "/submodels", `{"modelType":"Submodel","id":"urn:live","submodelElements":[
 		{"modelType":"Property","idShort":"level","valueType":"xs:double","value":"1","qualifiers":[{"type":"tag","valueType":"xs:string","value":"tank.level"}]}]}`)

@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/transport/remote"
 )
 
 // Accounts is what an [Authority] needs of accounts.Service.
 type Accounts interface {
-	Login(ctx context.Context, name, password, remote string) (accounts.Login, error)
+	Login(ctx context.Context, name, password, address string) (accounts.Login, error)
 	Refresh(ctx context.Context, refreshToken string) (accounts.Login, error)
 	Logout(ctx context.Context, sessionID string) error
-	Live(ctx context.Context, sessionID string) (accounts.Live, error)
+	SessionInfo(ctx context.Context, sessionID string) (accounts.SessionInfo, error)
 }
 
 // Options of an [Authority]. The zero value works.
@@ -97,7 +99,7 @@ func New(acc Accounts, keys *Keys, opts Options) (*Authority, error) {
 	return a, nil
 }
 
-// Grant is what a login or a refresh gives.
+// Grant is the result of a login or a refresh.
 type Grant struct {
 	AccessToken  string
 	ExpiresIn    time.Duration // whole seconds
@@ -107,8 +109,8 @@ type Grant struct {
 }
 
 // Login opens a session. Errors are those of accounts.Service.Login.
-func (a *Authority) Login(ctx context.Context, name, password, remote string) (Grant, error) {
-	login, err := a.accounts.Login(ctx, name, password, remote)
+func (a *Authority) Login(ctx context.Context, name, password, address string) (Grant, error) {
+	login, err := a.accounts.Login(ctx, name, password, address)
 	if err != nil {
 		return Grant{}, err
 	}
@@ -120,6 +122,10 @@ func (a *Authority) Refresh(ctx context.Context, refreshToken string) (Grant, er
 	login, err := a.accounts.Refresh(ctx, refreshToken)
 	if err != nil {
 		return Grant{}, err
+	}
+	from, known := remote.From(ctx)
+	if s, ok := a.accounts.(interface{ Seen(account, remote string) }); ok && known && from.Known {
+		s.Seen(login.Account.Name, from.String())
 	}
 	return a.grant(login)
 }
@@ -158,8 +164,17 @@ func (a *Authority) grant(login accounts.Login) (Grant, error) {
 // maxToken is the longest token that is looked at, in bytes.
 const maxToken = 16 << 10
 
-// Verify says who a token belongs to. Everything wrong with the token is [ErrUnauthenticated];
-// [ErrIssuerUnavailable] and errors of the account store mean that it could not be told.
+// Authenticate implements [Authenticator] for bearer tokens.
+func (a *Authority) Authenticate(ctx context.Context, r Request) (*Principal, error) {
+	token, ok := r.Token()
+	if !ok || token == "" {
+		return nil, nil
+	}
+	return a.Verify(ctx, token)
+}
+
+// Verify returns the owner of a token. If the token is invalid, it returns [ErrUnauthenticated];
+// [ErrIssuerUnavailable] and errors of the account store mean that it is unknown.
 //
 // The signature is checked when a token is first seen. Its expiry, and whether its session and its
 // account still stand and with which role, is checked each time.
@@ -174,6 +189,7 @@ func (a *Authority) Verify(ctx context.Context, token string) (*Principal, error
 		if v, err = a.check(ctx, token); err != nil {
 			return nil, err
 		}
+		v.principal.Checker = a
 		a.cache.put(hash, v)
 	}
 	if !a.opts.Now().Before(v.expires) {
@@ -183,7 +199,7 @@ func (a *Authority) Verify(ctx context.Context, token string) (*Principal, error
 	if v.outside {
 		return v.principal, nil
 	}
-	live, err := a.accounts.Live(ctx, v.principal.SessionID)
+	live, err := a.accounts.SessionInfo(ctx, v.principal.SessionID)
 	if err != nil {
 		return nil, err
 	}

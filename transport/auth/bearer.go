@@ -3,7 +3,7 @@ package auth
 import "strings"
 
 // bearer reads the token out of the values of an Authorization header or of gRPC metadata
-// (RFC 6750, section 2.1). It gives "" when there is none, and false for a value that is no bearer
+// (RFC 6750, section 2.1). It returns "" when there is none, and false for a value that is not a bearer
 // token or for more than one.
 func bearer(values []string) (token string, ok bool) {
 	switch len(values) {
@@ -21,7 +21,7 @@ func bearer(values []string) (token string, ok bool) {
 	return token, isToken(token)
 }
 
-// isToken says whether a text has the characters of b64token of RFC 6750, and no others.
+// isToken reports whether s consists of characters of b64token (RFC 6750).
 func isToken(s string) bool {
 	if s == "" || len(s) > maxToken {
 		return false

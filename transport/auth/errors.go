@@ -8,7 +8,7 @@ var (
 	ErrUnauthenticated = fault.New(fault.Unauthenticated, "UNAUTHORIZED", "token is missing, malformed or expired")
 	// ErrForbidden refuses a caller whose role is too low.
 	ErrForbidden = fault.New(fault.Forbidden, "FORBIDDEN", "the role of this token does not allow the operation")
-	// ErrIssuerUnavailable says that an outside issuer's keys cannot be had now.
+	// ErrIssuerUnavailable means that an external issuer's keys are unavailable.
 	ErrIssuerUnavailable = fault.New(fault.Unavailable, "ISSUER_UNAVAILABLE", "the token's issuer cannot be reached")
 	// ErrOutsideSession refuses to log out a session that another issuer opened.
 	ErrOutsideSession = fault.New(fault.Conflict, "OUTSIDE_SESSION", "the session was opened by another issuer and ends there")

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/go-chi/chi/v5"
+
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/transport/auth"
 )

@@ -3,9 +3,10 @@ package auth_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/auth"
-	"github.com/stretchr/testify/require"
 )
 
 // No text but the tokens that were issued is ever accepted, and none does harm.

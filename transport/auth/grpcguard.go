@@ -17,6 +17,9 @@ func (g *Guard) Unary() grpc.UnaryServerInterceptor {
 		if err != nil {
 			return nil, err
 		}
+		if op := g.table.grpc[info.FullMethod]; g.opts.Recorder != nil && op.Audited() {
+			return g.opts.Recorder.Unary(ctx, op, req, handler)
+		}
 		return handler(ctx, req)
 	}
 }
@@ -58,7 +61,27 @@ func (g *Guard) admitGRPC(ctx context.Context, method string) (context.Context, 
 	if !ok {
 		return ctx, ErrUndeclared.Wrap(fmt.Errorf("%s has no row in the table of operations", method))
 	}
-	return g.admit(ctx, op, func() (string, bool) { return bearer(metadata.ValueFromIncomingContext(ctx, "authorization")) })
+	return g.admit(ctx, op, grpcCaller{ctx})
+}
+
+type grpcCaller struct{ ctx context.Context }
+
+// Token implements Request.
+func (c grpcCaller) Token() (string, bool) { return bearer(c.Header("authorization")) }
+
+// Header implements Request.
+func (c grpcCaller) Header(name string) []string {
+	return metadata.ValueFromIncomingContext(c.ctx, name)
+}
+
+func (c grpcCaller) site() (host, origin string) {
+	first := func(key string) string {
+		if values := c.Header(key); len(values) > 0 {
+			return values[0]
+		}
+		return ""
+	}
+	return first(":authority"), first("origin")
 }
 
 type guardedStream struct {

@@ -5,8 +5,6 @@ import (
 	"net"
 	"testing"
 
-	"github.com/otkit/otkit/fault"
-	"github.com/otkit/otkit/transport/auth"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -16,6 +14,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/transport/auth"
 )
 
 // The health service stands in for any service here: it has a unary call and a server stream.
@@ -111,7 +112,7 @@ func TestStreamEndsWithItsSession(t *testing.T) {
 	require.NoError(t, err)
 	_, err = stream.Recv()
 	require.NoError(t, err)
-	require.NoError(t, p.Logout(p.Context(t.Context(), p.requireGood(t, token))))
+	require.NoError(t, p.Logout(auth.WithPrincipal(t.Context(), p.requireGood(t, token))))
 	_, err = stream.Recv()
 	require.Equal(t, codes.Unauthenticated, status.Code(err), "%v", err)
 }

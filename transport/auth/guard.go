@@ -3,10 +3,13 @@ package auth
 import (
 	"context"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
+	"log/slog"
 	"net/http"
 	"sync"
 
+	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -14,35 +17,62 @@ import (
 type GuardOptions struct {
 	// ProtectOpenSurfaces asks for a token on operations marked OpenSurface too.
 	ProtectOpenSurfaces bool
+	// OpenTo decides who may call an operation marked OpenSurface without a token. Its error is the answer to others; a
+	// token or a static token that fits the operation admits them all the same. Default: everybody may.
+	OpenTo func(ctx context.Context, c Call) error
+	// Limit counts a call once it is known whose it is, and returns an error when it comes too fast. It may be nil.
+	Limit func(ctx context.Context, op Operation) error
+	// OnRefused is called with each call to an operation marked OpenSurface that was refused, and why. It must not
+	// wait. It may be nil.
+	OnRefused func(ctx context.Context, op Operation, err error)
 	// StaticTokens are bearer tokens by the ID of the operation that takes them, for callers that
 	// cannot log in. An empty one is none.
 	StaticTokens map[string]string
+	// Inside is put around every handler that is registered through [Guard.Router], behind the guard: who may not call
+	// has nothing read. It may be nil.
+	Inside func(op Operation, h http.Handler) http.Handler
+	// Recorder records the calls that may change something. Nil disables recording.
+	Recorder Recorder
+	// Logger has a line for each token that is refused. Default: discards.
+	Logger *slog.Logger
 	// WriteError answers an HTTP request that was refused. Required.
 	WriteError func(http.ResponseWriter, *http.Request, error)
 }
 
+// Call is what [GuardOptions].OpenTo decides by, beside the context.
+type Call struct {
+	Operation Operation
+	Host      string // header Host, or :authority
+	Origin    string // header Origin; empty for what is not a web page
+}
+
 // Guard lets calls through to the operations of a table. Safe for concurrent use.
 type Guard struct {
-	authority *Authority
-	table     *Table
-	opts      GuardOptions
+	authenticator Authenticator
+	table         *Table
+	opts          GuardOptions
 
 	mu   sync.Mutex
 	errs []error
 }
 
-// NewGuard makes a guard.
-func NewGuard(a *Authority, t *Table, opts GuardOptions) (*Guard, error) {
-	if a == nil || t == nil {
-		return nil, errors.New("auth: authority and table are required")
-	}
-	if opts.WriteError == nil {
+// NewGuard returns a guard of the operations of a table, which asks an authenticator who calls.
+func NewGuard(a Authenticator, t *Table, opts GuardOptions) (*Guard, error) {
+	switch {
+	case a == nil:
+		return nil, errors.New("auth: NewGuard: the Authenticator is nil")
+	case t == nil:
+		return nil, errors.New("auth: NewGuard: the Table is nil")
+	case opts.WriteError == nil:
 		return nil, errors.New("auth: GuardOptions.WriteError is required")
 	}
-	return &Guard{authority: a, table: t, opts: opts}, nil
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Guard{authenticator: a, table: t, opts: opts}, nil
 }
 
-// Err tells every route and gRPC service that was offered to the guard and has no row in the
+// Err returns an error naming every route and gRPC service that was offered to the guard and has no row in the
 // table. Ask it once all are registered; a server with such a one must not start.
 func (g *Guard) Err() error {
 	g.mu.Lock()
@@ -56,33 +86,95 @@ func (g *Guard) refuse(err error) {
 	g.errs = append(g.errs, err)
 }
 
-// admit checks a call to an operation. credentials are read only when they matter.
-func (g *Guard) admit(ctx context.Context, op Operation, credentials func() (string, bool)) (context.Context, error) {
+// request is how a transport shows a call to the guard.
+type request interface {
+	Request
+	site() (host, origin string)
+}
+
+// admit checks a call to an operation. What the caller sent is read only when it matters.
+func (g *Guard) admit(ctx context.Context, op Operation, r request) (context.Context, error) {
 	if op.Access == Open {
 		return ctx, nil
 	}
-	open := op.OpenSurface && !g.opts.ProtectOpenSurfaces
-	token, wellFormed := credentials()
-	if open && (token == "" || !wellFormed) {
+	ctx, err := g.identify(ctx, op, r)
+	if err == nil && g.opts.Limit != nil {
+		err = g.opts.Limit(ctx, op)
+	}
+	return ctx, err
+}
+
+// identify finds out who calls, and whether they may.
+func (g *Guard) identify(ctx context.Context, op Operation, r request) (context.Context, error) {
+	token, wellFormed := r.Token()
+	// A static token may have any characters.
+	if static := g.opts.StaticTokens[op.ID]; token != "" && static != "" && subtle.ConstantTimeCompare([]byte(static), []byte(token)) == 1 {
 		return ctx, nil
 	}
-	if token == "" || !wellFormed {
-		return ctx, ErrUnauthenticated
+	p, err := g.authenticator.Authenticate(ctx, r)
+	if err != nil {
+		p = nil
+	} else if p == nil {
+		err = ErrUnauthenticated
 	}
-	if static := g.opts.StaticTokens[op.ID]; static != "" && subtle.ConstantTimeCompare([]byte(static), []byte(token)) == 1 {
-		return ctx, nil
+	verified := err
+	if err == nil && allows(op.Access, p) {
+		problem.SetSubject(ctx, p.Name)
+		return WithPrincipal(ctx, p), nil
 	}
-	p, err := g.authority.Verify(ctx, token)
+	if op.OpenSurface { // a token that is none of ours, or of too low a role, counts as none
+		refused := g.closed(ctx, op, r)
+		switch {
+		case refused == nil && p != nil: // ours only says who it was
+			problem.SetSubject(ctx, p.Name)
+			return WithPrincipal(ctx, p), nil
+		case refused == nil:
+			return ctx, nil
+		case p == nil && errors.Is(err, ErrUnauthenticated):
+			err = refused
+		}
+	}
 	switch {
-	case err == nil:
-	case open: // what is open takes tokens of others too; ours only says who it was
-		return ctx, nil
-	default:
-		return ctx, err
+	case p != nil:
+		problem.SetSubject(ctx, p.Name)
+		err = ErrForbidden
+		if g.opts.Recorder != nil && op.Audited() {
+			g.opts.Recorder.Denied(ctx, op, p, err)
+		}
+	case wellFormed && token != "":
+		g.logRefused(ctx, token, verified)
 	}
-	if !open && !op.Access.allows(p) {
-		return ctx, ErrForbidden
+	if op.OpenSurface && g.opts.OnRefused != nil {
+		g.opts.OnRefused(ctx, op, err)
 	}
-	problem.SetSubject(ctx, p.Name)
-	return g.authority.Context(ctx, p), nil
+	return ctx, err
+}
+
+// logRefused leaves a line for a token that was refused. The claims in it are not proven.
+func (g *Guard) logRefused(ctx context.Context, token string, err error) {
+	f, ok := fault.From(err)
+	if !ok || f.Kind != fault.Unauthenticated {
+		return // it could not be checked, which the answer says
+	}
+	var reason error = f
+	if f.Err != nil {
+		reason = f.Err
+	}
+	hash := hashOf(token)
+	g.opts.Logger.WarnContext(ctx, "token refused", "reason", reason, "issuer", shown(issuerOf(token)), "token", hex.EncodeToString(hash[:4]))
+}
+
+// errProtected is the refusal where open surfaces are protected.
+var errProtected = ErrUnauthenticated.Because("Auth__ProtectOpenSurfaces asks for one here")
+
+// closed returns why an operation marked OpenSurface is not open to a call, or nil.
+func (g *Guard) closed(ctx context.Context, op Operation, r request) error {
+	switch {
+	case g.opts.ProtectOpenSurfaces:
+		return errProtected
+	case g.opts.OpenTo == nil:
+		return nil
+	}
+	host, origin := r.site()
+	return g.opts.OpenTo(ctx, Call{Operation: op, Host: host, Origin: origin})
 }

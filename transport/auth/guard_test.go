@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,8 +10,9 @@ import (
 	"testing"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/otkit/otkit/transport/auth"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/transport/auth"
 )
 
 func whoami(w http.ResponseWriter, r *http.Request) {
@@ -208,4 +210,62 @@ func BenchmarkGuardedHandler(b *testing.B) {
 	if w.Code != 200 {
 		b.Fatal(w.Code)
 	}
+}
+
+// An open surface is open to whom OpenTo lets in; a token or a static token that fits needs no such leave.
+func TestOpenSurfacesToSome(t *testing.T) {
+	p := newPlant(t, auth.Options{})
+	viewer, admin := "Bearer "+p.login(t, "viewer").AccessToken, "Bearer "+p.login(t, "admin").AccessToken
+	closed := auth.ErrUnauthenticated.Because("only from here")
+	var asked []auth.Call
+	var refused []error
+	here := false
+	h := guardedServer(t, p, auth.GuardOptions{
+		StaticTokens: map[string]string{"surface": "st@tic!"},
+		OpenTo: func(_ context.Context, c auth.Call) error {
+			asked = append(asked, c)
+			if here {
+				return nil
+			}
+			return closed
+		},
+		OnRefused: func(_ context.Context, _ auth.Operation, err error) { refused = append(refused, err) },
+	})
+	for sent, want := range map[string]int{"": 401, "Bearer wrong": 401, "Basic Zm9v": 401, viewer: 403, admin: 200, "Bearer st@tic!": 200} {
+		status, _ := ask(h, "PUT", "/surface", sent)
+		require.Equal(t, want, status, sent)
+	}
+	require.Len(t, refused, 4)
+	require.Len(t, asked, 4, "who has a token that fits is not looked at")
+	require.Equal(t, "surface", asked[0].Operation.ID)
+	require.Equal(t, "example.com", asked[0].Host)
+	here = true
+	for _, sent := range []string{"", "Bearer wrong", viewer} {
+		status, _ := ask(h, "PUT", "/surface", sent)
+		require.Equal(t, 200, status, sent)
+	}
+	require.Len(t, refused, 4)
+}
+
+func TestCallsAreLimitedOnceTheCallerIsKnown(t *testing.T) {
+	p := newPlant(t, auth.Options{})
+	var counted []string
+	h := guardedServer(t, p, auth.GuardOptions{Limit: func(ctx context.Context, op auth.Operation) error {
+		who, _ := auth.From(ctx)
+		if who == nil {
+			return nil
+		}
+		if counted = append(counted, who.Name); len(counted) > 1 {
+			return auth.ErrForbidden
+		}
+		return nil
+	}})
+	token := "Bearer " + p.login(t, "viewer").AccessToken
+	for _, want := range []int{200, 403} {
+		status, _ := ask(h, "GET", "/api/things/a", token)
+		require.Equal(t, want, status)
+	}
+	status, _ := ask(h, "GET", "/api/things/a")
+	require.Equal(t, 401, status)
+	require.Equal(t, []string{"viewer", "viewer"}, counted)
 }

@@ -82,6 +82,9 @@ func (r *guardedRouter) Method(method, pattern string, h http.Handler) {
 		r.guard.refuse(fmt.Errorf("auth: %s has no row in the table of operations", key))
 		return
 	}
+	if r.guard.opts.Inside != nil {
+		h = r.guard.opts.Inside(op, h)
+	}
 	r.Router.Method(method, pattern, r.guard.Handler(op, h))
 }
 
@@ -145,8 +148,11 @@ func (g *Guard) Handler(op Operation, h http.Handler) http.Handler {
 	if op.Access == Open {
 		return h
 	}
+	if g.opts.Recorder != nil && op.Audited() {
+		h = g.opts.Recorder.HTTP(op, h)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, err := g.admit(r.Context(), op, func() (string, bool) { return requestToken(r, op.QueryToken) })
+		ctx, err := g.admit(r.Context(), op, httpCaller{r, op.QueryToken})
 		if err != nil {
 			g.opts.WriteError(w, r, err)
 			return
@@ -157,6 +163,19 @@ func (g *Guard) Handler(op Operation, h http.Handler) http.Handler {
 		h.ServeHTTP(w, r)
 	})
 }
+
+type httpCaller struct {
+	r     *http.Request
+	query bool
+}
+
+// Token implements Request.
+func (c httpCaller) Token() (string, bool) { return requestToken(c.r, c.query) }
+
+// Header implements Request.
+func (c httpCaller) Header(name string) []string { return c.r.Header.Values(name) }
+
+func (c httpCaller) site() (host, origin string) { return c.r.Host, c.r.Header.Get("Origin") }
 
 func requestToken(r *http.Request, query bool) (string, bool) {
 	values := r.Header.Values("Authorization")

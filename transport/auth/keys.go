@@ -37,7 +37,7 @@ type Keys struct {
 
 	mu     sync.RWMutex
 	all    []signingKey // newest first; never changed in place
-	shared *sharedKeys  // nil: nobody shares
+	shared *sharedKeys  // nil: not shared
 }
 
 type signingKey struct {
@@ -116,7 +116,7 @@ func (k *Keys) signing() signingKey {
 	return k.all[0]
 }
 
-// verifying gives the keys whose tokens are accepted now.
+// verifying returns the keys whose tokens are accepted now.
 func (k *Keys) verifying() []signingKey {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -126,7 +126,7 @@ func (k *Keys) verifying() []signingKey {
 	})
 }
 
-// public gives the key that verifies tokens with an id; nil when there is none. An error means that it
+// public returns the key that verifies tokens with an id, or nil if there is none. An error means that this
 // could not be told.
 func (k *Keys) public(ctx context.Context, id string) (*ecdsa.PublicKey, error) {
 	for _, one := range k.verifying() {
@@ -140,7 +140,7 @@ func (k *Keys) public(ctx context.Context, id string) (*ecdsa.PublicKey, error) 
 	return shared.find(ctx, id)
 }
 
-// coordinates gives x and y in the fixed length that RFC 7518 (6.2.1.2) wants.
+// coordinates returns x and y in the fixed length that RFC 7518 (6.2.1.2) requires.
 func coordinates(key *ecdsa.PublicKey) (x, y string, err error) {
 	if key.Curve != elliptic.P256() {
 		return "", "", errors.New("key is not on P-256")

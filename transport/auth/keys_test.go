@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/stretchr/testify/require"
+
 	"github.com/otkit/otkit/internal/realtest"
 	"github.com/otkit/otkit/transport/auth"
-	"github.com/stretchr/testify/require"
 )
 
 func jwks(t testing.TB, k *auth.Keys) []map[string]string {

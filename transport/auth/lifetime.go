@@ -13,12 +13,12 @@ const lifetimeCheck = time.Second
 
 var errExpired = errors.New("token has expired")
 
-// Lifetime gives a stream a context that is cancelled when its caller's token expires or its
+// Lifetime returns a context for a stream that is canceled when its caller's token expires or its
 // session ends: within a second when it ended in this process, within six otherwise. The cause
-// (context.Cause) is then [ErrUnauthenticated]. Without a principal in ctx it is cancelled with ctx
+// (context.Cause) is then [ErrUnauthenticated]. Without a principal in ctx it is canceled with ctx
 // only. stop must be called when the stream ends; it waits for what Lifetime started.
 func Lifetime(ctx context.Context) (lifetime context.Context, stop func()) {
-	c, ok := ctx.Value(contextKey{}).(*caller)
+	p, ok := From(ctx)
 	if !ok {
 		return context.WithCancel(ctx)
 	}
@@ -26,7 +26,7 @@ func Lifetime(ctx context.Context) (lifetime context.Context, stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.authority.watch(lifetime, c.principal, cancel)
+		watch(lifetime, p, cancel)
 	}()
 	return lifetime, func() {
 		cancel(context.Canceled)
@@ -34,24 +34,18 @@ func Lifetime(ctx context.Context) (lifetime context.Context, stop func()) {
 	}
 }
 
-func (a *Authority) watch(ctx context.Context, p *Principal, cancel context.CancelCauseFunc) {
-	ends := p.ExpiresAt
-	if p.SessionID == "" {
-		ends = ends.Add(oidcLeeway) // as Verify does
+func watch(ctx context.Context, p *Principal, cancel context.CancelCauseFunc) {
+	checker := p.Checker
+	if checker == nil {
+		checker = untilExpiry{}
 	}
 	tick := time.NewTicker(lifetimeCheck)
 	defer tick.Stop()
 	for {
-		if !a.opts.Now().Before(ends) {
-			cancel(ErrUnauthenticated.Wrap(errExpired))
+		// A store that cannot be read does not end a stream.
+		if err := checker.CheckPrincipal(ctx, p); fault.KindOf(err) == fault.Unauthenticated {
+			cancel(ErrUnauthenticated.Wrap(err))
 			return
-		}
-		if p.SessionID != "" {
-			// A store that cannot be read is no reason to cut a stream.
-			if _, err := a.accounts.Live(ctx, p.SessionID); fault.KindOf(err) == fault.Unauthenticated {
-				cancel(ErrUnauthenticated.Wrap(err))
-				return
-			}
 		}
 		select {
 		case <-ctx.Done():
@@ -59,4 +53,31 @@ func (a *Authority) watch(ctx context.Context, p *Principal, cancel context.Canc
 		case <-tick.C:
 		}
 	}
+}
+
+// untilExpiry is the Checker of a principal that has none.
+type untilExpiry struct{}
+
+// CheckPrincipal implements Checker.
+func (untilExpiry) CheckPrincipal(_ context.Context, p *Principal) error {
+	if !p.ExpiresAt.IsZero() && !time.Now().Before(p.ExpiresAt) {
+		return ErrUnauthenticated.Wrap(errExpired)
+	}
+	return nil
+}
+
+// CheckPrincipal implements [Checker].
+func (a *Authority) CheckPrincipal(ctx context.Context, p *Principal) error {
+	ends := p.ExpiresAt
+	if p.SessionID == "" {
+		ends = ends.Add(oidcLeeway) // as Verify does
+	}
+	if !a.opts.Now().Before(ends) {
+		return ErrUnauthenticated.Wrap(errExpired)
+	}
+	if p.SessionID == "" {
+		return nil
+	}
+	_, err := a.accounts.SessionInfo(ctx, p.SessionID)
+	return err
 }

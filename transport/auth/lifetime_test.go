@@ -6,9 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/transport/auth"
-	"github.com/stretchr/testify/require"
 )
 
 func TestLifetime(t *testing.T) {
@@ -18,7 +19,7 @@ func TestLifetime(t *testing.T) {
 	}{
 		"expiry": {func(*testing.T, plant, *auth.Principal) { time.Sleep(time.Minute) }, time.Second},
 		"logout": {func(t *testing.T, p plant, who *auth.Principal) {
-			require.NoError(t, p.Logout(p.Context(t.Context(), who)))
+			require.NoError(t, p.Logout(auth.WithPrincipal(t.Context(), who)))
 		}, time.Second},
 		"removal by another process": {func(t *testing.T, p plant, _ *auth.Principal) {
 			elsewhere, err := accounts.New(p.store, p.store, accounts.Options{})
@@ -30,7 +31,7 @@ func TestLifetime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPlant(t, auth.Options{AccessTTL: time.Minute})
 				who := p.requireGood(t, p.login(t, "viewer").AccessToken)
-				ctx, stop := auth.Lifetime(p.Context(t.Context(), who))
+				ctx, stop := auth.Lifetime(auth.WithPrincipal(t.Context(), who))
 				defer stop()
 				time.Sleep(30 * time.Second)
 				require.NoError(t, ctx.Err())
@@ -48,7 +49,7 @@ func TestLifetimeStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, auth.Options{})
 		who := p.requireGood(t, p.login(t, "viewer").AccessToken)
-		for _, parent := range []context.Context{t.Context(), p.Context(t.Context(), who)} {
+		for _, parent := range []context.Context{t.Context(), auth.WithPrincipal(t.Context(), who)} {
 			parent, cancel := context.WithCancel(parent)
 			ctx, stop := auth.Lifetime(parent)
 			cancel()

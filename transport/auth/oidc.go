@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/internal/runes"
 )
 
 // OIDC names an outside OpenID Connect issuer whose tokens are accepted beside the own ones.
@@ -21,6 +23,9 @@ type OIDC struct {
 	Issuer     string // as in its discovery document; https, or http on a loopback address
 	Audience   string // must be among the token's aud
 	RolesClaim string // default "roles"; dots lead into nested claims: realm_access.roles
+
+	// RoleMap has our role for each of the issuer's names; others do not count. Nil: our own names count.
+	RoleMap map[string]accounts.Role
 
 	Transport http.RoundTripper // for requests to the issuer; default http.DefaultTransport
 }
@@ -44,6 +49,7 @@ var oidcAlgorithms = [...]string{
 type outsideIssuer struct {
 	issuer, audience string
 	rolesClaim       string
+	roleMap          map[string]accounts.Role
 	now              func() time.Time
 	logger           *slog.Logger
 	client           *http.Client
@@ -71,7 +77,7 @@ func newOutsideIssuer(o OIDC, opts Options) (*outsideIssuer, error) {
 		o.Transport = http.DefaultTransport
 	}
 	return &outsideIssuer{
-		issuer: o.Issuer, audience: o.Audience, rolesClaim: o.RolesClaim, now: opts.Now, logger: opts.Logger,
+		issuer: o.Issuer, audience: o.Audience, rolesClaim: o.RolesClaim, roleMap: o.RoleMap, now: opts.Now, logger: opts.Logger,
 		client: &http.Client{Timeout: oidcTimeout, Transport: &issuerTransport{base: o.Transport, now: opts.Now}},
 	}, nil
 }
@@ -101,7 +107,7 @@ func (o *outsideIssuer) verify(ctx context.Context, token string) (*verified, er
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if strings.Contains(err.Error(), "fetching keys") { // go-oidc gives no value to compare with
+		if strings.Contains(err.Error(), "fetching keys") { // go-oidc has no error value to compare with
 			return nil, ErrIssuerUnavailable.Wrap(err)
 		}
 		return nil, ErrUnauthenticated.Wrap(err)
@@ -131,8 +137,11 @@ func (o *outsideIssuer) accept(t *oidc.IDToken) (*verified, error) {
 		return nil, ErrUnauthenticated.Wrap(errors.New("token is not valid yet"))
 	}
 	p := &Principal{
-		Issuer: t.Issuer, Subject: t.Subject, Name: t.Subject, Role: highestRole(claimAt(all, o.rolesClaim)),
+		Issuer: t.Issuer, Subject: t.Subject, Name: t.Subject, Role: highestRole(claimAt(all, o.rolesClaim), o.roleMap),
 		TokenID: c.TokenID, ExpiresAt: t.Expiry,
+	}
+	if p.Role == "" {
+		o.logger.Warn("token has no role that counts here", "subject", t.Subject, "claim", o.rolesClaim, "roles", shown(claimAt(all, o.rolesClaim)))
 	}
 	if c.Username != "" {
 		p.Name = c.Username
@@ -183,9 +192,14 @@ func claimAt(all map[string]any, path string) any {
 	return claimAt(inner, rest)
 }
 
+// shown formats a claim for a log line.
+func shown(claim any) string {
+	return runes.Shorten(fmt.Sprint(claim), 200)
+}
+
 // highestRole finds the highest of the three roles in a claim: a list of names, or one text with
-// names between blanks or commas. Other names are ignored.
-func highestRole(claim any) accounts.Role {
+// names between blanks or commas. The names are those of a map, or without one our own. Others are ignored.
+func highestRole(claim any, named map[string]accounts.Role) accounts.Role {
 	var names []string
 	switch v := claim.(type) {
 	case string:
@@ -199,7 +213,11 @@ func highestRole(claim any) accounts.Role {
 	}
 	var highest accounts.Role
 	for _, name := range names {
-		if role, ok := accounts.ParseRole(name); ok && !highest.Includes(role) {
+		role, ok := named[name]
+		if named == nil {
+			role, ok = accounts.ParseRole(name)
+		}
+		if ok && !highest.Includes(role) {
 			highest = role
 		}
 	}

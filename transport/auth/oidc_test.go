@@ -15,9 +15,10 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/require"
+
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/transport/auth"
-	"github.com/stretchr/testify/require"
 )
 
 // issuer is an OpenID Connect issuer with just what a verifier of tokens needs.
@@ -114,9 +115,9 @@ func TestOutsideToken(t *testing.T) {
 	who := p.requireGood(t, token)
 	require.Equal(t, &auth.Principal{
 		Issuer: i.URL, Subject: "7f3a", Name: "anna", Role: accounts.Operator, TokenID: "t1",
-		ExpiresAt: c.at.Add(5 * time.Minute),
+		ExpiresAt: c.at.Add(5 * time.Minute), Checker: p.Authority,
 	}, who)
-	require.ErrorIs(t, p.Logout(p.Context(t.Context(), who)), auth.ErrOutsideSession)
+	require.ErrorIs(t, p.Logout(auth.WithPrincipal(t.Context(), who)), auth.ErrOutsideSession)
 	p.requireGood(t, p.login(t, "viewer").AccessToken)
 
 	c.at = c.at.Add(5*time.Minute + 30*time.Second - 1)

@@ -15,30 +15,33 @@ type Principal struct {
 	Role      accounts.Role // "" when an outside token names none of the three
 	SessionID string        // "" for a token of an outside issuer
 	TokenID   string        // claim jti
-	ExpiresAt time.Time     // when the token ends; it may be cut short by its session
+	ExpiresAt time.Time     // when the token ends; zero for never. It may be cut short by its session
+
+	// Checker is asked while a stream lasts whether the principal still counts. Nil: until ExpiresAt.
+	Checker Checker
 }
 
-// Can says whether the principal's role includes the given one.
+// Can reports whether the principal's role includes the given one.
 func (p *Principal) Can(role accounts.Role) bool { return p != nil && p.Role.Includes(role) }
 
 type contextKey struct{}
 
-type caller struct {
-	principal *Principal
-	authority *Authority
-}
-
-// From gives the principal of a call; false for a call without a token.
+// From returns the principal of a call, and reports whether there is one.
 func From(ctx context.Context) (*Principal, bool) {
-	c, ok := ctx.Value(contextKey{}).(*caller)
-	if !ok {
-		return nil, false
-	}
-	return c.principal, true
+	p, ok := ctx.Value(contextKey{}).(*Principal)
+	return p, ok
 }
 
-// Context gives a context that carries a verified principal, for transports that verify by
+// NameOf returns the name of a call's principal, "anonymous" when there is none.
+func NameOf(ctx context.Context) string {
+	if p, ok := From(ctx); ok {
+		return p.Name
+	}
+	return "anonymous"
+}
+
+// WithPrincipal returns a context that carries a verified principal, for transports that verify by
 // themselves. [Guard] does it for all others.
-func (a *Authority) Context(ctx context.Context, p *Principal) context.Context {
-	return context.WithValue(ctx, contextKey{}, &caller{principal: p, authority: a})
+func WithPrincipal(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, contextKey{}, p)
 }

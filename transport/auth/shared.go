@@ -13,7 +13,7 @@ import (
 	"github.com/otkit/otkit/accounts"
 )
 
-// PublishEvery is how often engines that share a database publish their keys anew. An engine whose clock
+// PublishEvery is how often engines that share a database publish their keys again. An engine whose clock
 // is ahead may remove what the others have published; so soon it is there again.
 const PublishEvery = 5 * time.Minute
 
@@ -82,7 +82,7 @@ func (s *sharedKeys) publish(ctx context.Context, own []signingKey) error {
 	return nil
 }
 
-// find gives a published key; nil when there is none. An error means that it could not be told.
+// find returns a published key, or nil if there is none. An error means that this is unknown.
 func (s *sharedKeys) find(ctx context.Context, id string) (*ecdsa.PublicKey, error) {
 	if s == nil {
 		return nil, nil
@@ -100,7 +100,7 @@ func (s *sharedKeys) find(ctx context.Context, id string) (*ecdsa.PublicKey, err
 	return nil, s.err
 }
 
-// list gives the published keys that hold, by id.
+// list returns the valid published keys by id.
 func (s *sharedKeys) list(ctx context.Context) []sharedKey {
 	if s == nil {
 		return nil

@@ -7,22 +7,25 @@ import (
 	"strings"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/transport/auth/operation"
 )
 
-// Access says who may call an operation. The zero value is not one, so that a row that forgets it
-// opens nothing.
-type Access uint8
+// Access is who may call an operation.
+type Access = operation.Access
 
 // The kinds of access, from open to closed. Each role includes the ones before it.
 const (
-	Open     Access = iota + 1 // without a token
-	AnyRole                    // with any good token, even one that names no role
-	Viewer                     // role Viewer or higher
-	Operator                   // role Operator or higher
-	Admin                      // role Admin
+	Open     = operation.Open
+	AnyRole  = operation.AnyRole
+	Viewer   = operation.Viewer
+	Operator = operation.Operator
+	Admin    = operation.Admin
 )
 
-func (a Access) allows(p *Principal) bool {
+// Operation is one row of the table: something that callers may ask for, by REST, gRPC or both.
+type Operation = operation.Operation
+
+func allows(a Access, p *Principal) bool {
 	switch a {
 	case Open:
 		return true
@@ -36,20 +39,6 @@ func (a Access) allows(p *Principal) bool {
 		return p.Can(accounts.Admin)
 	}
 	return false
-}
-
-// Operation is one row of the table: something that callers may ask for, by REST, gRPC or both.
-type Operation struct {
-	ID     string   // operationId of the OpenAPI document, where it is in there
-	Method string   // HTTP method; empty for an operation of gRPC alone
-	Path   string   // path as chi writes it, from the root of the server
-	GRPC   []string // full method names: /package.Service/Method
-	Access Access
-	// OpenSurface marks an operation that needs no token unless GuardOptions.ProtectOpenSurfaces is set.
-	OpenSurface bool
-	// QueryToken marks an operation that also takes the token in the query member access_token,
-	// for browser APIs that cannot set headers.
-	QueryToken bool
 }
 
 // Table is the operations of a server. It does not change. Safe for concurrent use.
@@ -100,7 +89,7 @@ func NewTable(rows ...[]Operation) (*Table, error) {
 	return t, nil
 }
 
-// Operations gives the rows in their order.
+// Operations returns the rows in their order.
 func (t *Table) Operations() []Operation { return slices.Clone(t.operations) }
 
 func httpKey(method, pattern string) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
 	"github.com/otkit/otkit/accounts"
 )
 
@@ -58,7 +59,7 @@ func (o ownTokens) sign(login accounts.Login, id string, now, expires time.Time)
 func (o ownTokens) verify(ctx context.Context, token string) (*verified, error) {
 	var (
 		c       claims
-		unknown error // why it could not be told whether there is such a key
+		unknown error // why it is unknown whether there is such a key
 	)
 	_, err := o.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		// RFC 7515, 4.1.11: what a token calls critical and the reader does not know refuses it.
@@ -94,8 +95,8 @@ func (o ownTokens) verify(ctx context.Context, token string) (*verified, error) 
 	}, nil
 }
 
-// issuerOf reads the claim iss of a token that nobody has verified yet, only to choose who
-// verifies it. It gives "" for what is no token.
+// issuerOf reads the claim iss of an unverified token, only to choose who
+// verifies it. It returns "" if the text is not a token.
 func issuerOf(token string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -16,10 +16,11 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/require"
+
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/auth"
-	"github.com/stretchr/testify/require"
 )
 
 func part(t testing.TB, token string, i int) map[string]any {
@@ -52,7 +53,7 @@ func TestGrant(t *testing.T) {
 	}, claims)
 	require.Equal(t, &auth.Principal{
 		Issuer: "otkit", Subject: "operator", Name: "operator", Role: accounts.Operator,
-		SessionID: sid, TokenID: "jti-1", ExpiresAt: time.Unix(int64(at)+3600, 0),
+		SessionID: sid, TokenID: "jti-1", ExpiresAt: time.Unix(int64(at)+3600, 0), Checker: p.Authority,
 	}, p.requireGood(t, g.AccessToken))
 }
 
@@ -206,7 +207,7 @@ func TestLogoutEndsTokensAtOnce(t *testing.T) {
 	who := p.requireGood(t, second.AccessToken)
 
 	require.ErrorIs(t, p.Logout(t.Context()), auth.ErrUnauthenticated)
-	require.NoError(t, p.Logout(p.Context(t.Context(), who)))
+	require.NoError(t, p.Logout(auth.WithPrincipal(t.Context(), who)))
 	p.requireBad(t, g.AccessToken)
 	p.requireBad(t, second.AccessToken)
 	p.requireGood(t, other.AccessToken)

@@ -40,7 +40,7 @@ type Report struct {
 type Check struct {
 	Name  string // unique
 	Ready bool   // belongs to readiness too
-	// Run must return soon after its context ends. It is never run twice at once. A panic counts as
+	// Run must return soon after its context ends. Runs never overlap. A panic counts as
 	// Unhealthy.
 	Run func(ctx context.Context) Result
 }
@@ -64,7 +64,7 @@ type Registry struct {
 	checks []*check
 }
 
-// New gives a Registry without checks, which is Healthy.
+// New returns a Registry without checks, which is Healthy.
 func New(o Options) (*Registry, error) {
 	if o.Timeout < 0 {
 		return nil, fmt.Errorf("health: Timeout is %v, must not be negative", o.Timeout)
@@ -96,7 +96,7 @@ func (r *Registry) Add(c Check) error {
 	return nil
 }
 
-// Run runs all checks at once, or only those for readiness. Callers at the same time share one run
+// Run runs all checks concurrently, or only those for readiness. Callers at the same time share one run
 // of each check, so that asking often costs little.
 func (r *Registry) Run(ctx context.Context, onlyReady bool) Report {
 	var chosen []*check
@@ -192,7 +192,7 @@ func (r Result) complete() Result {
 	return r
 }
 
-// wait gives the result, or Unhealthy when the check's time or the caller's is over.
+// wait returns the result, or Unhealthy when the check's time or the caller's is over.
 func (c *call) wait(ctx context.Context) Result {
 	select {
 	case <-c.done:

@@ -49,7 +49,7 @@ func (r *Registry) write(w http.ResponseWriter, report Report) {
 	_, _ = w.Write(body) // a prober that has gone needs no answer
 }
 
-// Sync keeps the gRPC health service in step with readiness: at once and then at the given interval
+// Sync keeps the gRPC health service in step with readiness: immediately and then at the given interval
 // (0 is DefaultTimeout), for the server as a whole and each named service. It returns when ctx ends, after setting all
 // to NOT_SERVING for good, so that clients turn away before the server drains.
 func (r *Registry) Sync(ctx context.Context, server *grpchealth.Server, every time.Duration, services ...string) {

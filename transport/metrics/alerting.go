@@ -1,30 +1,71 @@
 package metrics
 
 import (
+	"context"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/silences"
 )
 
-// Dispatcher is what the metrics ask about alerting. *alerting.Dispatcher is one.
+// Dispatcher is what the metrics ask about alerting. *dispatch.Dispatcher is one.
 type Dispatcher interface {
 	Channels() []alerting.ChannelStatus
 	Err() error
 }
 
-// AddAlerting has the metrics tell how channels are told of alarms. It can be called once.
+// Silences is what the metrics ask about silences. *silences.Service is one.
+type Silences interface {
+	Summary(ctx context.Context) (silences.Summary, bool, error)
+}
+
+// AddSilences has the metrics tell what is silenced. It can be called once.
+func (m *Metrics) AddSilences(s Silences) error {
+	return m.registry.Register(&silenceCollector{s, prometheus.NewDesc("otkit_alerting_silences",
+		"Silences that hold now: all, broad ones that match every alarm, long ones that last for more than a day, and anonymous ones.", []string{"kind"}, nil)})
+}
+
+type silenceCollector struct {
+	silences Silences
+	desc     *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *silenceCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
+
+// Collect implements prometheus.Collector. If the store cannot be read, there is no value.
+func (c *silenceCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), silencesTimeout)
+	defer cancel()
+	sum, _, err := c.silences.Summary(ctx)
+	if err != nil {
+		return
+	}
+	for kind, n := range map[string]int{"all": sum.Active, "broad": sum.Broad, "long": sum.Long, "anonymous": sum.Anonymous} {
+		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), kind)
+	}
+}
+
+// silencesTimeout bounds how long a scrape waits for the store.
+const silencesTimeout = 2 * time.Second
+
+// AddAlerting adds the metrics of alarm notifications. It can be called once.
 func (m *Metrics) AddAlerting(d Dispatcher) error {
 	return m.registry.Register(&alertingCollector{
 		dispatcher:  d,
 		dispatching: prometheus.NewDesc("otkit_alerting_dispatching", "1 while channels are told of alarms, 0 while the store cannot be used.", nil, nil),
 		sent:        prometheus.NewDesc("otkit_alerting_messages_sent_total", "Messages taken by the channel.", []string{"channel"}, nil),
 		failed:      prometheus.NewDesc("otkit_alerting_attempts_failed_total", "Attempts to send that failed.", []string{"channel"}, nil),
+		failing:     prometheus.NewDesc("otkit_alerting_recipients_failing", "Recipients of the channel whose last attempt failed.", []string{"channel"}, nil),
+		paused:      prometheus.NewDesc("otkit_alerting_channel_paused", "1 while every recipient of the channel waits after failures, else 0.", []string{"channel"}, nil),
 	})
 }
 
 type alertingCollector struct {
-	dispatcher                Dispatcher
-	dispatching, sent, failed *prometheus.Desc
+	dispatcher                                 Dispatcher
+	dispatching, sent, failed, failing, paused *prometheus.Desc
 }
 
 // Describe implements prometheus.Collector.
@@ -32,6 +73,8 @@ func (c *alertingCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.dispatching
 	out <- c.sent
 	out <- c.failed
+	out <- c.failing
+	out <- c.paused
 }
 
 // Collect implements prometheus.Collector.
@@ -45,5 +88,11 @@ func (c *alertingCollector) Collect(out chan<- prometheus.Metric) {
 		name := label(s.Name)
 		out <- prometheus.MustNewConstMetric(c.sent, prometheus.CounterValue, float64(s.Sent), name)
 		out <- prometheus.MustNewConstMetric(c.failed, prometheus.CounterValue, float64(s.Failed), name)
+		out <- prometheus.MustNewConstMetric(c.failing, prometheus.GaugeValue, float64(s.Failing), name)
+		paused := 0.0
+		if !s.PausedUntil.IsZero() {
+			paused = 1
+		}
+		out <- prometheus.MustNewConstMetric(c.paused, prometheus.GaugeValue, paused, name)
 	}
 }

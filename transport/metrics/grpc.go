@@ -21,7 +21,7 @@ type grpcMethod struct {
 	byCode   [maxCode + 1]atomic.Pointer[prometheus.Counter]
 }
 
-// method gives a method's series. A stream has none for its duration.
+// method returns a method's series. A stream has none for its duration.
 func (m *Metrics) method(name string, unary bool) *grpcMethod {
 	if g, ok := m.grpcMethods.Load(name); ok {
 		return g.(*grpcMethod)

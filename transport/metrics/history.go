@@ -3,21 +3,21 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
 )
 
 // AddHistory has the metrics tell how the recording of tag history goes. It can be called once.
-func (m *Metrics) AddHistory(stats func() tags.RecorderStats) error {
+func (m *Metrics) AddHistory(stats func() history.RecorderStats) error {
 	return m.registry.Register(&historyCollector{
 		stats:   stats,
 		stored:  prometheus.NewDesc("otkit_history_samples_stored_total", "Samples stored.", nil, nil),
-		dropped: prometheus.NewDesc("otkit_history_samples_dropped_total", "Samples lost because the store did not take them for too long.", nil, nil),
+		dropped: prometheus.NewDesc("otkit_history_samples_dropped_total", "Samples lost, by reason: the store failed or was slow for too long.", []string{"reason"}, nil),
 		waiting: prometheus.NewDesc("otkit_history_samples_waiting", "Samples that wait to be stored.", nil, nil),
 	})
 }
 
 type historyCollector struct {
-	stats                    func() tags.RecorderStats
+	stats                    func() history.RecorderStats
 	stored, dropped, waiting *prometheus.Desc
 }
 
@@ -32,6 +32,8 @@ func (c *historyCollector) Describe(out chan<- *prometheus.Desc) {
 func (c *historyCollector) Collect(out chan<- prometheus.Metric) {
 	s := c.stats()
 	out <- prometheus.MustNewConstMetric(c.stored, prometheus.CounterValue, float64(s.Stored))
-	out <- prometheus.MustNewConstMetric(c.dropped, prometheus.CounterValue, float64(s.Dropped))
-	out <- prometheus.MustNewConstMetric(c.waiting, prometheus.GaugeValue, float64(s.Waiting))
+	for _, reason := range history.DropReasons() {
+		out <- prometheus.MustNewConstMetric(c.dropped, prometheus.CounterValue, float64(s.DroppedBy[reason]), string(reason))
+	}
+	out <- prometheus.MustNewConstMetric(c.waiting, prometheus.GaugeValue, float64(s.Pending))
 }

@@ -52,7 +52,7 @@ func (m *Metrics) series(key httpKey) httpSeries {
 	return s
 }
 
-// route gives the pattern of the route taken, never the path, of which there are too many.
+// route returns the pattern of the matched route. Paths would make too many series.
 func route(r *http.Request) string {
 	if rctx := chi.RouteContext(r.Context()); rctx != nil {
 		if pattern := rctx.RoutePattern(); pattern != "" {
@@ -70,7 +70,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// isStream tells answers that last as long as the client likes; their time says nothing.
+// isStream reports whether the client decides how long an answer lasts. Its duration is meaningless.
 func isStream(rec *middleware.Recorder) bool {
 	return rec.Status() == http.StatusSwitchingProtocols ||
 		strings.HasPrefix(rec.Header().Get("Content-Type"), "text/event-stream")

@@ -40,7 +40,7 @@ type Metrics struct {
 	storeErrors   *prometheus.CounterVec
 }
 
-// New gives the metrics of one server.
+// New returns the metrics of one server.
 func New(o Options) *Metrics {
 	m := &Metrics{
 		registry:      prometheus.NewRegistry(),

@@ -25,7 +25,7 @@ import (
 	"github.com/otkit/otkit/transport/middleware"
 )
 
-// scrape gives the samples of the exposition: "name{labels}" -> value.
+// scrape returns the samples of the exposition: "name{labels}" -> value.
 func scrape(t *testing.T, m *Metrics) map[string]string {
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -119,7 +119,10 @@ func TestStore(t *testing.T) {
 func statuses() []tags.DriverStatus {
 	return []tags.DriverStatus{
 		{ID: "plc1", Type: "Modbus", State: tags.DriverOnline, Tags: 7, Reads: 100, ReadErrors: 3, Samples: 700, Changes: 20, Writes: 5,
-			WriteErrors: 1, Connects: 2, RoundTrip: 15 * time.Millisecond, ConnectedSince: time.Unix(1700000000, 0), QueuedWrites: 4},
+			WriteErrors: 1, Connects: 2, RoundTrip: 15 * time.Millisecond, ConnectedSince: time.Unix(1700000000, 0), QueuedWrites: 4,
+			RoundTripMean: 20 * time.Millisecond, RoundTripMax: 30 * time.Millisecond,
+			Cycles:   []tags.Cycle{{Wanted: time.Second, Reached: 10 * time.Second, Tags: 100, Requests: 99}},
+			Breakers: []tags.Breaker{{Unit: "1", State: tags.BreakerClosed}, {Unit: "2", State: tags.BreakerOpen, Failures: 4}}},
 		{ID: "bad\xffid", Type: "Simulation", State: tags.DriverBackoff, LastErrorAt: time.Unix(1700000001, 500e6)},
 	}
 }
@@ -144,6 +147,13 @@ func TestDrivers(t *testing.T) {
 		`otkit_driver_connects_total{driver="plc1",type="Modbus"}`:                          "2",
 		`otkit_driver_queued_writes{driver="plc1",type="Modbus"}`:                           "4",
 		`otkit_driver_round_trip_seconds{driver="plc1",type="Modbus"}`:                      "0.015",
+		`otkit_driver_round_trip_mean_seconds{driver="plc1",type="Modbus"}`:                 "0.02",
+		`otkit_driver_round_trip_max_seconds{driver="plc1",type="Modbus"}`:                  "0.03",
+		`otkit_driver_cycle_seconds{driver="plc1",interval="1s",type="Modbus"}`:             "10",
+		`otkit_driver_cycle_wanted_seconds{driver="plc1",interval="1s",type="Modbus"}`:      "1",
+		`otkit_driver_cycle_requests{driver="plc1",interval="1s",type="Modbus"}`:            "99",
+		`otkit_driver_unit_left_out{driver="plc1",type="Modbus",unit="1"}`:                  "0",
+		`otkit_driver_unit_left_out{driver="plc1",type="Modbus",unit="2"}`:                  "1",
 		`otkit_driver_connected_since_timestamp_seconds{driver="plc1",type="Modbus"}`:       "1.7e+09",
 		`otkit_driver_connected_since_timestamp_seconds{driver="bad?id",type="Simulation"}`: "",
 		`otkit_driver_last_error_timestamp_seconds{driver="bad?id",type="Simulation"}`:      "1.7000000015e+09",
@@ -238,7 +248,7 @@ type dispatcher struct{ err error }
 func (d dispatcher) Err() error { return d.err }
 
 func (d dispatcher) Channels() []alerting.ChannelStatus {
-	return []alerting.ChannelStatus{{Name: "email", Sent: 7, Failed: 2}}
+	return []alerting.ChannelStatus{{Name: "email", Sent: 7, Failed: 2, Recipients: 3, Failing: 1, PausedUntil: time.Now()}}
 }
 
 func TestAlertingTellsWhetherItWorks(t *testing.T) {
@@ -249,5 +259,17 @@ func TestAlertingTellsWhetherItWorks(t *testing.T) {
 		require.Equal(t, want, got["otkit_alerting_dispatching"])
 		require.Equal(t, "7", got[`otkit_alerting_messages_sent_total{channel="email"}`])
 		require.Equal(t, "2", got[`otkit_alerting_attempts_failed_total{channel="email"}`])
+		require.Equal(t, "1", got[`otkit_alerting_recipients_failing{channel="email"}`])
+		require.Equal(t, "1", got[`otkit_alerting_channel_paused{channel="email"}`])
 	}
+}
+
+type journal int
+
+func (j journal) Unjournaled() (int, time.Time) { return int(j), time.Time{} }
+
+func TestAlarmsThatAreNotJournaledAreCounted(t *testing.T) {
+	m := New(Options{})
+	require.NoError(t, m.AddJournal(journal(3)))
+	require.Equal(t, "3", scrape(t, m)["otkit_alarms_unjournaled"])
 }

@@ -11,28 +11,25 @@ import (
 )
 
 // AccessLog writes one line for each request when it is done: at level Debug for probes and scrapes
-// (/health, /metrics), else Info. Tokens in the query are masked; headers and bodies are not logged.
+// (/health, /metrics) that are answered, else Info. Tokens in the query are masked; headers and bodies
+// are not logged.
 func AccessLog(log *slog.Logger) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			ctx := r.Context()
-			level := slog.LevelInfo
-			if strings.HasPrefix(r.URL.Path, "/health") || r.URL.Path == "/metrics" {
-				level = slog.LevelDebug
-			}
-			if !log.Enabled(ctx, level) {
+			if !log.Enabled(ctx, slog.LevelInfo) {
 				next.ServeHTTP(w, r)
 				return
 			}
 			rec, start := Record(w), time.Now()
 			method, path := r.Method, loggedPath(r)
 			defer func() { // also when the handler panics to cut the connection
-				log.LogAttrs(ctx, level, "request",
+				log.LogAttrs(ctx, levelOf(path, rec.Status()), "request",
 					slog.String("method", method),
 					slog.String("path", path),
 					slog.Int("status", rec.Status()),
 					slog.Int64("bytes", rec.Bytes()),
-					slog.Duration("duration", time.Since(start)),
+					slog.String("duration", time.Since(start).String()),
 					slog.String("remote", r.RemoteAddr),
 					slog.String("subject", problem.Subject(ctx)),
 					slog.String("traceId", problem.TraceID(ctx)))
@@ -42,7 +39,17 @@ func AccessLog(log *slog.Logger) func(http.Handler) http.Handler {
 	}
 }
 
-// loggedPath gives path and query without secrets.
+// levelOf returns the level of a request's line. A probe that fails tells of itself in the health report
+// and as a change of state, but nothing else would name who was refused.
+func levelOf(path string, status int) slog.Level {
+	probe := strings.HasPrefix(path, "/health") || path == "/metrics" || strings.HasPrefix(path, "/metrics?")
+	if probe && (status < http.StatusBadRequest || status >= http.StatusInternalServerError) {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// loggedPath returns path and query without secrets.
 func loggedPath(r *http.Request) string {
 	if r.URL.RawQuery == "" {
 		return r.URL.Path
@@ -68,7 +75,7 @@ func maskQuery(query string) string {
 	return strings.Join(members, "&")
 }
 
-// isSecretName says whether a query member of this name carries a secret.
+// isSecretName reports whether a query member of this name carries a secret.
 func isSecretName(name string) bool {
 	decoded, err := url.QueryUnescape(name)
 	if err != nil {

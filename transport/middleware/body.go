@@ -19,7 +19,7 @@ import (
 const DefaultMaxBody = 8 << 20
 
 // MaxBody limits request bodies to so many bytes; 0 is DefaultMaxBody. A body whose length is said to
-// be larger is refused with 413 at once; reading beyond the limit gives an http.MaxBytesError, which
+// be larger is refused with 413 immediately; reading beyond the limit returns an http.MaxBytesError, which
 // problem.FromDecode understands.
 func MaxBody(limit int64) (func(http.Handler) http.Handler, error) {
 	if limit < 0 {
@@ -50,8 +50,8 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	problem.Write(w, r, problem.FromDecode(err), problem.FamilyOf(r.URL.Path))
 }
 
-// hasBody says whether a request has a body that counts. What is sent with a GET, a HEAD or a DELETE has
-// no meaning (RFC 9110, 9.3), and nobody gets to see it.
+// hasBody reports whether a request has a body that counts. What is sent with a GET, a HEAD or a DELETE has
+// no meaning (RFC 9110, 9.3) and is never read.
 func hasBody(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodDelete:
@@ -107,7 +107,7 @@ func isEmpty(r *http.Request) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// isJSON says whether a content type stands for JSON. JSON is UTF-8 whatever is said (RFC 8259), and
+// isJSON reports whether a content type stands for JSON. JSON is UTF-8 whatever is said (RFC 8259), and
 // a patch format is not the thing itself, so that no "+json" type counts.
 func isJSON(contentType string) bool {
 	if contentType == "" || contentType == "application/json" {
@@ -138,7 +138,7 @@ func accepts(others map[string][]string, path, contentType string) bool {
 	}
 }
 
-// readJSON reads a body and checks that it is JSON; an empty one is no body.
+// readJSON reads a body and checks that it is JSON. An empty one counts as none.
 func readJSON(r *http.Request) ([]byte, error) {
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {

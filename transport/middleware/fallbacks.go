@@ -11,7 +11,7 @@ import (
 	"github.com/otkit/otkit/transport/problem"
 )
 
-// Fallbacks gives a router the answers for what no route takes: HEAD answers as GET; OPTIONS is 204
+// Fallbacks sets a router's answers to requests that match no route: HEAD answers as GET; OPTIONS is 204
 // with Allow; an unknown path is 404 and a wrong method 405 with Allow, with the error body of the
 // surface. Call it on the outermost router, before routes are added.
 func Fallbacks(router chi.Router) {

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	oteltrace "go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
 	"github.com/otkit/otkit/transport/problem"
@@ -56,9 +55,8 @@ func TestTraceID(t *testing.T) {
 		require.Equal(t, want, got, header)
 	}
 
-	span := oteltrace.NewSpanContext(oteltrace.SpanContextConfig{TraceID: oteltrace.TraceID{1}, SpanID: oteltrace.SpanID{2}})
-	ctx := oteltrace.ContextWithSpanContext(context.Background(), span)
-	require.Equal(t, "01000000000000000000000000000000", traceID(ctx, "00-"+id+"-00f067aa0ba902b7-01"), "the span goes first")
+	spans := TraceOptions{SpanTraceID: func(context.Context) string { return "span" }}
+	require.Equal(t, "span", problem.TraceID(spans.Context(t.Context(), "00-"+id+"-00f067aa0ba902b7-01")), "the span goes first")
 }
 
 func TestAccessLog(t *testing.T) {
@@ -174,4 +172,15 @@ func TestSecurityHeaders(t *testing.T) {
 	require.Equal(t, "DENY", got.Get("X-Frame-Options"))
 	require.Equal(t, "no-referrer", got.Get("Referrer-Policy"))
 	require.Equal(t, []string{"max-age=60"}, got.Values("Cache-Control"))
+}
+
+// Who is refused at a scrape has a line, a scrape that is answered only at Debug.
+func TestARefusedScrapeHasALine(t *testing.T) {
+	for status, lines := range map[int]int{http.StatusOK: 0, http.StatusUnauthorized: 1, http.StatusTooManyRequests: 1, http.StatusServiceUnavailable: 0} {
+		var buf bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&buf, nil))
+		h := AccessLog(log)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		require.Equal(t, lines, strings.Count(buf.String(), "path=/metrics"), "%d: %s", status, buf.String())
+	}
 }

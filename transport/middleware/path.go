@@ -19,7 +19,10 @@ func EscapedPath(next http.Handler) http.Handler {
 			problem.Write(w, r, problem.ErrNotFound, problem.FamilyOf(r.URL.Path))
 			return
 		}
-		r.URL.RawPath = colon.Replace(r.URL.EscapedPath())
+		r.URL.RawPath = r.URL.EscapedPath()
+		if strings.Contains(r.URL.RawPath, "%3") {
+			r.URL.RawPath = colon.Replace(r.URL.RawPath)
+		}
 		next.ServeHTTP(w, r)
 	})
 }

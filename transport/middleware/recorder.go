@@ -14,7 +14,7 @@ type Recorder struct {
 	bytes  int64
 }
 
-// Record gives w as a Recorder: itself when it is one already, so that layers share it.
+// Record returns w as a Recorder. If w already is one, Record returns it, so that layers share it.
 func Record(w http.ResponseWriter) *Recorder {
 	if rec, ok := w.(*Recorder); ok {
 		return rec
@@ -22,7 +22,7 @@ func Record(w http.ResponseWriter) *Recorder {
 	return &Recorder{ResponseWriter: w}
 }
 
-// Status gives the status of the answer: 200 when the handler has returned without saying, 101 for a
+// Status returns the status of the answer: 200 when the handler has returned without saying, 101 for a
 // hijacked connection.
 func (rec *Recorder) Status() int {
 	if rec.status == 0 {
@@ -31,10 +31,10 @@ func (rec *Recorder) Status() int {
 	return rec.status
 }
 
-// Bytes gives the length of the body so far.
+// Bytes returns the length of the body so far.
 func (rec *Recorder) Bytes() int64 { return rec.bytes }
 
-// Started says whether the answer has begun, so that its status can no longer change.
+// Started reports whether the answer has begun, so that its status can no longer change.
 func (rec *Recorder) Started() bool { return rec.status != 0 }
 
 // WriteHeader remembers the final status.
@@ -75,5 +75,5 @@ func (rec *Recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return c, rw, err
 }
 
-// Unwrap gives the writer beneath, for http.ResponseController.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (rec *Recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }

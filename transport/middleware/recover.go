@@ -23,7 +23,7 @@ func Recover(next http.Handler) http.Handler {
 			if v == http.ErrAbortHandler { //nolint:errorlint // a panic value, as net/http compares it
 				panic(v)
 			}
-			err := panicError{v, debug.Stack()}
+			err := PanicError(v)
 			if rec.Started() {
 				problem.Report(r.Context(), err, slog.String("method", r.Method), slog.String("path", r.URL.Path))
 				panic(http.ErrAbortHandler)
@@ -33,6 +33,9 @@ func Recover(next http.Handler) http.Handler {
 		next.ServeHTTP(rec, r)
 	})
 }
+
+// PanicError returns a recovered panic as an error, with the stack of the caller.
+func PanicError(value any) error { return panicError{value, debug.Stack()} }
 
 // panicError is a recovered panic.
 type panicError struct {

@@ -1,10 +1,13 @@
 package middleware
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/otkit/otkit/transport/internal/restapi"
 )
 
 // ServerOptions are the limits of an HTTP server. Zero values take the defaults.
@@ -17,7 +20,7 @@ type ServerOptions struct {
 	Logger         *slog.Logger  // for what net/http complains about, at Debug; nil discards
 }
 
-// NewServer gives a server that a slow or silent client cannot hold up. A handler that streams calls
+// NewServer returns a server that a slow or silent client cannot hold up. A handler that streams calls
 // Stream, or it is cut off after WriteTimeout.
 func NewServer(h http.Handler, o ServerOptions) (*http.Server, error) {
 	for _, field := range [...]struct {
@@ -46,6 +49,9 @@ func NewServer(h http.Handler, o ServerOptions) (*http.Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if h == nil {
+		return nil, errors.New("middleware: NewServer: the handler is nil")
+	}
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: o.HeaderTimeout,
@@ -59,10 +65,4 @@ func NewServer(h http.Handler, o ServerOptions) (*http.Server, error) {
 
 // Stream lifts the server's time limits from one answer, for handlers that stream without an end. The
 // handler should limit the time of each write itself, with http.ResponseController.
-func Stream(w http.ResponseWriter) error {
-	rc := http.NewResponseController(w)
-	if err := rc.SetReadDeadline(time.Time{}); err != nil {
-		return err
-	}
-	return rc.SetWriteDeadline(time.Time{})
-}
+func Stream(w http.ResponseWriter) error { return restapi.Stream(w) }

@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -12,12 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
-
-	"github.com/otkit/otkit/transport/problem"
 )
 
 // listen runs a server until the test ends and gives its address.
@@ -120,42 +113,4 @@ func TestBadServerOptions(t *testing.T) {
 		_, err := NewServer(nil, o)
 		require.ErrorContains(t, err, field)
 	}
-}
-
-type fakeStream struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-func (f fakeStream) Context() context.Context { return f.ctx }
-
-func TestGRPCErrors(t *testing.T) {
-	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
-	log, out := jsonLog()
-	o := TraceOptions{Logger: log}
-	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("traceparent", "00-"+id+"-00f067aa0ba902b7-01"))
-	fail := map[string]func(context.Context) error{
-		"OK":       func(context.Context) error { return nil },
-		"NotFound": func(context.Context) error { return problem.ErrNotFound },
-		"Internal": func(ctx context.Context) error {
-			require.Equal(t, id, problem.TraceID(ctx))
-			panic("SECRET")
-		},
-	}
-	for code, handler := range fail {
-		_, unary := UnaryErrors(o)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/a/B"},
-			func(ctx context.Context, _ any) (any, error) { return nil, handler(ctx) })
-		stream := StreamErrors(o)(nil, fakeStream{ctx: ctx}, &grpc.StreamServerInfo{FullMethod: "/a/C"},
-			func(_ any, s grpc.ServerStream) error { return handler(s.Context()) })
-		for _, err := range []error{unary, stream} {
-			require.Equal(t, code, status.Code(err).String())
-			require.NotContains(t, status.Convert(err).String(), "SECRET")
-			if status.Code(err) == codes.Internal {
-				require.Contains(t, status.Convert(err).Proto().String(), id)
-			}
-		}
-	}
-	require.Equal(t, 2, strings.Count(out.String(), "SECRET"))
-	require.Contains(t, out.String(), id)
-	require.Contains(t, out.String(), "/a/C")
 }

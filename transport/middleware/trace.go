@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 
-	oteltrace "go.opentelemetry.io/otel/trace"
-
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -15,30 +13,42 @@ import (
 type TraceOptions struct {
 	Logger *slog.Logger  // for failures in the request; nil is slog.Default
 	NewID  func() string // nil is problem.NewTraceID
+	Access bool          // for gRPC: one line for each call, as AccessLog has for requests
+	// SpanTraceID returns the trace id of the span that a context carries, or "". Default: spans are not looked for.
+	SpanTraceID func(context.Context) string
 }
 
-// Trace gives each request a trace id, which problem.TraceID finds: that of the OpenTelemetry span
-// where tracing is on, else that of the header traceparent (W3C Trace Context), else a new one.
+// Trace puts a trace id for [problem.TraceID] into the context of each request; see [TraceOptions.Context].
 func Trace(o TraceOptions) func(http.Handler) http.Handler {
-	if o.NewID == nil {
-		o.NewID = problem.NewTraceID
-	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			id := traceID(r.Context(), r.Header.Get("Traceparent"))
-			if id == "" {
-				id = o.NewID()
-			}
-			next.ServeHTTP(w, r.WithContext(problem.WithTrace(r.Context(), id, o.Logger)))
+			next.ServeHTTP(w, r.WithContext(o.Context(r.Context(), r.Header.Get("Traceparent"))))
 		})
 	}
 }
 
-// traceID finds the id in the span or the traceparent; empty when there is neither.
-func traceID(ctx context.Context, traceparent string) string {
-	if span := oteltrace.SpanContextFromContext(ctx); span.HasTraceID() {
-		return span.TraceID().String()
+// Context returns a context with the trace id of a call: that of the span it belongs to, else that of the
+// header traceparent (W3C Trace Context), else a new one.
+func (o TraceOptions) Context(ctx context.Context, traceparent string) context.Context {
+	id := ""
+	if o.SpanTraceID != nil {
+		id = o.SpanTraceID(ctx)
 	}
+	if id == "" {
+		id = traceID(traceparent)
+	}
+	switch {
+	case id != "":
+	case o.NewID != nil:
+		id = o.NewID()
+	default:
+		id = problem.NewTraceID()
+	}
+	return problem.WithTrace(ctx, id, o.Logger)
+}
+
+// traceID returns the trace id of a traceparent; empty when it has none.
+func traceID(traceparent string) string {
 	// version "-" trace id "-" parent id "-" flags; a later version may append more.
 	if len(traceparent) < 55 || traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-' ||
 		!isHex(traceparent[:2]) || traceparent[:2] == "ff" || !isHex(traceparent[36:52]) {

@@ -6,13 +6,12 @@ import (
 	"io"
 	"net"
 	"slices"
-	"sync"
 )
 
 // prefacePrefix opens the HTTP/2 preface. No HTTP/1 method begins with it.
 const prefacePrefix = "PRI"
 
-// conn is a connection whose first bytes were looked at; reading gives them again.
+// conn is a connection whose first bytes were inspected; reading returns them again.
 type conn struct {
 	net.Conn
 	tls   *tls.Conn // nil without TLS
@@ -40,7 +39,7 @@ func (c *conn) sniff() error {
 	}
 }
 
-// Read gives the bytes that were looked at, then those that follow.
+// Read returns the inspected bytes first, then those that follow.
 func (c *conn) Read(b []byte) (int, error) {
 	if c.given < c.n {
 		n := copy(b, c.seen[c.given:c.n])
@@ -61,23 +60,10 @@ func (c *conn) asNetConn() net.Conn {
 
 type tlsConn struct{ *conn }
 
-// ConnectionState gives the TLS state; net/http puts it into http.Request.TLS.
+// ConnectionState returns the TLS state; net/http puts it into http.Request.TLS.
 func (c *tlsConn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }
 
-// counted is a connection that frees its place among the open ones when it is closed.
-type counted struct {
-	net.Conn
-	slots chan struct{}
-	once  sync.Once
-}
-
-func (c *counted) Close() error {
-	err := c.Conn.Close()
-	c.once.Do(func() { <-c.slots })
-	return err
-}
-
-// chooseProtocol gives a configuration that answers ALPN as the package promises.
+// chooseProtocol returns a configuration that negotiates ALPN as the package documents.
 func chooseProtocol(base *tls.Config) *tls.Config {
 	outer := base.Clone()
 	outer.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -102,7 +88,7 @@ func chooseProtocol(base *tls.Config) *tls.Config {
 	return outer
 }
 
-// answerPlainHTTP tells a client that speaks HTTP without TLS to a port with TLS what is wrong.
+// answerPlainHTTP answers a client that speaks plain HTTP to a TLS port with an explanation.
 func answerPlainHTTP(err error) {
 	var header tls.RecordHeaderError
 	if !errors.As(err, &header) || header.Conn == nil {

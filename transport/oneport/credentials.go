@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Credentials gives the credentials for the gRPC server behind a Port: grpc.Creds(Credentials()). The
+// Credentials returns the credentials for the gRPC server behind a Port: grpc.Creds(Credentials()). The
 // handshake is the Port's; what it found (the client's certificate too) is in the peer's AuthInfo,
 // a credentials.TLSInfo, as with the gRPC server's own TLS.
 func Credentials() credentials.TransportCredentials {

@@ -8,5 +8,5 @@
 // without TLS.
 //
 // A connection is looked at in a goroutine of its own, for a limited time, and counts against a limit
-// of connections, so that a client that is slow, silent or hostile delays nobody.
+// of connections, so that a slow, silent or hostile client does not delay others.
 package oneport

@@ -52,7 +52,7 @@ func newAuthority(t testing.TB) *authority {
 	return a
 }
 
-// issue gives a certificate and its key as PEM.
+// issue returns a certificate and its key as PEM.
 func (a *authority) issue(t testing.TB, name string) (certPEM, keyPEM []byte) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

@@ -9,6 +9,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/otkit/otkit/transport/remote"
 )
 
 // Defaults of Options.
@@ -19,10 +21,17 @@ const (
 
 // Options of a Port. One of Addr and Listener is needed.
 type Options struct {
-	Addr         string        // TCP address to listen on, such as ":5001"
-	Listener     net.Listener  // taken instead of Addr; the Port closes it
-	TLS          *tls.Config   // nil serves without TLS; NextProtos is set by the Port. See Certificates
-	MaxConns     int           // open connections at once; more wait in the system's queue. 0 is DefaultMaxConns
+	Addr     string       // TCP address to listen on, such as ":5001"
+	Listener net.Listener // taken instead of Addr; the Port closes it
+	TLS      *tls.Config  // nil serves without TLS; NextProtos is set by the Port. See Certificates
+	MaxConns int          // concurrently open connections; some more wait for a place. 0 is DefaultMaxConns; see FitConns
+	// MaxConnsPerAddress is how many of them one address may have, an IPv6 /64 being one; 0 is no limit. Unlimited reports
+	// whether an address, such as that of a proxy, has no such limit; it may be nil.
+	MaxConnsPerAddress int
+	Unlimited          func(net.Addr) bool
+	// Probe is the path of a liveness probe: a GET or HEAD of it is answered with 200 and ProbeBody also beyond the limits.
+	Probe, ProbeBody string
+
 	SniffTimeout time.Duration // for the TLS handshake and the first bytes together. 0 is DefaultSniffTimeout
 	Logger       *slog.Logger  // nil discards
 }
@@ -34,8 +43,11 @@ type Port struct {
 	timeout  time.Duration
 	log      *slog.Logger
 
-	http, grpc *side
-	slots      chan struct{} // one for every open connection
+	http, grpc       *side
+	gate             *gate
+	lobby            lobby
+	probe, probeBody string
+	warned           time.Time // when it was last logged that a limit is reached; of accept alone
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -50,6 +62,9 @@ type Port struct {
 func Listen(o Options) (*Port, error) {
 	if o.MaxConns < 0 {
 		return nil, fmt.Errorf("oneport: MaxConns is %d, must not be negative", o.MaxConns)
+	}
+	if o.MaxConnsPerAddress < 0 {
+		return nil, fmt.Errorf("oneport: MaxConnsPerAddress is %d, must not be negative", o.MaxConnsPerAddress)
 	}
 	if o.SniffTimeout < 0 {
 		return nil, fmt.Errorf("oneport: SniffTimeout is %v, must not be negative", o.SniffTimeout)
@@ -79,8 +94,9 @@ func Listen(o Options) (*Port, error) {
 		log:      o.Logger,
 		http:     newSide(o.Listener.Addr()),
 		grpc:     newSide(o.Listener.Addr()),
-		slots:    make(chan struct{}, o.MaxConns),
-		pending:  make(map[net.Conn]struct{}),
+		gate:     newGate(o),
+		probe:    o.Probe, probeBody: o.ProbeBody,
+		pending: make(map[net.Conn]struct{}),
 	}
 	if o.TLS != nil {
 		p.tls = chooseProtocol(o.TLS)
@@ -89,16 +105,23 @@ func Listen(o Options) (*Port, error) {
 	return p, nil
 }
 
-// HTTP gives the listener for an HTTP/1.1 server, to be served without TLS of its own: requests have
+// HTTP returns the listener for an HTTP/1.1 server, to be served without TLS of its own: requests have
 // their TLS state when they came over TLS. Closing it ends only this side.
 func (p *Port) HTTP() net.Listener { return p.http }
 
-// GRPC gives the listener for a gRPC server, which takes its credentials from Credentials. Closing
+// GRPC returns the listener for a gRPC server, which takes its credentials from Credentials. Closing
 // it ends only this side.
 func (p *Port) GRPC() net.Listener { return p.grpc }
 
-// Addr gives the address that is listened on.
+// Addr returns the listening address.
 func (p *Port) Addr() net.Addr { return p.listener.Addr() }
+
+// Refused returns how many connections found no place.
+func (p *Port) Refused() uint64 {
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	return p.gate.refused
+}
 
 // Serve accepts connections until ctx ends or Close is called, and then returns nil after closing the
 // port. It returns an error when the listener fails for good.
@@ -144,10 +167,9 @@ func (p *Port) shut() {
 
 func (p *Port) accept() error {
 	var delay time.Duration
-	for p.takeSlot() {
+	for p.ctx.Err() == nil {
 		c, err := p.listener.Accept()
 		if err != nil {
-			<-p.slots
 			if p.ctx.Err() != nil {
 				return nil //nolint:nilerr // Accept failed because the port closes
 			}
@@ -164,28 +186,37 @@ func (p *Port) accept() error {
 			continue
 		}
 		delay = 0
-		p.admit(&counted{Conn: c, slots: p.slots})
+		p.admit(c)
 	}
 	return nil
 }
 
-// takeSlot waits for a free place among the connections; false when the port closes.
-func (p *Port) takeSlot() bool {
-	select {
-	case p.slots <- struct{}{}:
-		return true
-	default:
+// limitLog is how often it is logged that a limit of connections is reached, at most.
+const limitLog = time.Minute
+
+// admit assigns a connection a place, or puts it in the lobby to wait.
+func (p *Port) admit(c net.Conn) {
+	host := remote.HostOf(c.RemoteAddr())
+	ok, _ := p.gate.take(c.RemoteAddr(), host)
+	if ok {
+		taken := &counted{Conn: c, gate: p.gate, host: host}
+		p.start(taken, func() { p.route(taken) })
+		return
 	}
-	p.log.Warn("limit of connections reached, new ones wait", "limit", cap(p.slots))
-	select {
-	case p.slots <- struct{}{}:
-		return true
-	case <-p.ctx.Done():
-		return false
+	if now := time.Now(); now.Sub(p.warned) >= limitLog {
+		p.warned = now
+		p.log.Warn("limit of connections reached, new ones wait", "open", p.gate.open(), "limit", p.gate.most,
+			"limitPerAddress", p.gate.perAddress, "remote", c.RemoteAddr().String())
 	}
+	g, dropped := p.lobby.enter(c, host)
+	if dropped {
+		p.gate.refuse()
+	}
+	p.start(g, func() { p.wait(g) })
 }
 
-func (p *Port) admit(c net.Conn) {
+// start looks at a connection in a goroutine of its own.
+func (p *Port) start(c net.Conn, look func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -193,16 +224,21 @@ func (p *Port) admit(c net.Conn) {
 		return
 	}
 	p.pending[c] = struct{}{}
-	p.wg.Go(func() { p.route(c) })
+	p.wg.Go(look)
 }
 
 // route finds out what a connection speaks and hands it to its side, or drops it.
-func (p *Port) route(c net.Conn) {
+func (p *Port) route(c *counted) {
 	_ = c.SetDeadline(time.Now().Add(p.timeout)) // fails on a closed connection only; the read tells
 	conn, err := p.open(c)
 	if err == nil {
 		err = conn.sniff()
 	}
+	p.hand(c, conn, err)
+}
+
+// hand passes a connection to the side of its protocol, unless err is set.
+func (p *Port) hand(c *counted, conn *conn, err error) {
 	p.mu.Lock()
 	delete(p.pending, c)
 	p.mu.Unlock()

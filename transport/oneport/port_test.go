@@ -182,7 +182,7 @@ func TestLimitOfConnections(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		idle = append(idle, c)
 	}
-	require.Eventually(t, func() bool { return len(p.slots) == 2 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return p.gate.open() == 2 }, time.Minute, time.Millisecond)
 
 	done := make(chan error, 1)
 	go func() {
@@ -197,7 +197,7 @@ func TestLimitOfConnections(t *testing.T) {
 	require.NoError(t, idle[0].Close())
 	require.NoError(t, <-done, "it is served once there is room")
 	require.NoError(t, idle[1].Close())
-	require.Eventually(t, func() bool { return len(p.slots) <= 1 }, time.Minute, time.Millisecond,
+	require.Eventually(t, func() bool { return p.gate.open() <= 1 }, time.Minute, time.Millisecond,
 		"closed connections give their places back")
 }
 
@@ -215,7 +215,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	defer func() { _ = waiting.Close() }()
 	_, err = io.WriteString(waiting, "GET / HTTP/1.1\r\n\r\n")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(p.slots) >= 2 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return p.gate.open() >= 2 }, time.Minute, time.Millisecond)
 
 	var accepts sync.WaitGroup
 	errs := make([]error, 1)
@@ -234,7 +234,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 	require.NoError(t, p.Close(), "a second Close is harmless")
 	require.NoError(t, p.Serve(t.Context()), "Serve after Close ends at once")
-	require.Zero(t, max(len(p.slots)-1, 0), "at most the place that Serve held for its next Accept")
+	require.Zero(t, p.gate.open())
 }
 
 func TestServeEndsWithItsContext(t *testing.T) {

@@ -26,7 +26,7 @@ func (s *side) hand(c net.Conn) {
 	}
 }
 
-// Accept gives the next connection; net.ErrClosed once the side is closed.
+// Accept returns the next connection, or net.ErrClosed once the side is closed.
 func (s *side) Accept() (net.Conn, error) {
 	select {
 	case c := <-s.conns:
@@ -42,5 +42,5 @@ func (s *side) Close() error {
 	return nil
 }
 
-// Addr gives the address of the port.
+// Addr returns the address of the port.
 func (s *side) Addr() net.Addr { return s.addr }

@@ -57,7 +57,7 @@ func FromDecode(err error) error {
 	return ErrInvalidRequest.Because("body cannot be read").Wrap(err)
 }
 
-// mismatch says what JSON type a member must have and what it had.
+// mismatch returns a message with the JSON type that a member must have and the one it had.
 func mismatch(e *json.UnmarshalTypeError) string {
 	want := jsonType(e.Type)
 	if number, ok := strings.CutPrefix(e.Value, "number "); ok {

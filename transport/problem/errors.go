@@ -7,7 +7,7 @@ var (
 	ErrInternal         = fault.New(fault.Internal, "INTERNAL_ERROR", "internal error")
 	ErrInvalidRequest   = fault.New(fault.Invalid, "INVALID_REQUEST", "request is not valid")
 	ErrNotFound         = fault.New(fault.NotFound, "NOT_FOUND", "there is nothing at this path")
-	ErrMethodNotAllowed = fault.New(fault.NotAllowed, "METHOD_NOT_ALLOWED", "this path does not take the method")
+	ErrMethodNotAllowed = fault.New(fault.MethodNotAllowed, "METHOD_NOT_ALLOWED", "this path does not take the method")
 	ErrBodyTooLarge     = fault.New(fault.TooLarge, "BODY_TOO_LARGE", "body is larger than the limit")
 	ErrMediaType        = fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "body has a content type that is not read here")
 	ErrCanceled         = fault.New(fault.Canceled, "CANCELED", "request was given up before it was done")

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 
-	"google.golang.org/grpc/status"
-
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/problem"
 )
@@ -20,9 +18,7 @@ func Example() {
 	fmt.Println(answer.Code, answer.Header().Get("Content-Type"))
 	fmt.Print(answer.Body)
 
-	fmt.Println(status.Code(problem.GRPC(err)))
 	// Output:
 	// 404 application/problem+json
 	// {"type":"about:blank","title":"Not Found","status":404,"detail":"pump not found: P-101","code":"PUMP_NOT_FOUND","metadata":{"pump":"P-101"}}
-	// NotFound
 }

@@ -25,10 +25,10 @@ type Message struct {
 	Timestamp     string `json:"timestamp"`
 }
 
-// Messages gives the entries of a Result object for an error, for one that is part of an answer and
+// Messages returns the entries of a Result object for an error, for one that is part of an answer and
 // not the answer itself. An internal error is logged under the correlation id, and its text stays out.
 func Messages(ctx context.Context, err error, now time.Time) []Message {
-	f, row := faultOf(err), Lookup(err)
+	f, row := FaultOf(err), Lookup(err)
 	traceID := TraceID(ctx)
 	if f.Kind == fault.Internal {
 		traceID = Report(ctx, err)
@@ -36,7 +36,7 @@ func Messages(ctx context.Context, err error, now time.Time) []Message {
 	return messagesOf(f, row, traceID, now)
 }
 
-// messagesOf gives a message for each member that is wrong. An empty trace id stands for a new one,
+// messagesOf returns a message for each member that is wrong. An empty trace id stands for a new one,
 // because a correlation id is never empty.
 func messagesOf(f *fault.Error, row Row, traceID string, now time.Time) []Message {
 	code := row.Code

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/otkit/otkit/fault"
 )
 
@@ -14,47 +12,72 @@ import (
 // tells such requests apart in logs and metrics.
 const StatusClientClosed = 499
 
+// GRPCCode is a status code of gRPC by its number there, so that this package does without gRPC. Package
+// problemgrpc has the statuses.
+type GRPCCode uint32
+
+// The codes of gRPC that the table has.
+const (
+	canceled           GRPCCode = 1
+	invalidArgument    GRPCCode = 3
+	deadlineExceeded   GRPCCode = 4
+	notFound           GRPCCode = 5
+	alreadyExists      GRPCCode = 6
+	permissionDenied   GRPCCode = 7
+	resourceExhausted  GRPCCode = 8
+	failedPrecondition GRPCCode = 9
+	aborted            GRPCCode = 10
+	outOfRange         GRPCCode = 11
+	unimplemented      GRPCCode = 12
+	internal           GRPCCode = 13
+	unavailable        GRPCCode = 14
+	unauthenticated    GRPCCode = 16
+)
+
 // Row is what both transports make of an error.
 type Row struct {
-	Status int        // HTTP status
-	GRPC   codes.Code // gRPC code
-	Code   string     // for errors that have none of their own
+	Status int      // HTTP status
+	GRPC   GRPCCode // gRPC code
+	Code   string   // for errors that have none of their own
 }
 
 // byKind has a row for every kind of fault.
 var byKind = map[fault.Kind]Row{
-	fault.Internal:        {http.StatusInternalServerError, codes.Internal, "INTERNAL_ERROR"},
-	fault.Invalid:         {http.StatusBadRequest, codes.InvalidArgument, "INVALID_REQUEST"},
-	fault.Unauthenticated: {http.StatusUnauthorized, codes.Unauthenticated, "UNAUTHORIZED"},
-	fault.Forbidden:       {http.StatusForbidden, codes.PermissionDenied, "FORBIDDEN"},
-	fault.NotFound:        {http.StatusNotFound, codes.NotFound, "NOT_FOUND"},
-	fault.AlreadyExists:   {http.StatusConflict, codes.AlreadyExists, "ALREADY_EXISTS"},
-	fault.Conflict:        {http.StatusConflict, codes.FailedPrecondition, "CONFLICT"},
-	fault.TooLarge:        {http.StatusRequestEntityTooLarge, codes.ResourceExhausted, "BODY_TOO_LARGE"},
-	fault.Unsupported:     {http.StatusUnsupportedMediaType, codes.InvalidArgument, "UNSUPPORTED_MEDIA_TYPE"},
-	fault.TooMany:         {http.StatusTooManyRequests, codes.ResourceExhausted, "TOO_MANY_REQUESTS"},
-	fault.Unavailable:     {http.StatusServiceUnavailable, codes.Unavailable, "UNAVAILABLE"},
-	fault.BadGateway:      {http.StatusBadGateway, codes.Unavailable, "BAD_GATEWAY"},
-	fault.Canceled:        {StatusClientClosed, codes.Canceled, "CANCELED"},
-	fault.NotAllowed:      {http.StatusMethodNotAllowed, codes.Unimplemented, "METHOD_NOT_ALLOWED"},
+	fault.Internal:         {http.StatusInternalServerError, internal, "INTERNAL_ERROR"},
+	fault.Invalid:          {http.StatusBadRequest, invalidArgument, "INVALID_REQUEST"},
+	fault.Unauthenticated:  {http.StatusUnauthorized, unauthenticated, "UNAUTHORIZED"},
+	fault.Forbidden:        {http.StatusForbidden, permissionDenied, "FORBIDDEN"},
+	fault.NotFound:         {http.StatusNotFound, notFound, "NOT_FOUND"},
+	fault.AlreadyExists:    {http.StatusConflict, alreadyExists, "ALREADY_EXISTS"},
+	fault.Conflict:         {http.StatusConflict, failedPrecondition, "CONFLICT"},
+	fault.TooLarge:         {http.StatusRequestEntityTooLarge, resourceExhausted, "BODY_TOO_LARGE"},
+	fault.Unsupported:      {http.StatusUnsupportedMediaType, invalidArgument, "UNSUPPORTED_MEDIA_TYPE"},
+	fault.TooMany:          {http.StatusTooManyRequests, resourceExhausted, "TOO_MANY_REQUESTS"},
+	fault.Unavailable:      {http.StatusServiceUnavailable, unavailable, "UNAVAILABLE"},
+	fault.BadGateway:       {http.StatusBadGateway, unavailable, "BAD_GATEWAY"},
+	fault.Canceled:         {StatusClientClosed, canceled, "CANCELED"},
+	fault.MethodNotAllowed: {http.StatusMethodNotAllowed, unimplemented, "METHOD_NOT_ALLOWED"},
 }
 
 // byCode has the codes that the service interface treats otherwise than their kind. A code that is
 // answered with 500 and yet has a text for the caller is declared with another kind than Internal.
 var byCode = map[string]Row{
-	"INVALID_DRIVER":       {http.StatusBadRequest, codes.NotFound, ""},
-	"ALREADY_ACKNOWLEDGED": {http.StatusConflict, codes.AlreadyExists, ""},
-	"VERSION_CHANGED":      {http.StatusPreconditionFailed, codes.Aborted, ""},
-	"MODEL_NOT_AVAILABLE":  {http.StatusInternalServerError, codes.Unavailable, ""},
-	"TRAINING_FAILED":      {http.StatusInternalServerError, codes.FailedPrecondition, ""},
-	"NOT_ACCEPTABLE":       {http.StatusNotAcceptable, codes.InvalidArgument, ""},
-	"RANGE_NOT_SATISFIED":  {http.StatusRequestedRangeNotSatisfiable, codes.OutOfRange, ""},
-	"NOT_IMPLEMENTED":      {http.StatusNotImplemented, codes.Unimplemented, ""},
+	"INVALID_DRIVER":       {http.StatusBadRequest, notFound, ""},
+	"ALREADY_ACKNOWLEDGED": {http.StatusConflict, alreadyExists, ""},
+	"VERSION_CHANGED":      {http.StatusPreconditionFailed, aborted, ""},
+	"MODEL_NOT_AVAILABLE":  {http.StatusInternalServerError, unavailable, ""},
+	"TRAINING_FAILED":      {http.StatusInternalServerError, failedPrecondition, ""},
+	"NOT_ACCEPTABLE":       {http.StatusNotAcceptable, invalidArgument, ""},
+	"RANGE_NOT_SATISFIED":  {http.StatusRequestedRangeNotSatisfiable, outOfRange, ""},
+	"MISDIRECTED_REQUEST":  {http.StatusMisdirectedRequest, permissionDenied, ""},
+	"TOO_MANY_ALARMS":      {http.StatusInternalServerError, resourceExhausted, ""}, // senders of alerts repeat a post at 5xx only
+	"WEBHOOK_RATE_LIMITED": {http.StatusInternalServerError, resourceExhausted, ""},
+	"NOT_IMPLEMENTED":      {http.StatusNotImplemented, unimplemented, ""},
 }
 
-// Lookup gives the row of an error, with its own code where it has one.
+// Lookup returns the row of an error, with its own code where it has one.
 func Lookup(err error) Row {
-	f := faultOf(err)
+	f := FaultOf(err)
 	row, ok := byCode[f.Code]
 	if !ok {
 		row = byKind[f.Kind]
@@ -63,14 +86,14 @@ func Lookup(err error) Row {
 		row.Code = f.Code
 	}
 	if f.Kind == fault.Canceled && errors.Is(err, context.DeadlineExceeded) {
-		row.Status, row.GRPC = http.StatusGatewayTimeout, codes.DeadlineExceeded
+		row.Status, row.GRPC = http.StatusGatewayTimeout, deadlineExceeded
 	}
 	return row
 }
 
-// faultOf gives the fault of an error. The end of a context counts as Canceled also when a domain
+// FaultOf returns the fault of an error. The end of a context counts as Canceled also when a domain
 // has wrapped it as a failure of its own, and whatever else has no fault is Internal.
-func faultOf(err error) *fault.Error {
+func FaultOf(err error) *fault.Error {
 	f, ok := fault.From(err)
 	if ok && f.Kind != fault.Internal {
 		return f

@@ -22,13 +22,13 @@ func scopeOf(ctx context.Context) *scope {
 	return s
 }
 
-// WithTrace gives a context for one request: its trace id, and the logger for what goes wrong in it.
+// WithTrace returns a context for one request: its trace id, and the logger for what goes wrong in it.
 // A nil logger stands for slog.Default.
 func WithTrace(ctx context.Context, traceID string, log *slog.Logger) context.Context {
 	return context.WithValue(ctx, scopeKey{}, &scope{traceID: traceID, log: log})
 }
 
-// TraceID gives the request's trace id, empty outside of WithTrace.
+// TraceID returns the request's trace id. It is empty outside of WithTrace.
 func TraceID(ctx context.Context) string {
 	if s := scopeOf(ctx); s != nil {
 		return s.traceID
@@ -36,8 +36,8 @@ func TraceID(ctx context.Context) string {
 	return ""
 }
 
-// NewTraceID gives a random trace id in the form of W3C Trace Context: 32 hexadecimal digits. It
-// identifies a request in logs and is no secret.
+// NewTraceID returns a random trace id in the form of W3C Trace Context: 32 hexadecimal digits. It
+// identifies a request in logs and is not secret.
 func NewTraceID() string {
 	var b [16]byte
 	for i := range 2 {
@@ -57,7 +57,7 @@ func SetSubject(ctx context.Context, subject string) {
 	}
 }
 
-// Subject gives what SetSubject noted, else the empty string.
+// Subject returns the subject set by SetSubject, or the empty string.
 func Subject(ctx context.Context) string {
 	if s := scopeOf(ctx); s != nil {
 		if p := s.subject.Load(); p != nil {
@@ -67,7 +67,7 @@ func Subject(ctx context.Context) string {
 	return ""
 }
 
-// Report logs an error that is answered as an internal one and gives the trace id for the answer.
+// Report logs an error that is answered as an internal one and returns the trace id for the answer.
 func Report(ctx context.Context, err error, attrs ...slog.Attr) (traceID string) {
 	log := slog.Default()
 	if s := scopeOf(ctx); s != nil {

@@ -24,10 +24,12 @@ const (
 // aasPaths are the surfaces whose error bodies are of the AAS family.
 var aasPaths = [...]string{"/api/v1/aas", "/api/v1/aas-registry", "/api/v1/concept-descriptions", "/api/v1/submodels"}
 
-// resultPaths are where the API of IDTA-01002 part 2 is served.
-var resultPaths = [...]string{"/api/v3.0", "/api/v3.1"}
+// resultPaths are where the API of IDTA-01002 part 2 is served, or may be.
+var resultPaths = [...]string{"/api/v3.0", "/api/v3.1", "/upload", "/shells", "/submodels", "/concept-descriptions",
+	"/shell-descriptors", "/submodel-descriptors", "/bulk", "/lookup", "/packages", "/serialization", "/description",
+	"/aas", "/submodel", "/query"}
 
-// FamilyOf gives the family of the surface that a URL path belongs to, for errors that are met
+// FamilyOf returns the family of the API that a URL path belongs to, for errors that are met
 // before, or without, a handler.
 func FamilyOf(path string) Family {
 	for _, prefix := range resultPaths {
@@ -66,7 +68,7 @@ type aasError struct {
 // 503 get Retry-After (in seconds) from the metadata retryAfter. A client that has gone is no failure:
 // nothing is logged and no body is made. It must be called before anything else is written.
 func Write(w http.ResponseWriter, r *http.Request, err error, family Family) {
-	f, row := faultOf(err), Lookup(err)
+	f, row := FaultOf(err), Lookup(err)
 	h := w.Header()
 	for _, name := range [...]string{"Content-Length", "Content-Encoding", "Etag", "Last-Modified"} {
 		h.Del(name) // they spoke of the answer that is not given
@@ -101,7 +103,7 @@ func writeBody(w http.ResponseWriter, f *fault.Error, row Row, family Family, tr
 	switch family {
 	case AAS:
 		contentType = "application/json"
-		body = aasError{ErrorCode: row.Code, Message: withFields(f), TraceID: traceID}
+		body = aasError{ErrorCode: row.Code, Message: Text(f), TraceID: traceID}
 	case Result:
 		contentType = "application/json"
 		body = result{messagesOf(f, row, traceID, time.Now())}
@@ -124,11 +126,11 @@ func writeBody(w http.ResponseWriter, f *fault.Error, row Row, family Family, tr
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(row.Status)
-	_, _ = w.Write(buf.Bytes()) // the client may have gone; there is nobody left to tell
+	_, _ = w.Write(buf.Bytes()) // the client may have gone; nothing can be answered then
 }
 
-// withFields gives the text for a body that has no member for fields.
-func withFields(f *fault.Error) string {
+// Text returns the text of an error for a body that has no member for fields.
+func Text(f *fault.Error) string {
 	if f.Kind == fault.Internal {
 		return text(f)
 	}

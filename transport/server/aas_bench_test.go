@@ -10,26 +10,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/accounts"
-	"github.com/otkit/otkit/storage/sqlite"
+	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/internal/storetest"
+	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/transport/aasapi"
-	"github.com/otkit/otkit/transport/server"
 )
 
 // BenchmarkRESTShells times requests for shells through the whole server, client included, with 10,000
 // shells in memory and in a database.
 func BenchmarkRESTShells(b *testing.B) {
-	b.Run("memory", func(b *testing.B) { benchmarkShells(b, aas.NewMemory()) })
+	b.Run("memory", func(b *testing.B) { benchmarkShells(b, repository.NewMemory()) })
 	b.Run("sqlite", func(b *testing.B) {
-		db, err := sqlite.Open(b.Context(), sqlite.Options{Dir: b.TempDir()})
-		require.NoError(b, err)
-		b.Cleanup(func() { require.NoError(b, db.Close()) })
+		db := storetest.OpenSQLite(b, b.TempDir(), storage.Options{})
 		benchmarkShells(b, db.AAS())
 	})
 }
 
-func benchmarkShells(b *testing.B, store aas.Store) {
-	p := start(b, func(o *server.Options) { o.Stores.AAS = store })
+func benchmarkShells(b *testing.B, store repository.Store) {
+	p := start(b, func(o *engine.Options) { o.AAS.Store = store })
 	fillShells(b, p)
 	p.client = &http.Client{} // the judge would be timed
 	token := p.token(accounts.Admin)
@@ -81,7 +81,7 @@ func fillShells(b *testing.B, p *platform) {
 		s.ID, s.IDShort = "urn:shell:"+n, "Shell"+n
 		env.Shells = append(env.Shells, s)
 	}
-	_, err := p.AAS().Import(b.Context(), &env, nil, aas.ImportOptions{})
+	_, err := p.AAS().Import(b.Context(), &env, nil, repository.ImportOptions{})
 	require.NoError(b, err)
 	var elements []any
 	for i := range 50 {
@@ -93,10 +93,8 @@ func fillShells(b *testing.B, p *platform) {
 // BenchmarkStandardAPI compares reading through the whole server from a database, by the standard's API,
 // with a bare handler that writes the same bytes.
 func BenchmarkStandardAPI(b *testing.B) {
-	db, err := sqlite.Open(b.Context(), sqlite.Options{Dir: b.TempDir()})
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, db.Close()) })
-	p := start(b, func(o *server.Options) { o.Stores.AAS = db.AAS() })
+	db := storetest.OpenSQLite(b, b.TempDir(), storage.Options{})
+	p := start(b, func(o *engine.Options) { o.AAS.Store = db.AAS() })
 	fillShells(b, p)
 	token := p.token(accounts.Viewer)
 	encoded := func(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }

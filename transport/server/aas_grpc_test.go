@@ -10,10 +10,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	pb "github.com/otkit/otkit/proto/platform/v1"
-	"github.com/otkit/otkit/transport/server"
 )
 
 func (p *platform) shellAPI(role accounts.Role) (pb.AasRepositoryApiClient, pb.AasRegistryApiClient, context.Context) {
@@ -188,7 +188,7 @@ func TestPagesOfShellsOverGRPC(t *testing.T) {
 }
 
 func TestSubmodelsOverGRPC(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.AAS.Providers = []aas.SubmodelProvider{network{}} })
+	p := start(t, func(o *engine.Options) { o.AAS.Service.Providers = []repository.SubmodelProvider{network{}} })
 	p.create(submodels, submodelBody("m", "Data", property("speed", "xs:float", "21.5"),
 		object{"modelType": "Property", "idShort": "unset", "valueType": "xs:string"},
 		object{"modelType": "SubmodelElementCollection", "idShort": "motor", "value": []any{property("name", "xs:string", "")}},

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/transport/aasapi"
-	"github.com/otkit/otkit/transport/server"
 )
 
 // requireResult checks an error body of the standard's API.
@@ -44,7 +44,7 @@ func (p *platform) standard(method, path string, body any) answer {
 }
 
 func TestTheStandardsOperationsAskForTheirRoles(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.Auth.ProtectOpenSurfaces = true })
+	p := start(t, func(o *engine.Options) { o.Server.Access.ProtectOpenSurfaces = true })
 	for _, op := range aasapi.Operations() {
 		path := aasapi.Prefixes()[0] + strings.ReplaceAll(pathParameter.ReplaceAllString(op.Path, "bm90aGluZw"), "{", "")
 		for role, status := range expected(op, true) {

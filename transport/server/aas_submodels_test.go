@@ -9,9 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/tags"
-	"github.com/otkit/otkit/transport/server"
 )
 
 // network provides a submodel in a form of its own for one shell.
@@ -19,11 +20,11 @@ type network struct{}
 
 const networkItem = `{"submodelType":"NetworkCompliance","semanticId":"https://example.com/idta/SM/NetworkCompliance/1/0","elements":[{"idShort":"OverallLevel","value":"High"}]}`
 
-func (network) Submodels(_ context.Context, s *aas.Shell) ([]aas.ProvidedSubmodel, error) {
+func (network) Submodels(_ context.Context, s *aas.Shell) ([]repository.ProvidedSubmodel, error) {
 	if s.ID != "s" {
 		return nil, nil
 	}
-	return []aas.ProvidedSubmodel{{JSON: []byte(networkItem)}}, nil
+	return []repository.ProvidedSubmodel{{JSON: []byte(networkItem)}}, nil
 }
 
 func TestTheSubmodelsOfAShell(t *testing.T) {
@@ -42,7 +43,7 @@ func TestTheSubmodelsOfAShell(t *testing.T) {
 		// A shell that is removed leaves its submodels.
 		requireStatusCode(t, p.call(accounts.Admin, http.MethodDelete, shells+"/s", nil), 204)
 		require.Equal(t, []string{"m1", "m2"}, idsIn(t, p.get(submodels)))
-	}, func(o *server.Options) { o.AAS.Providers = []aas.SubmodelProvider{network{}} })
+	}, func(o *engine.Options) { o.AAS.Service.Providers = []repository.SubmodelProvider{network{}} })
 }
 
 func TestASubmodelLivesOverREST(t *testing.T) {
@@ -80,6 +81,30 @@ func TestASubmodelLivesOverREST(t *testing.T) {
 		} {
 			require.Contains(t, requireAASError(t, p.callWrong(accounts.Admin, http.MethodPost, submodels, submodelBody("bad", "Bad", elements...)), 400, "INVALID_REQUEST"), want)
 		}
+	})
+}
+
+func TestABlobThatWasNotSentIsKeptOverREST(t *testing.T) {
+	onBothStores(t, func(t *testing.T, p *platform) {
+		blob := func(value any) object {
+			b := object{"modelType": "Blob", "idShort": "b", "contentType": "text/plain", "value": value}
+			if value == false {
+				delete(b, "value")
+			}
+			return submodelBody("m", "Data", object{"modelType": "SubmodelElementCollection", "idShort": "c", "value": []any{b}})
+		}
+		p.create(submodels, blob("AAEC"))
+		kept := blob("AAEC")
+		kept["modelType"] = "Submodel"
+		same(t, kept, requireStatusCode(t, p.call(accounts.Admin, http.MethodPut, submodels+"/m", blob(false)), 200).body)
+		same(t, kept, p.get(submodels+"/m").body)
+		requireStatusCode(t, p.call(accounts.Admin, http.MethodPut, submodels+"/m/submodel-elements/c.b/value", `{"contentType":"text/plain"}`), 204)
+		same(t, kept, p.get(submodels+"/m").body)
+
+		requireStatusCode(t, p.call(accounts.Admin, http.MethodPut, submodels+"/m", blob(nil)), 200)
+		none := blob(false)
+		none["modelType"] = "Submodel"
+		same(t, none, p.get(submodels+"/m").body)
 	})
 }
 
@@ -157,11 +182,11 @@ func TestAConceptDescriptionLivesOverREST(t *testing.T) {
 // engineValues are live values from the tags of a platform.
 type engineValues struct{ engine func() *tags.Engine }
 
-func (v engineValues) Values(_ context.Context, names []string) ([]aas.LiveValue, error) {
-	out := make([]aas.LiveValue, len(names))
+func (v engineValues) Values(_ context.Context, names []string) ([]repository.LiveValue, error) {
+	out := make([]repository.LiveValue, len(names))
 	for i, name := range names {
 		if s, err := v.engine().Read(name); err == nil && s.Sample.Quality == tags.Good {
-			out[i] = aas.LiveValue{Value: s.Sample.Value.String(), Known: true}
+			out[i] = repository.LiveValue{Value: s.Sample.Value.String(), Known: true}
 		}
 	}
 	return out, nil
@@ -174,10 +199,10 @@ func (v engineValues) Write(ctx context.Context, name, value string) error {
 
 func TestALiveElementShowsAndWritesItsTag(t *testing.T) {
 	var p *platform
-	p = start(t, func(o *server.Options) { o.AAS.Values = engineValues{func() *tags.Engine { return p.Tags() }} })
+	p = start(t, func(o *engine.Options) { o.AAS.Service.Values = engineValues{func() *tags.Engine { return p.Tags() }} })
 	live := func(idShort, valueType, tag string) object {
 		e := property(idShort, valueType, "0")
-		e["qualifiers"] = []any{object{"type": aas.LiveQualifier, "valueType": "xs:string", "value": tag}}
+		e["qualifiers"] = []any{object{"type": repository.LiveQualifier, "valueType": "xs:string", "value": tag}}
 		return e
 	}
 	a := p.create(submodels, submodelBody("m", "M", live("level", "xs:double", "line.level"), live("count", "xs:long", "line.count"),

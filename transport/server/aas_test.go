@@ -11,21 +11,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/accounts"
-	"github.com/otkit/otkit/storage/sqlite"
-	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/internal/storetest"
+	"github.com/otkit/otkit/storage"
 )
 
 // onBothStores runs a test with shells kept in memory and in a database.
-func onBothStores(t *testing.T, test func(t *testing.T, p *platform), change ...func(*server.Options)) {
+func onBothStores(t *testing.T, test func(t *testing.T, p *platform), change ...func(*engine.Options)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) { test(t, start(t, change...)) })
 	t.Run("sqlite", func(t *testing.T) {
-		db, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		test(t, start(t, append(change, func(o *server.Options) { o.Stores.AAS = db.AAS() })...))
+		db := storetest.OpenSQLite(t, t.TempDir(), storage.Options{})
+		test(t, start(t, append(change, func(o *engine.Options) { o.AAS.Store = db.AAS() })...))
 	})
 }
 
@@ -89,7 +88,7 @@ func (p *platform) get(path string) answer {
 	return p.call(accounts.Viewer, http.MethodGet, path, nil)
 }
 
-// idsIn gives the ids of the items of a list.
+// idsIn returns the ids of the items of a list.
 func idsIn(t testing.TB, a answer) []string {
 	t.Helper()
 	requireStatusCode(t, a, http.StatusOK)
@@ -224,7 +223,7 @@ func TestAShellThatBreaksARuleIsRefusedWithItsPlace(t *testing.T) {
 }
 
 func TestTheAASFamilyAnswersEveryFailureInItsForm(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.MaxBodyBytes = 4096 })
+	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 4096 })
 	for _, path := range []string{shells, submodels, concepts} {
 		requireAASError(t, p.callWrong(accounts.Viewer, http.MethodGet, path+"/a/b", nil), 404, "NOT_FOUND")
 		a := p.callWrong(accounts.Viewer, http.MethodPatch, path, nil)
@@ -243,18 +242,20 @@ func TestTheAASFamilyAnswersEveryFailureInItsForm(t *testing.T) {
 }
 
 // deadStore is a store whose database is gone.
-type deadStore struct{ aas.Store }
+type deadStore struct{ repository.Store }
 
-func (deadStore) Get(context.Context, aas.Kind, ...string) ([]aas.Document, error) {
+func (deadStore) Get(context.Context, repository.Kind, ...string) ([]repository.Document, error) {
 	return nil, context.DeadlineExceeded
 }
 
-func (deadStore) Find(context.Context, aas.Query) (aas.Page, error) { return aas.Page{}, errDisk }
+func (deadStore) Find(context.Context, repository.Query) (repository.Page, error) {
+	return repository.Page{}, errDisk
+}
 
 var errDisk = errors.New("secret disk name")
 
 func TestAFailureOfTheStoreIsToldWithoutItsText(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.Stores.AAS = deadStore{} })
+	p := start(t, func(o *engine.Options) { o.AAS.Store = deadStore{} })
 	for _, path := range []string{shells, submodels, concepts, registry + "/search", registry + "/by-asset/x"} {
 		a := p.get(path)
 		require.NotContains(t, requireAASError(t, a, 500, "INTERNAL_ERROR"), "secret")

@@ -27,12 +27,12 @@ func (p *platform) raise(key string, severity alarms.Severity) alarms.Occurrence
 	return o
 }
 
-// jsonNumber gives a number as a decoded body has it.
+// jsonNumber returns a number as a decoded body has it.
 func jsonNumber(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
 func codeOf(o alarms.Occurrence) string { return strconv.FormatInt(o.Code, 10) }
 
-// sent gives a time as a body has it.
+// sent returns a time as a body has it.
 func sent(t testing.TB, v any) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, v.(string))
@@ -263,20 +263,20 @@ func TestAlarmsAreWithheld(t *testing.T) {
 		require.Equal(t, 200, a.status, "%s: %s", c.act, a.body)
 		require.Equal(t, c.state, a.object(t)["state"])
 		require.Empty(t, p.alarmList(""), c.act)
-		withheld := p.array("/api/v1/alarms/withheld")
+		withheld := p.array("/api/v1/alarms/suppressed")
 		require.Len(t, withheld, 1)
 		w := withheld[0].(map[string]any)
 		require.Equal(t, o.ID, w["last"].(map[string]any)["id"])
-		require.Equal(t, strings.ToLower(string(role)), w["withheldBy"])
-		require.Equal(t, "in repair", w["withheldComment"])
-		require.WithinDuration(t, time.Now(), sent(t, w["withheldAt"]), time.Minute)
+		require.Equal(t, strings.ToLower(string(role)), w["suppressedBy"])
+		require.Equal(t, "in repair", w["suppressionComment"])
+		require.WithinDuration(t, time.Now(), sent(t, w["suppressedAt"]), time.Minute)
 		if c.act == "shelve" {
 			require.Equal(t, "operator", w["shelvedBy"])
 			require.WithinDuration(t, time.Now().Add(30*time.Minute), sent(t, w["shelvedUntil"]), time.Minute)
 		}
 		require.Equal(t, 200, p.call(role, http.MethodPost, path+c.undo, nil).status, c.undo)
 		require.Len(t, p.alarmList(""), 1, c.undo)
-		require.Empty(t, p.array("/api/v1/alarms/withheld"))
+		require.Empty(t, p.array("/api/v1/alarms/suppressed"))
 		requireProblem(t, p.call(accounts.Viewer, http.MethodPost, path+c.act, body), 403, "FORBIDDEN")
 	}
 	for _, minutes := range []int{0, -1, 10081} {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/alarms"
-	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/engine"
 )
 
 func upper(id string) string { return strings.ToUpper(id) }
@@ -53,7 +53,11 @@ func TestWhoMadeASilence(t *testing.T) {
 		require.Equal(t, 201, a.status, "%s", a.body)
 		require.Equal(t, "Admin", a.object(t)["createdBy"])
 	}
-	s["createdBy"] = "anna"
+	s["startsAt"], s["endsAt"] = "2026-01-31T12:00:00.000+0000", "2026-01-31T14:00:00+0100"
+	a := p.callWrong(nobody, http.MethodPost, silence, s)
+	require.Equal(t, 201, a.status, "%s", a.body)
+	require.Equal(t, "2026-01-31T13:00:00Z", a.object(t)["endsAt"])
+	s["startsAt"], s["endsAt"], s["createdBy"] = "2026-01-31T12:00:00Z", "2026-01-31T13:00:00Z", "anna"
 	require.Equal(t, "anna", p.call(accounts.Operator, http.MethodPost, silence, s).object(t)["createdBy"])
 }
 
@@ -63,8 +67,9 @@ func TestThePlusOfAnOffset(t *testing.T) {
 	o := p.raise("hot", alarms.Warning)
 	zone := time.FixedZone("", 9*3600)
 	from, to := o.RaisedAt.In(zone).Add(-time.Minute).Format(time.RFC3339), o.RaisedAt.In(zone).Add(time.Minute).Format(time.RFC3339)
-	for _, plus := range []string{"+", "%20", "%2B"} {
-		query := strings.NewReplacer("+", plus).Replace("?start=" + from + "&end=" + to)
+	for _, r := range []*strings.Replacer{strings.NewReplacer("+", "+"), strings.NewReplacer("+", "%20"), strings.NewReplacer("+", "%2B"),
+		strings.NewReplacer("+09:00", "+0900"), strings.NewReplacer("+09:00", "%2B0900"), strings.NewReplacer("+09:00", "%200900", ":", "%3A")} {
+		query := r.Replace("?start=" + from + "&end=" + to)
 		a := p.callWrong(accounts.Viewer, http.MethodGet, "/api/v1/alarms/history"+query, nil)
 		require.Equal(t, 200, a.status, "%s: %s", query, a.body)
 		require.Equal(t, jsonNumber(1), a.object(t)["totalCount"], query)
@@ -98,7 +103,7 @@ func (s *silentAlarms) Write(ctx context.Context, refs []alarms.Ref, change func
 // TestAlarmsWhoseStoreIsSilent has every operation that writes to the store say so, and its document know it.
 func TestAlarmsWhoseStoreIsSilent(t *testing.T) {
 	store := &silentAlarms{Store: alarms.NewMemory()}
-	p := start(t, func(o *server.Options) { o.Stores.Alarms = store })
+	p := start(t, func(o *engine.Options) { o.Alarms.Alarms = store })
 	o := p.raise("hot", alarms.Warning)
 	store.silent.Store(true)
 	unknown := func(method, path string, body any) {

@@ -27,7 +27,7 @@ func (p *platform) rules(query string) map[string]map[string]any {
 	return list
 }
 
-// fields gives the names of the members that an error is about.
+// fields returns the names of the members that an error is about.
 func fields(body map[string]any) (names []string) {
 	list, _ := body["errors"].([]any)
 	for _, item := range list {
@@ -129,7 +129,7 @@ func TestALatchedAlarmEndsWithItsRule(t *testing.T) {
 	require.Equal(t, "the rule was removed", last["comment"])
 }
 
-// happened gives the journal of an occurrence.
+// happened returns the journal of an occurrence.
 func (p *platform) happened(id string) (list []map[string]any) {
 	p.t.Helper()
 	a := p.call(accounts.Viewer, http.MethodGet, "/api/v1/alarms/"+id+"/events", nil)

@@ -18,7 +18,8 @@ import (
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
-	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/alerting/dispatch"
+	"github.com/otkit/otkit/engine"
 )
 
 const (
@@ -99,7 +100,7 @@ func TestTheWebhookTakesAlerts(t *testing.T) {
 	page := p.call(nobody, http.MethodGet, history+"?pageSize=1", nil).object(t)
 	delete(page, "records")
 	require.Equal(t, map[string]any{"totalCount": jsonNumber(2), "page": jsonNumber(1), "pageSize": jsonNumber(1), "totalPages": jsonNumber(2)}, page)
-	for _, bad := range []string{"?pageSize=101", "?pageSize=0", "?page=0", "?severity=Fatal", "?startDate=noon"} {
+	for _, bad := range []string{"?pageSize=101", "?pageSize=0", "?page=0", "?severity=Fatal", "?startDate=noon", "?source=" + strings.Repeat("x", 60_000)} {
 		require.Equal(t, 400, p.callWrong(nobody, http.MethodGet, history+bad, nil).status, bad)
 	}
 	require.Equal(t, 404, p.call(nobody, http.MethodGet, history+"/0198b7a4-0000-7000-8000-000000000000", nil).status)
@@ -150,7 +151,7 @@ func TestProtectedAlertSurfaces(t *testing.T) {
 	const static = "a-long-static-token-for-the-webhook"
 	for name, token := range map[string]string{"with a static token": static, "without": ""} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, func(o *server.Options) { o.Auth.ProtectOpenSurfaces, o.Alerting.WebhookToken = true, token })
+			p := start(t, func(o *engine.Options) { o.Server.Access.ProtectOpenSurfaces, o.Alerting.WebhookToken = true, token })
 			body := webhookText("firing", alertText("firing", "Hot", "critical"))
 			by := func(bearer, method, path string) int {
 				r := p.request(t.Context(), nobody, method, path, body)
@@ -194,7 +195,7 @@ func (c *pager) Send(_ context.Context, n alerting.Notification) error {
 
 func TestDeadLettersAreListedAndRetried(t *testing.T) {
 	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491"}}
-	p := start(t, func(o *server.Options) { o.Alerting.Channels = []alerting.Channel{c} })
+	p := start(t, func(o *engine.Options) { o.Alerting.Channels = []alerting.Channel{c} })
 	const letters, channels = "/api/v1/alerting/deadletters", "/api/v1/alerting/channels"
 	failed := p.call(accounts.Admin, http.MethodPost, channels+"/sms/test", nil)
 	require.Equal(t, 200, failed.status, "%s", failed.body)
@@ -240,7 +241,7 @@ func TestDeadLettersAreListedAndRetried(t *testing.T) {
 
 func TestAllDeadLettersAreRetried(t *testing.T) {
 	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491", "+492"}}
-	p := start(t, func(o *server.Options) { o.Alerting.Channels = []alerting.Channel{c} })
+	p := start(t, func(o *engine.Options) { o.Alerting.Channels = []alerting.Channel{c} })
 	const letters = "/api/v1/alerting/deadletters"
 	p.raise("hot", alarms.Critical)
 	recipients := func() []string {
@@ -272,7 +273,7 @@ func TestAllDeadLettersAreRetried(t *testing.T) {
 
 func TestDeadLettersAreDiscarded(t *testing.T) {
 	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491"}}
-	p := start(t, func(o *server.Options) { o.Alerting.Channels = []alerting.Channel{c} })
+	p := start(t, func(o *engine.Options) { o.Alerting.Channels = []alerting.Channel{c} })
 	const letters = "/api/v1/alerting/deadletters"
 	list := func() []any {
 		return p.call(accounts.Operator, http.MethodGet, letters, nil).object(t)["deadLetters"].([]any)
@@ -288,7 +289,7 @@ func TestDeadLettersAreDiscarded(t *testing.T) {
 	p.raise("hot", alarms.Critical)
 	require.Eventually(t, func() bool { id, _ := warning(); return id != "" }, patience, 10*time.Millisecond)
 	first, _ := warning()
-	_, err := p.Alarms().Acknowledge(t.Context(), alarms.ByKey(alerting.DeadLetterKey("sms")), "anna", "")
+	_, err := p.Alarms().Acknowledge(t.Context(), alarms.ByKey(dispatch.DeadLetterKey("sms")), "anna", "")
 	require.NoError(t, err)
 
 	// Whoever has acknowledged it hears of the next one.

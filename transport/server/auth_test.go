@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	pb "github.com/otkit/otkit/proto/platform/v1"
-	"github.com/otkit/otkit/transport/server"
 )
 
 // grant is what a login answers.
@@ -175,25 +175,25 @@ func TestTokensThatAreNoneAreRefused(t *testing.T) {
 }
 
 func TestAnExpiredTokenIsRefused(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.Auth.AccessTTL = time.Second })
+	p := start(t, func(o *engine.Options) { o.Accounts.AccessTTL = time.Second })
 	token := p.token(accounts.Viewer)
 	require.Eventually(t, func() bool { return p.with(token, http.MethodGet, "/api/v1/drivers").status == 401 }, patience, 20*time.Millisecond)
 }
 
 func TestTheFirstStartMakesAnAdmin(t *testing.T) {
-	p := start(t, func(o *server.Options) {
-		o.Stores.Accounts, o.Stores.Sessions = nil, nil
-		o.Auth.AdminUsername = "chief"
+	p := start(t, func(o *engine.Options) {
+		o.Accounts.Accounts, o.Accounts.Sessions = nil, nil
+		o.Accounts.AdminUsername = "chief"
 	})
-	require.NotEmpty(t, p.FirstPassword())
+	require.NotEmpty(t, p.InitialAdminPassword())
 	var g grant
-	p.login("chief", p.FirstPassword()).into(t, &g)
+	p.login("chief", p.InitialAdminPassword()).into(t, &g)
 	require.Equal(t, []string{"Admin"}, g.Roles)
 
-	set := start(t, func(o *server.Options) {
-		o.Stores.Accounts, o.Stores.Sessions = nil, nil
-		o.Auth.AdminPassword = password
+	set := start(t, func(o *engine.Options) {
+		o.Accounts.Accounts, o.Accounts.Sessions = nil, nil
+		o.Accounts.AdminPassword = password
 	})
-	require.Empty(t, set.FirstPassword())
+	require.Empty(t, set.InitialAdminPassword())
 	require.Equal(t, 200, set.login("admin", password).status)
 }

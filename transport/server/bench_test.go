@@ -20,9 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/otkit/otkit/accounts"
-	"github.com/otkit/otkit/openapi/tagsapi"
+	"github.com/otkit/otkit/openapi/client"
 	pb "github.com/otkit/otkit/proto/platform/v1"
-	"github.com/otkit/otkit/transport/server"
 )
 
 const callers = 32
@@ -112,7 +111,7 @@ func BenchmarkGRPCReadTag(b *testing.B) {
 func BenchmarkRESTReadTag(b *testing.B) {
 	p := start(b)
 	token := p.token(accounts.Viewer)
-	var body tagsapi.TagAnswer
+	var body client.TagAnswer
 	require.NoError(b, json.Unmarshal(p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/line.level", nil).body, &body))
 
 	r := chi.NewRouter()
@@ -175,14 +174,14 @@ func (d *discard) WriteHeader(status int)      { d.status = status }
 // included, with json.Marshal of the same answer. ratio is the handler's time over json.Marshal's.
 func BenchmarkRESTBatchRead(b *testing.B) {
 	p := start(b)
-	handler := server.HandlerOf(p.Server)
+	handler := p.Handler()
 	var names []string
 	for i := range 500 {
 		names = append(names, []string{"line.level", "line.count", "line.flag", "sim.temperature", "sim.recipe"}[i%5])
 	}
 	request := []byte(jsonText(b, map[string]any{"tagNames": names}))
 	token := p.token(accounts.Viewer)
-	var answer tagsapi.BatchReadAnswer
+	var answer client.BatchReadAnswer
 	p.call(accounts.Viewer, http.MethodPost, "/api/v1/tags:batchRead", string(request)).into(b, &answer)
 	require.Len(b, answer.Tags, 500)
 	marshalled, err := json.Marshal(answer)

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/tagconfig"
-	"github.com/otkit/otkit/transport/server"
 )
 
 const configPath = "/api/v1.0/config/tags"
@@ -50,7 +50,7 @@ func TestTheConfigurationMemberByMember(t *testing.T) {
 	}, p.configOf("line.level"))
 	require.NotContains(t, p.configOf("line.flag"), "minValue")
 
-	empty := start(t, func(o *server.Options) { o.Drivers = nil })
+	empty := start(t, func(o *engine.Options) { o.Tags.Drivers = nil })
 	require.JSONEq(t, `[]`, string(empty.call(nobody, http.MethodGet, configPath, nil).body))
 	requireProblem(t, empty.call(nobody, http.MethodPost, configPath+"/bulk", `[]`), 400, "INVALID_REQUEST")
 	require.NoFileExists(t, filepath.Join(empty.dir, "config", "equipment_model.json"))
@@ -208,7 +208,7 @@ func TestADryRunTellsAndAnImportDoes(t *testing.T) {
 }
 
 func TestImportsAreRefusedAsAWhole(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.MaxBodyBytes = 5000 })
+	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 5000 })
 	body := requireProblem(t, p.load("", "text/csv", strings.NewReader("tagId,driverId,dataType\nok,line,Int\nbad,line,Double\n")), 400, "INVALID_SPREADSHEET")
 	require.Contains(t, body["errors"].([]any)[0].(map[string]any)["field"], "row 3")
 	require.Nil(t, p.configOf("ok"))

@@ -101,7 +101,7 @@ func (d *device) Write(ctx context.Context, items []tags.WriteItem, errs []error
 	return nil
 }
 
-// Subscribe tells of every change at once, so that no test waits for a poll.
+// Subscribe reports every change immediately, so that no test waits for a poll.
 func (d *device) Subscribe(ctx context.Context, points []tags.Point, emit func(i int, r tags.Reading)) error {
 	last := make([]tags.Reading, len(points))
 	for first := true; ; first = false {

@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alarms"
-	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/alarms/driveralarms"
+	"github.com/otkit/otkit/engine"
 )
 
 func TestADriverThatIsAwayHasAnAlarm(t *testing.T) {
 	warning := alarms.Warning
-	p := start(t, func(o *server.Options) {
-		o.DriverAlarms = alarms.DriverAlarmsOptions{Delay: time.Millisecond, Severity: &warning}
+	p := start(t, func(o *engine.Options) {
+		o.Alarms.Drivers = driveralarms.Options{Delay: time.Millisecond, Severity: &warning}
 	})
 	require.Eventually(t, func() bool { // those that are online may have been seen while they connected
 		list := p.alarmList("")

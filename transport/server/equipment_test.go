@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/accounts"
 )
 
@@ -47,10 +48,10 @@ func TestTheDemonstrationHubIsToldOfEquipment(t *testing.T) {
 	registered("urn:mixer", "Presse")
 	registered("urn:nameless", "urn:nameless")
 
-	require.NoError(t, p.AAS().Shells.Delete(t.Context(), "urn:mixer", aas.Match{}))
+	require.NoError(t, p.AAS().Shells.Delete(t.Context(), "urn:mixer", repository.Match{}))
 	shell("urn:mixer", "M2") // it was in the registry all the time
-	require.NoError(t, p.AAS().Shells.Delete(t.Context(), "urn:mixer", aas.Match{}))
-	require.NoError(t, p.AAS().ShellDescriptors.Delete(t.Context(), "urn:mixer", aas.Match{}))
+	require.NoError(t, p.AAS().Shells.Delete(t.Context(), "urn:mixer", repository.Match{}))
+	require.NoError(t, p.AAS().ShellDescriptors.Delete(t.Context(), "urn:mixer", repository.Match{}))
 	descriptor("urn:mixer", "M3")
 	shell("urn:last", "")
 	registered("urn:mixer", "M3")

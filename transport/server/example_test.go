@@ -7,8 +7,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/tags/simdriver"
 	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
 func Example() {
@@ -24,10 +26,10 @@ func Example() {
 		return
 	}
 	ctx := context.Background()
-	engine, err := server.New(ctx, server.Options{
+	engine, err := engine.New(ctx, engine.Options{
 		DataDir: dir,
-		Listen:  "127.0.0.1:0",
-		Drivers: []server.Driver{{ID: "line1", Driver: driver}},
+		Server:  server.Options{Listen: "127.0.0.1:0"},
+		Tags:    tagspart.Options{Drivers: []tagspart.Driver{{ID: "line1", Driver: driver}}},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -40,11 +42,11 @@ func Example() {
 		return
 	}
 	answer.Body.Close()
-	fmt.Println(answer.StatusCode, len(engine.FirstPassword()) > 0)
+	fmt.Println(answer.StatusCode, len(engine.InitialAdminPassword()) > 0)
 
 	stop, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	fmt.Println(engine.Stop(stop))
+	fmt.Println(engine.Close(stop))
 	// Output:
 	// 200 true
 	// <nil>

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	pb "github.com/otkit/otkit/proto/platform/v1"
-	"github.com/otkit/otkit/transport/server"
 )
 
 func TestPagesOfOtherOriginsMayOnlyRead(t *testing.T) {
@@ -32,7 +32,7 @@ func TestPagesOfOtherOriginsMayOnlyRead(t *testing.T) {
 		"any origin is allowed": {[]string{"*"}, http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://any.example"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, func(o *server.Options) { o.CORSOrigins = c.origins })
+			p := start(t, func(o *engine.Options) { o.Server.CORSOrigins = c.origins })
 			for _, method := range []string{http.MethodPost, http.MethodGet} {
 				path, body := "/api/v1/tags:batchRead", `{"tagNames":["line.flag"]}`
 				if method == http.MethodGet {
@@ -58,7 +58,7 @@ func TestPagesOfOtherOriginsMayOnlyRead(t *testing.T) {
 }
 
 func TestACallerHasSoManyStreams(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.MaxStreams = 2 })
+	p := start(t, func(o *engine.Options) { o.Server.MaxStreams = 2 })
 	subscribe := func(ctx context.Context) error {
 		api, _ := p.rpc(accounts.Viewer)
 		s, err := api.StreamTagChanges(p.as(ctx, accounts.Viewer), &pb.StreamTagChangesRequest{TagNames: []string{"line.flag"}})

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
-	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/engine"
 )
 
 // FuzzREST sends what no client library would: the server must refuse it, not fail at it.
@@ -31,7 +31,7 @@ func FuzzREST(f *testing.F) {
 	}
 	f.Add(http.MethodPost, "/api/v1/tags:batchWrite", `{"writes":[{"tagName":"line.count","value":{"int64Value":1e400}},{"tagName":"x","value":null}]}`, true)
 	f.Add(http.MethodPost, "/api/v1.0/config/tags/bulk", `[{"tagId":"\u0000","driverId":"line","dataType":"Float","scalingFactor":1e-400,"minValue":1e308}]`, true)
-	p := start(f, func(o *server.Options) { o.MaxBodyBytes = 100_000 })
+	p := start(f, func(o *engine.Options) { o.Server.MaxBodyBytes = 100_000 })
 	tokens := map[bool]string{true: p.token(accounts.Admin), false: p.token(accounts.Viewer)}
 	f.Fuzz(func(t *testing.T, method, path, body string, admin bool) {
 		if strings.Contains(path, "/auth/log") || strings.Contains(path, "stream") && !strings.Contains(body, "x") {

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	pb "github.com/otkit/otkit/proto/platform/v1"
 	"github.com/otkit/otkit/tags"
-	"github.com/otkit/otkit/transport/server"
 )
 
 // requireStatus checks a gRPC error and its ErrorInfo, and gives the info.
@@ -233,7 +233,7 @@ func TestGRPCReflectionAndHealth(t *testing.T) {
 }
 
 func TestGRPCMessagesHaveALimit(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.MaxBodyBytes = 10_000 })
+	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 10_000 })
 	api, ctx := p.rpc(accounts.Admin)
 	_, err := api.WriteTag(ctx, &pb.WriteTagRequest{DriverId: "line", Address: "note", Value: strings.Repeat("x", 9_000)})
 	require.NoError(t, err)

@@ -17,14 +17,17 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/accounts"
-	"github.com/otkit/otkit/demo"
+	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/internal/demo"
 	"github.com/otkit/otkit/internal/pgtest"
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +46,7 @@ const password = "correct horse battery"
 // platform is a running server with the demo plant and devices that a test can move.
 type platform struct {
 	t testing.TB
-	*server.Server
+	*engine.Engine
 	url    string
 	dir    string       // the server's data directory
 	client *http.Client // holds everything to the OpenAPI document
@@ -93,7 +96,7 @@ func oddTags(driver string) []tags.Tag {
 }
 
 // start runs a platform until the test ends.
-func start(t testing.TB, change ...func(*server.Options)) *platform {
+func start(t testing.TB, change ...func(*engine.Options)) *platform {
 	t.Helper()
 	p := &platform{t: t, line: newDevice(lineValues), odd: newDevice(map[string]tags.Value{"a/ü %2F": tags.IntValue(7)}), tokens: map[accounts.Role]string{}}
 	for i, name := range oddNames {
@@ -103,24 +106,25 @@ func start(t testing.TB, change ...func(*server.Options)) *platform {
 	require.NoError(t, err)
 	away := newDevice(nil)
 	away.down = true
-	o := server.Options{
-		DataDir: t.TempDir(), Listen: "127.0.0.1:0", Version: "1.2.3",
-		AAS: aas.Options{Now: func() time.Time { return time.UnixMicro(1) }}, // versions of shells begin at 1
-		Drivers: []server.Driver{
-			{ID: "line", Driver: p.line, Options: tags.DriverOptions{Type: "Scripted", ConfirmFor: 50 * time.Millisecond, Tags: lineTags()}},
+	o := engine.Options{
+		DataDir: t.TempDir(), Server: server.Options{Listen: "127.0.0.1:0", Version: "1.2.3"},
+		AAS: aaspart.Options{Service: repository.Options{Now: func() time.Time { return time.UnixMicro(1) }}}, // versions of shells begin at 1
+		Tags: tagspart.Options{Drivers: []tagspart.Driver{
+			{ID: "line", Driver: p.line, Options: tags.DriverOptions{Type: "Scripted", ConfirmTimeout: 50 * time.Millisecond, Tags: lineTags()}},
 			{ID: oddDriver, Driver: p.odd, Options: tags.DriverOptions{Tags: []tags.Tag{{Name: oddDriver + ".a/ü %2F", Address: "a/ü %2F", DataType: tags.Int, Access: tags.ReadWrite}}}},
 			{ID: "away", Driver: away, Options: tags.DriverOptions{Tags: []tags.Tag{{Name: "away.valve", DataType: tags.Bool, Access: tags.ReadWrite}}}},
-			{ID: demo.DriverID, Driver: plant, Options: tags.DriverOptions{Type: "Simulation", Interval: 50 * time.Millisecond, Tags: plantTags}},
-		},
+			{ID: demo.DriverID, Driver: plant, Options: tags.DriverOptions{Type: "Simulation", PollInterval: 50 * time.Millisecond, Tags: plantTags}},
+		}},
 	}
-	o.AAS.Verifier = verify.New(verify.Options{}) // as the engine has it
-	o.DriverAlarms.Disabled = true                // away is down all the time: its alarm would come when a test takes long
-	o.Stores.Accounts, o.Stores.Sessions = withAccounts(t)
+	o.Server.Access.RequestsPerPrincipal = -1             // tests and benchmarks ask as fast as they can
+	o.AAS.Service.Verifier = verify.New(verify.Options{}) // as the engine has it
+	o.Alarms.Drivers.Disabled = true                      // away is down all the time: its alarm would come when a test takes long
+	o.Accounts.Accounts, o.Accounts.Sessions = withAccounts(t)
 	for _, c := range change {
 		c(&o)
 	}
 	p.dir = o.DataDir
-	p.Server, err = server.New(t.Context(), o)
+	p.Engine, err = engine.New(t.Context(), o)
 	require.NoError(t, err)
 	p.Start()
 	p.url = "http://" + p.Addr().String()
@@ -134,7 +138,7 @@ func start(t testing.TB, change ...func(*server.Options)) *platform {
 	return p
 }
 
-// withAccounts gives stores with an account for each role, whose passwords cost little to check.
+// withAccounts returns stores with an account for each role, whose passwords cost little to check.
 func withAccounts(t testing.TB) (accounts.Store, accounts.SessionStore) {
 	t.Helper()
 	memory := accounts.NewMemory()
@@ -153,14 +157,14 @@ const patience = time.Minute
 func (p *platform) halt() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	require.NoError(p.t, p.Stop(ctx))
+	require.NoError(p.t, p.Close(ctx))
 	require.NoError(p.t, ctx.Err())
 }
 
 // awaitValues waits until every tag that has a value has been read.
-func (p *platform) awaitValues(o server.Options) {
+func (p *platform) awaitValues(o engine.Options) {
 	p.t.Helper()
-	for _, d := range o.Drivers {
+	for _, d := range o.Tags.Drivers {
 		for _, tag := range d.Options.Tags {
 			if d.ID == "away" || tag.Name == "line.empty" {
 				continue
@@ -197,7 +201,7 @@ type answer struct {
 	body   []byte
 }
 
-// object gives the body as an object; numbers stay as they were written.
+// object returns the body as an object; numbers stay as they were written.
 func (a answer) object(t testing.TB) map[string]any {
 	t.Helper()
 	object, ok := decoded(t, a.body).(map[string]any)

@@ -13,62 +13,56 @@ import (
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/middleware"
 	"github.com/otkit/otkit/transport/problem"
-	"github.com/otkit/otkit/transport/rest"
 	"github.com/otkit/otkit/transport/tracing"
 )
 
-// handler builds everything that is served over HTTP.
-func (s *Server) handler() (http.Handler, error) {
+// buildHandler builds everything that is served over HTTP.
+func (s *Server) buildHandler() error {
+	cors, err := middleware.CORS(middleware.CORSOptions{Origins: s.opts.CORSOrigins})
+	if err != nil {
+		return err
+	}
+	foreign, err := s.refuseForeign()
+	if err != nil {
+		return err
+	}
+	r := chi.NewRouter()
+	r.Use(s.access.proxies.Middleware, tracing.HTTPMiddleware(s.tracer), middleware.Trace(middleware.TraceOptions{Logger: s.log, SpanTraceID: tracing.TraceID}))
+	if s.opts.AccessLog {
+		r.Use(middleware.AccessLog(s.log))
+	}
+	r.Use(s.metrics.HTTP, middleware.Recover, middleware.SecurityHeaders, s.access.limitHTTP, cors, foreign, middleware.EscapedPath)
+	middleware.Fallbacks(r)
+	r.Use(middleware.DropEmptyQuery)
+	guarded := Router{Router: s.guard.Router(r), guard: s.guard, plain: r}
+	s.mountSystem(guarded)
+	for _, p := range s.parts {
+		if p.Routes == nil {
+			continue
+		}
+		if err := p.Routes(guarded); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+	}
+	s.handler = r
+	return s.guard.Err()
+}
+
+// inside returns what stands between the guard and each handler: who may not call has no body read.
+func (s *Server) inside() (func(auth.Operation, http.Handler) http.Handler, error) {
 	maxBody, err := middleware.MaxBody(s.opts.MaxBodyBytes)
 	if err != nil {
 		return nil, err
 	}
-	cors, err := middleware.CORS(middleware.CORSOptions{Origins: s.opts.CORSOrigins})
-	if err != nil {
-		return nil, err
-	}
-	r := chi.NewRouter()
-	r.Use(tracing.HTTPMiddleware(s.tracer), middleware.Trace(middleware.TraceOptions{Logger: s.log}))
-	if s.opts.AccessLog {
-		r.Use(middleware.AccessLog(s.log))
-	}
-	foreign, err := s.refuseForeign()
-	if err != nil {
-		return nil, err
-	}
-	r.Use(s.metrics.HTTP, middleware.Recover, middleware.SecurityHeaders, cors, foreign, noteRemote, middleware.EscapedPath)
-	middleware.Fallbacks(r)
-	r.Use(rest.DropEmptyQuery)
-	jsonBody := middleware.JSONBody(map[string][]string{
-		"/api/v1.0/config/tags/import": {"text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
-	})
-
-	guarded := s.guard.Router(r)
-	rest.Mount(guarded, rest.Surfaces{
-		Auth:      &rest.Auth{Authority: s.authority},
-		Tags:      &rest.Tags{Engine: s.plant.engine, History: s.history(), Caller: callerName, Live: s.live, Now: s.opts.Now},
-		TagConfig: &rest.TagConfig{Store: s.plant.config},
-		Alarms:    &rest.Alarms{Service: s.room.service, Rules: s.room.rules, Caller: callerName, Now: s.opts.Now},
-		Alerting:  &rest.Alerting{Silences: s.room.silences, History: s.room.history, Webhook: s.room.webhook, Dispatcher: s.room.dispatcher, Logger: s.log},
-		AAS:       &rest.AAS{Service: s.shells.service},
-		Body:      func(next http.Handler) http.Handler { return maxBody(jsonBody(next)) },
-	})
-	s.shells.mount(r)
-	s.mountSystem(guarded)
-	mountHub(guarded, "/hubs/alarms", s.room.hub)
-	mountHub(guarded, "/hubs/demo", s.room.demo)
-	if err := s.guard.Err(); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// mountHub registers a hub for browsers. Its bodies are frames of the hub's protocol and not JSON.
-func mountHub(r chi.Router, path string, hub http.Handler) {
-	r.Get(path, hub.ServeHTTP)
-	r.Post(path, hub.ServeHTTP)
-	r.Delete(path, hub.ServeHTTP)
-	r.Post(path+"/negotiate", hub.ServeHTTP)
+	return func(op auth.Operation, h http.Handler) http.Handler {
+		if op.Stream {
+			h = s.streaming(h)
+		}
+		if op.RawBody {
+			return h
+		}
+		return maxBody(middleware.JSONBody(map[string][]string{"/": op.Media})(h))
+	}, nil
 }
 
 var errForeign = fault.New(fault.Forbidden, "FORBIDDEN", "the request comes from a page of another origin")
@@ -89,43 +83,61 @@ func (s *Server) refuseForeign() (func(http.Handler) http.Handler, error) {
 	return protection.Handler, nil
 }
 
+const (
+	livePath         = "/health/live"
+	metricsOperation = "getMetrics"
+)
+
+// serverOperations are those of the server itself.
+func serverOperations() []auth.Operation {
+	return []auth.Operation{
+		{ID: "getHealth", Method: http.MethodGet, Path: "/health", Access: auth.Open},
+		{ID: "getReadiness", Method: http.MethodGet, Path: "/health/ready", Access: auth.Open},
+		{ID: "getLiveness", Method: http.MethodGet, Path: livePath, Access: auth.Open},
+		{ID: metricsOperation, Method: http.MethodGet, Path: "/metrics", Access: auth.Viewer, OpenSurface: true},
+		{ID: "getOpenAPI", Method: http.MethodGet, Path: "/openapi.yaml", Access: auth.Open},
+		{ID: "getDocs", Method: http.MethodGet, Path: "/docs", Access: auth.Open},
+		{ID: "getDocsFile", Method: http.MethodGet, Path: "/docs/*", Access: auth.Open},
+		{ID: "grpcHealth", Access: auth.Open, Unaudited: "reads only", GRPC: []string{
+			"/grpc.health.v1.Health/Check",
+			"/grpc.health.v1.Health/List",
+			"/grpc.health.v1.Health/Watch",
+		}},
+		{ID: "grpcReflection", Access: auth.Open, Unaudited: "reads only", GRPC: []string{
+			"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+			"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+		}},
+	}
+}
+
 // mountSystem registers what is about the server itself.
 func (s *Server) mountSystem(r chi.Router) {
 	r.Get("/health", s.health.Handler().ServeHTTP)
 	r.Get("/health/ready", s.health.ReadyHandler().ServeHTTP)
-	r.Get("/health/live", s.health.LiveHandler().ServeHTTP)
+	r.Get(livePath, s.health.LiveHandler().ServeHTTP)
 	r.Get("/metrics", s.metrics.Handler().ServeHTTP)
-	r.Get("/.well-known/jwks.json", s.keys.ServeHTTP)
 	mountDocs(r)
 }
 
-// callerName says who makes a call, for the log of writes.
-func callerName(ctx context.Context) string {
-	if p, ok := auth.From(ctx); ok {
-		return p.Name
-	}
-	return "anonymous"
+// streaming bounds a handler whose answer has no end: its context ends with the caller's token or session,
+// or the server, and a caller may have so many.
+func (s *Server) streaming(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leave, err := s.streams.enter(r.Context())
+		if err != nil {
+			refuse(w, r, err)
+			return
+		}
+		defer leave()
+		ctx, stop := auth.Lifetime(r.Context())
+		defer stop()
+		ctx, cancel := s.untilStop(ctx)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
-// live gives a stream's context: it ends with the client, the caller's token or session, or the server,
-// and has ended already when the caller has too many.
-func (s *Server) live(ctx context.Context) (context.Context, context.CancelFunc) {
-	leave, err := s.streams.enter(ctx)
-	if err != nil {
-		ctx, cancel := context.WithCancelCause(ctx)
-		cancel(err)
-		return ctx, func() {}
-	}
-	ctx, stop := auth.Lifetime(ctx)
-	ctx, cancel := s.untilStop(ctx)
-	return ctx, func() {
-		cancel()
-		stop()
-		leave()
-	}
-}
-
-// untilStop gives a context that also ends when the server stops.
+// untilStop returns a context that also ends when the server stops.
 func (s *Server) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	unhook := context.AfterFunc(s.stopping, func() { cancel(errStopping) })

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
-	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/engine"
 )
 
 // bodies are the operations that read a JSON body, each with one that it takes.
@@ -24,7 +24,7 @@ var bodies = []struct{ path, good, required string }{
 }
 
 func TestBadBodiesAreRefusedAlikeEverywhere(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.MaxBodyBytes = 2000 })
+	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 2000 })
 	post := func(path, contentType string, body io.Reader) answer {
 		r, err := http.NewRequestWithContext(wrong(t.Context()), http.MethodPost, p.url+path, body)
 		require.NoError(t, err)
@@ -67,6 +67,7 @@ func TestAWrongTypeIsNamedWithItsMember(t *testing.T) {
 		{"/api/v1/auth/refresh", `{"refreshToken":true}`, "refreshToken"},
 		{"/api/v1/tags:batchRead", `{"tagNames":"line.flag"}`, "tagNames"},
 		{"/api/v1/tags:batchRead", `{"tagNames":[1]}`, "tagNames"},
+		{"/api/v1/tags:batchRead", `{"tagNames":["line.flag",null]}`, "tagNames[1]"},
 		{"/api/v1/tags:batchWrite", `{"writes":{}}`, "writes"},
 		{"/api/v1/tags:batchWrite", `{"writes":[{"tagName":1,"value":{"boolValue":true}}]}`, "writes.tagName"},
 		{"/api/v1/tags/line/flag/write", `{"value":true}`, "value"},

@@ -7,17 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 
-	"github.com/otkit/otkit/aas"
-	"github.com/otkit/otkit/accounts"
-	"github.com/otkit/otkit/alarms"
-	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/metrics"
@@ -26,173 +22,209 @@ import (
 	"github.com/otkit/otkit/transport/tracing"
 )
 
-// Server is an engine with its surfaces. Make it with New, then either Run it, or Start and Stop it.
+// Server serves what its parts contribute over HTTP and gRPC. Make it with New. Then Run it; or Start
+// it, serve its Handler and its gRPC services elsewhere, and Close it.
 type Server struct {
-	opts Options
-	log  *slog.Logger
+	opts  Options
+	log   *slog.Logger
+	parts []Part
 
-	plant     *plant
-	room      *alarmRoom
-	shells    *shellRoom
-	accounts  *accounts.Service
-	keys      *auth.Keys
-	authority *auth.Authority
-	guard     *auth.Guard
-	health    *health.Registry
-	metrics   *metrics.Metrics
-	tracer    trace.TracerProvider
-	endTraces func(context.Context) error
-	password  string // of the admin account that New made, when it chose it
-
+	access  *access
 	streams *streams
+	guard   *auth.Guard
+	health  *health.Registry
+	metrics *metrics.Metrics
+	tracer  trace.TracerProvider
 
-	port *oneport.Port
-	http *http.Server
-	grpc *grpc.Server
+	endTraces func(context.Context) error
 
-	stopping context.Context // ends streams
-	stop     context.CancelFunc
-	wg       sync.WaitGroup
-	failed   chan error // the first failure of a listener
+	handler  http.Handler
+	services *services
+	foreign  *inflight // calls through an embedder's own servers
+	http     *http.Server
+	grpc     *grpc.Server
+
+	mu     sync.Mutex
+	ports  []*oneport.Port
+	closed bool // nothing may be started any more
+
+	stopping  context.Context // ends streams and jobs
+	stop      context.CancelFunc
+	wg        sync.WaitGroup
+	failed    chan error // the first failure of a listener
+	startOnce sync.Once
+	closeOnce sync.Once
+	closeErr  error
 }
 
-// New builds a server: it opens the model file and the signing keys, makes the first account when
-// there is none, starts the drivers and listens. It answers once Start is called. When New fails,
-// what it has opened is closed again.
-func New(ctx context.Context, o Options) (_ *Server, err error) {
-	o, err = o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{opts: o, log: o.Logger, failed: make(chan error, 2)}
-	s.streams = &streams{most: o.MaxStreams, open: make(map[string]int)}
+// New returns a server of the given parts, which it closes from now on, also when New fails. It opens
+// the port when Options name one; it answers once Start is called.
+func New(ctx context.Context, o Options, parts ...Part) (_ *Server, err error) {
+	s := &Server{parts: parts, log: slog.New(slog.DiscardHandler), failed: make(chan error, 1), foreign: newInflight()}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close(context.WithoutCancel(ctx)))
+			err = errors.Join(err, s.Close(context.WithoutCancel(ctx)))
 		}
 	}()
+	if s.opts, err = o.withDefaults(); err != nil {
+		return nil, err
+	}
+	o = s.opts
+	s.log, s.metrics = o.Logger, o.Metrics
+	s.access = newAccess(o, operationsOf(parts))
+	s.streams = &streams{most: o.MaxStreams, open: make(map[string]int)}
 	if s.tracer, s.endTraces, err = tracing.Start(ctx, o.Tracing); err != nil {
 		return nil, err
 	}
-	s.metrics = o.Metrics
 	if s.health, err = health.New(health.Options{Logger: o.Logger}); err != nil {
 		return nil, err
 	}
-	if err := s.openAuth(ctx); err != nil {
+	if s.guard, err = s.newGuard(); err != nil {
 		return nil, err
 	}
-	if s.plant, err = newPlant(o); err != nil {
+	for _, build := range []func() error{s.buildHandler, s.buildGRPC, s.addChecks, s.addMetrics} {
+		if err := build(); err != nil {
+			return nil, err
+		}
+	}
+	if s.http, err = middleware.NewServer(s.handler, middleware.ServerOptions{HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout, Logger: o.Logger}); err != nil {
 		return nil, err
 	}
-	if s.room, err = newAlarmRoom(ctx, o, s.plant.engine); err != nil {
-		return nil, err
+	if o.Listen != "" || o.Listener != nil {
+		_, err = s.listen(o.Listen, o.Listener)
 	}
-	if s.shells, err = newShellRoom(o, s.guard, s.plant.engine); err != nil {
+	if err != nil {
 		return nil, err
-	}
-	if err := s.addMetrics(); err != nil {
-		return nil, err
-	}
-	if err := s.addChecks(); err != nil {
-		return nil, err
-	}
-	if err := s.listen(); err != nil {
-		return nil, err
-	}
-	// The account comes last: a start that fails must not leave one whose password nobody has seen.
-	if s.password, err = s.accounts.EnsureAdmin(ctx, o.Auth.AdminUsername, o.Auth.AdminPassword); err != nil {
-		return nil, fmt.Errorf("first account: %w", err)
 	}
 	return s, nil
 }
 
-func (s *Server) openAuth(ctx context.Context) (err error) {
-	o := s.opts
-	s.accounts, err = accounts.New(o.Stores.Accounts, o.Stores.Sessions, accounts.Options{Now: o.Now, Logger: o.Logger, RefreshTTL: o.Auth.RefreshTTL})
+func operationsOf(parts []Part) (all []auth.Operation) {
+	all = serverOperations()
+	for _, p := range parts {
+		all = append(all, p.Operations...)
+	}
+	return all
+}
+
+func (s *Server) newGuard() (*auth.Guard, error) {
+	table, err := auth.NewTable(operationsOf(s.parts))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
-		return fmt.Errorf("data directory: %w", err)
+	inside, err := s.inside()
+	if err != nil {
+		return nil, err
 	}
-	if s.keys, err = auth.OpenKeys(o.DataDir, auth.KeysOptions{Now: o.Now}); err != nil {
-		return fmt.Errorf("signing keys: %w", err)
-	}
-	if shared := o.Stores.Shared; shared != nil {
-		if err := s.keys.Share(ctx, shared.Keys); err != nil {
-			return err
+	tokens := map[string]string{metricsOperation: s.opts.MetricsToken}
+	for _, p := range s.parts {
+		for op, token := range p.StaticTokens {
+			tokens[op] = token
 		}
 	}
-	s.authority, err = auth.New(s.accounts, s.keys, auth.Options{Now: o.Now, Logger: o.Logger,
-		Issuer: o.Auth.Issuer, Audience: o.Auth.Audience, AccessTTL: o.Auth.AccessTTL, OIDC: o.Auth.OIDC})
+	recorder, err := s.newRecorder()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	table, err := auth.NewTable(auth.EngineOperations())
-	if err != nil {
-		return err
-	}
-	s.guard, err = auth.NewGuard(s.authority, table, auth.GuardOptions{ProtectOpenSurfaces: o.Auth.ProtectOpenSurfaces,
-		StaticTokens: map[string]string{"postAlertWebhook": o.Alerting.WebhookToken}, WriteError: refuse})
-	return err
+	return auth.NewGuard(s.opts.Authenticator, table, auth.GuardOptions{Recorder: recorder, ProtectOpenSurfaces: s.opts.Access.ProtectOpenSurfaces,
+		OpenTo: s.access.openTo, Limit: s.access.limitPrincipal, OnRefused: s.onRefused, WriteError: refuse,
+		Inside: inside, StaticTokens: tokens, Logger: s.log})
 }
 
-// listen opens the port and builds the two servers behind it.
-func (s *Server) listen() (err error) {
+// Operations returns the operations of the server and of its parts: every route and gRPC method, and who
+// may call them.
+func (s *Server) Operations() []auth.Operation { return operationsOf(s.parts) }
+
+// listen opens a port for both protocols.
+func (s *Server) listen(addr string, l net.Listener) (*oneport.Port, error) {
 	o := s.opts
-	h, err := s.handler()
+	if fit := oneport.FitConns(o.MaxConns); fit < o.MaxConns {
+		s.log.Warn("the limit of open files allows fewer connections than the setting; raise it (ulimit -n)", "setting", o.MaxConns, "connections", fit)
+		o.MaxConns = fit
+	}
+	if l != nil {
+		addr = ""
+	}
+	port, err := oneport.Listen(oneport.Options{Addr: addr, Listener: l, TLS: o.TLS, MaxConns: o.MaxConns,
+		MaxConnsPerAddress: max(0, o.Access.ConnsPerAddress), Unlimited: o.Access.TrustedProxies.ContainsAddr,
+		Probe: livePath, ProbeBody: `{"status":"Healthy","results":{}}`, Logger: o.Logger})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if s.http, err = middleware.NewServer(h, middleware.ServerOptions{HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout, Logger: o.Logger}); err != nil {
-		return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.Join(errStopping, port.Close())
 	}
-	if s.grpc, err = s.newGRPC(); err != nil {
-		return err
-	}
-	s.port, err = oneport.Listen(oneport.Options{Addr: o.Listen, Listener: o.Listener, TLS: o.TLS, MaxConns: o.MaxConns, Logger: o.Logger})
-	return err
+	s.ports = append(s.ports, port)
+	return port, nil
 }
 
-// FirstPassword gives the password of the admin account that New made, when there was no account and
-// no password was set; else it is empty. It is shown to the operator once and kept nowhere.
-func (s *Server) FirstPassword() string { return s.password }
+// Handler returns everything that the server has over HTTP, for a host's own http.Server. Requests
+// through it have the same checks, limits, metrics and errors as those to a port of the server. Close
+// waits for them and refuses later ones with 503, so close the server before the host's.
+//
+// The host's server must not end long answers: hubs and streams have none. A context value that the
+// host's middleware has set is there for the Authenticator.
+func (s *Server) Handler() http.Handler { return s.foreign.handler(s.handler) }
 
-// Addr gives the address that the server listens on.
-func (s *Server) Addr() net.Addr { return s.port.Addr() }
+// RegisterGRPC registers the gRPC services of the parts with a host's own grpc.Server. Calls have the
+// same checks, limits, metrics and errors as those to a port of the server, inside of the host's
+// interceptors. Health and reflection are the host's.
+func (s *Server) RegisterGRPC(r grpc.ServiceRegistrar) {
+	for _, desc := range s.services.build(s.interceptors(s.foreign)) {
+		r.RegisterService(desc, struct{}{})
+	}
+}
 
-// Tags gives the tag engine, for programs that embed the server.
-func (s *Server) Tags() *tags.Engine { return s.plant.engine }
+// Addr returns the address that the server listens on, nil when it has no port.
+func (s *Server) Addr() net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ports) == 0 {
+		return nil
+	}
+	return s.ports[0].Addr()
+}
 
-// Alarms gives the alarms, for programs that embed the server.
-func (s *Server) Alarms() *alarms.Service { return s.room.service }
-
-// AlarmRules gives the alarm rules, for programs that embed the server.
-func (s *Server) AlarmRules() *alarms.Rules { return s.room.rules }
-
-// AAS gives the asset administration shells, for programs that embed the server.
-func (s *Server) AAS() *aas.Service { return s.shells.service }
-
-// Start begins to answer. It returns at once.
+// Start starts the parts and serves the port that Options name, if any. It returns immediately; only
+// the first call counts.
 func (s *Server) Start() {
-	s.startAnnouncing()
-	s.wg.Go(func() { s.report(s.port.Serve(s.stopping)) })
-	s.wg.Go(func() { s.report(s.http.Serve(s.port.HTTP())) })
-	s.wg.Go(func() { s.report(s.grpc.Serve(s.port.GRPC())) })
-	s.wg.Go(func() {
-		if err := s.plant.config.Watch(s.stopping); err != nil && s.stopping.Err() == nil {
-			s.log.Error("changes of the model file are not seen any more", "error", err)
+	s.startOnce.Do(func() {
+		for _, p := range s.parts {
+			if p.Start != nil {
+				p.Start()
+			}
+			for _, job := range p.Jobs {
+				s.background(func() { job(s.stopping) })
+			}
 		}
+		s.mu.Lock()
+		ports := slices.Clone(s.ports)
+		s.mu.Unlock()
+		for _, port := range ports {
+			s.servePort(port)
+		}
+		s.warnOpen()
 	})
-	s.startUpkeep()
-	s.startSharing()
-	s.startMapping()
-	s.wg.Go(func() { s.room.follow(s.stopping) })
-	s.wg.Go(func() { s.room.drivers.Run(s.stopping) })
-	s.room.dispatcher.Start()
-	s.wg.Go(func() { s.room.tellIngestion(s.stopping, s.plant.engine, s.opts.Now) })
-	s.log.Info("engine is listening", "address", s.Addr().String(), "tls", s.opts.TLS != nil, "version", s.opts.Version)
+}
+
+// background runs f in a goroutine that Close waits for. After Close it does nothing.
+func (s *Server) background(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.wg.Go(f)
+	}
+}
+
+// servePort serves both protocols until the port closes.
+func (s *Server) servePort(port *oneport.Port) {
+	s.background(func() { s.report(port.Serve(s.stopping)) })
+	s.background(func() { s.report(s.http.Serve(port.HTTP())) })
+	s.background(func() { s.report(s.grpc.Serve(port.GRPC())) })
+	s.log.Info("engine is listening", "address", port.Addr().String(), "tls", s.opts.TLS != nil, "version", s.opts.Version)
 }
 
 func (s *Server) report(err error) {
@@ -205,43 +237,70 @@ func (s *Server) report(err error) {
 	}
 }
 
-// Run starts the server, waits for ctx to end or a listener to fail, and stops it within grace.
-func (s *Server) Run(ctx context.Context, grace time.Duration) error {
+// Serve starts the server and serves HTTP and gRPC on a listener, with the TLS of Options, until the
+// server is closed or the listener fails. It closes the listener. After Close it returns nil.
+func (s *Server) Serve(l net.Listener) error {
+	if l == nil {
+		return errors.New("server: Serve: the listener is nil")
+	}
 	s.Start()
-	var failed error
+	port, err := s.listen("", l)
+	if errors.Is(err, errStopping) {
+		_ = l.Close() // listen has closed it as far as it was open
+		return nil
+	}
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s.servePort(port)
+	return s.wait(context.Background())
+}
+
+// wait returns when ctx ends, the server is being closed, or a listener fails.
+func (s *Server) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
+	case <-s.stopping.Done():
+	case err := <-s.failed:
+		return err
+	}
+	return nil
+}
+
+// Run starts the server, waits for ctx to end or a listener to fail, and closes it within grace.
+func (s *Server) Run(ctx context.Context, grace time.Duration) error {
+	s.Start()
+	failed := s.wait(ctx)
+	if failed == nil {
 		s.log.Info("engine is stopping")
-	case failed = <-s.failed:
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	return errors.Join(failed, s.Stop(stop))
+	return errors.Join(failed, s.Close(stop))
 }
 
-// Stop ends the server: streams end first, then requests in progress are answered, queued writes go
-// out to their drivers and the history is stored, all as long as ctx lasts. What is left is cut off.
-func (s *Server) Stop(ctx context.Context) error { return s.close(ctx) }
+// Close ends the server: streams end first, then requests in progress are answered, then the parts
+// finish and release what they hold, all as long as ctx lasts. What is left is cut off. Calling it
+// again waits for the first call and returns its error.
+func (s *Server) Close(ctx context.Context) error {
+	s.closeOnce.Do(func() { s.closeErr = s.close(ctx) })
+	return s.closeErr
+}
 
 func (s *Server) close(ctx context.Context) error {
 	s.stop()
+	s.startOnce.Do(func() {}) // waits for a start under way; from now on none starts what is being closed
 	var errs []error
-	if s.port != nil {
-		errs = append(errs, s.port.Close(), s.drain(ctx))
+	s.mu.Lock()
+	s.closed = true
+	ports := slices.Clone(s.ports)
+	s.mu.Unlock()
+	for _, port := range ports {
+		errs = append(errs, port.Close())
 	}
+	errs = append(errs, s.drain(ctx))
 	s.wg.Wait()
-	if s.room != nil {
-		s.room.deafen()
-	}
-	if s.plant != nil {
-		errs = append(errs, s.plant.close(ctx))
-	}
-	if s.room != nil {
-		errs = append(errs, s.room.close(ctx))
-	}
-	if s.shells != nil {
-		errs = append(errs, s.shells.close(ctx))
-	}
+	errs = append(errs, closeParts(ctx, s.parts))
 	if s.health != nil {
 		errs = append(errs, s.health.Close(ctx))
 	}
@@ -251,8 +310,44 @@ func (s *Server) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// CloseParts drains and closes parts that no server has taken, in the order in which a server does.
+func CloseParts(ctx context.Context, parts ...Part) error {
+	return errors.Join(endStreams(ctx, parts), closeParts(ctx, parts))
+}
+
+func closeParts(ctx context.Context, parts []Part) error {
+	var errs []error
+	for _, p := range parts {
+		errs = append(errs, p.run(ctx, "drain", p.Drain))
+	}
+	for _, p := range slices.Backward(parts) {
+		errs = append(errs, p.run(ctx, "close", p.Close))
+	}
+	return errors.Join(errs...)
+}
+
+func endStreams(ctx context.Context, parts []Part) error {
+	errs := make([]error, len(parts))
+	var wg sync.WaitGroup
+	for i, p := range parts {
+		wg.Go(func() { errs[i] = p.run(ctx, "end streams", p.EndStreams) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (p Part) run(ctx context.Context, what string, do func(context.Context) error) error {
+	if do == nil {
+		return nil
+	}
+	if err := do(ctx); err != nil {
+		return fmt.Errorf("%s: %s: %w", p.Name, what, err)
+	}
+	return nil
+}
+
 // drain answers the requests in progress. It takes two thirds of the time there is and then cuts off
-// what is left: a client that does not let go must not cost the writes and samples that still wait.
+// what is left: a client that does not let go must not cost the work that the parts still have.
 func (s *Server) drain(ctx context.Context) error {
 	if end, limited := ctx.Deadline(); limited {
 		var cancel context.CancelFunc
@@ -262,20 +357,31 @@ func (s *Server) drain(ctx context.Context) error {
 	var calls sync.WaitGroup
 	calls.Go(func() { s.stopGRPC(ctx) })
 	calls.Go(func() {
-		if err := s.room.closeHubs(ctx); err != nil {
-			s.log.Warn("listeners of the hubs were cut off", "error", err)
+		if err := endStreams(ctx, s.parts); err != nil {
+			s.log.Warn("streams were cut off", "error", err)
 		}
 	})
+	calls.Go(func() {
+		if s.foreign.end(ctx) != nil {
+			s.log.Warn("calls through the host's servers are still open")
+		}
+	})
+	defer calls.Wait()
+	if s.http == nil {
+		return nil
+	}
 	err := s.http.Shutdown(ctx)
 	if err != nil && ctx.Err() != nil {
 		s.log.Warn("requests were cut off")
 		err = s.http.Close()
 	}
-	calls.Wait()
 	return err
 }
 
 func (s *Server) stopGRPC(ctx context.Context) {
+	if s.grpc == nil {
+		return
+	}
 	done := make(chan struct{})
 	go func() {
 		s.grpc.GracefulStop()
@@ -290,23 +396,23 @@ func (s *Server) stopGRPC(ctx context.Context) {
 	}
 }
 
-// addMetrics has the metrics tell of drivers, alerting and history.
+// addMetrics registers the metrics of the server and of the parts.
 func (s *Server) addMetrics() error {
-	if err := s.metrics.AddDrivers(s.plant.engine.Drivers); err != nil {
+	if s.opts.Certificate != nil {
+		if err := s.metrics.AddCertificate(func() time.Time { return s.opts.Certificate().NotAfter }, s.opts.Now); err != nil {
+			return err
+		}
+	}
+	if err := s.metrics.AddAccess(s.accessStats); err != nil {
 		return err
 	}
-	if err := s.metrics.AddAlerting(s.room.dispatcher); err != nil {
-		return err
+	for _, p := range s.parts {
+		if p.Metrics == nil {
+			continue
+		}
+		if err := p.Metrics(s.metrics); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
 	}
-	if s.plant.recorder == nil {
-		return nil
-	}
-	return s.metrics.AddHistory(s.plant.recorder.Stats)
-}
-
-func (s *Server) history() tags.HistoryStore {
-	if s.opts.History.Disabled {
-		return nil
-	}
-	return s.opts.Stores.History
+	return nil
 }

@@ -20,14 +20,16 @@ import (
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	pb "github.com/otkit/otkit/proto/platform/v1"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
 func TestStopEndsStreamsCleanly(t *testing.T) {
 	var log bytes.Buffer
-	p := start(t, func(o *server.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	p := start(t, func(o *engine.Options) { o.Server.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	s := p.stream("?tagNames=line.flag")
 	defer s.stop()
 	s.next()
@@ -67,7 +69,7 @@ func TestStopEndsStreamsCleanly(t *testing.T) {
 
 func TestStopLetsQueuedWritesAndRequestsFinish(t *testing.T) {
 	log := tags.NewMemoryWriteLog(100)
-	p := start(t, func(o *server.Options) { o.Stores.Writes = log })
+	p := start(t, func(o *engine.Options) { o.Tags.Writes = log })
 	p.line.change(func() { p.line.hold = make(chan struct{}) })
 	var ids []string
 	for range 5 {
@@ -125,9 +127,9 @@ func TestStopLetsQueuedWritesAndRequestsFinish(t *testing.T) {
 }
 
 func TestAClientThatReadsNothingCostsNoWrite(t *testing.T) {
-	p := start(t, func(o *server.Options) {
-		for i := range o.Drivers {
-			o.Drivers[i].Options.Timeout = time.Minute
+	p := start(t, func(o *engine.Options) {
+		for i := range o.Tags.Drivers {
+			o.Tags.Drivers[i].Options.Timeout = time.Minute
 		}
 	})
 	api, ctx := p.rpc(accounts.Viewer)
@@ -148,13 +150,13 @@ func TestAClientThatReadsNothingCostsNoWrite(t *testing.T) {
 	stop, cancel := context.WithTimeout(t.Context(), 12*time.Second)
 	defer cancel()
 	time.AfterFunc(8500*time.Millisecond, func() { p.line.change(func() { close(p.line.hold); p.line.hold = nil }) })
-	require.NoError(t, p.Stop(stop))
+	require.NoError(t, p.Close(stop))
 	require.Len(t, p.line.writes(), 2)
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {
-	o := server.Options{DataDir: t.TempDir(), Listen: "127.0.0.1:0"}
-	s, err := server.New(t.Context(), o)
+	o := engine.Options{DataDir: t.TempDir(), Server: server.Options{Listen: "127.0.0.1:0"}}
+	s, err := engine.New(t.Context(), o)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -172,10 +174,10 @@ func TestRunEndsWithItsContext(t *testing.T) {
 }
 
 func TestANewServerThatNeverStartedCanBeStopped(t *testing.T) {
-	s, err := server.New(t.Context(), server.Options{DataDir: t.TempDir(), Listen: "127.0.0.1:0"})
+	s, err := engine.New(t.Context(), engine.Options{DataDir: t.TempDir(), Server: server.Options{Listen: "127.0.0.1:0"}})
 	require.NoError(t, err)
-	require.NoError(t, s.Stop(t.Context()))
-	require.NoError(t, s.Stop(t.Context()))
+	require.NoError(t, s.Close(t.Context()))
+	require.NoError(t, s.Close(t.Context()))
 }
 
 func TestNewClosesWhatItOpenedWhenItFails(t *testing.T) {
@@ -188,28 +190,28 @@ func TestNewClosesWhatItOpenedWhenItFails(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, c := range []struct {
 		name, says string
-		change     func(*server.Options)
+		change     func(*engine.Options)
 	}{
-		{"port in use", "address already in use", func(o *server.Options) { o.Listen = taken.Addr().String() }},
-		{"broken model file", "line 1", func(o *server.Options) { o.ModelPath = broken }},
-		{"no data directory", "DataDir is required", func(o *server.Options) { o.DataDir = "" }},
-		{"data directory is a file", "data directory", func(o *server.Options) { o.DataDir = file }},
-		{"driver id twice", "in use", func(o *server.Options) { o.Drivers = append(o.Drivers, o.Drivers[0]) }},
-		{"no driver", "nil Driver", func(o *server.Options) { o.Drivers = []server.Driver{{ID: "x"}} }},
-		{"bad driver id", "no driver id", func(o *server.Options) { o.Drivers[0].ID = "a/b" }},
-		{"bad tag", "tag definition is not valid", func(o *server.Options) { o.Drivers[0].Options.Tags = []tags.Tag{{Name: "x"}} }},
-		{"negative body limit", "MaxBody", func(o *server.Options) { o.MaxBodyBytes = -1 }},
-		{"bad origin", "Origins", func(o *server.Options) { o.CORSOrigins = []string{"nonsense"} }},
-		{"stores apart", "go together", func(o *server.Options) { o.Stores.Accounts = accounts.NewMemory() }},
-		{"accounts that cannot be read", "the disk is gone", func(o *server.Options) {
+		{"port in use", "address already in use", func(o *engine.Options) { o.Server.Listen = taken.Addr().String() }},
+		{"broken model file", "line 1", func(o *engine.Options) { o.Tags.ModelPath = broken }},
+		{"no data directory", "DataDir is required", func(o *engine.Options) { o.DataDir = "" }},
+		{"data directory is a file", "data directory", func(o *engine.Options) { o.DataDir = file }},
+		{"driver id twice", "in use", func(o *engine.Options) { o.Tags.Drivers = append(o.Tags.Drivers, o.Tags.Drivers[0]) }},
+		{"no driver", "nil Driver", func(o *engine.Options) { o.Tags.Drivers = []tagspart.Driver{{ID: "x"}} }},
+		{"bad driver id", "not a driver id", func(o *engine.Options) { o.Tags.Drivers[0].ID = "a/b" }},
+		{"bad tag", "tag definition is not valid", func(o *engine.Options) { o.Tags.Drivers[0].Options.Tags = []tags.Tag{{Name: "x"}} }},
+		{"negative body limit", "MaxBody", func(o *engine.Options) { o.Server.MaxBodyBytes = -1 }},
+		{"bad origin", "Origins", func(o *engine.Options) { o.Server.CORSOrigins = []string{"nonsense"} }},
+		{"stores apart", "go together", func(o *engine.Options) { o.Accounts.Accounts = accounts.NewMemory() }},
+		{"accounts that cannot be read", "the disk is gone", func(o *engine.Options) {
 			memory := accounts.NewMemory()
-			o.Stores.Accounts, o.Stores.Sessions = brokenAccounts{memory}, memory
+			o.Accounts.Accounts, o.Accounts.Sessions = brokenAccounts{memory}, memory
 		}},
 	} {
 		device := newDevice(nil)
-		o := server.Options{DataDir: t.TempDir(), Listen: "127.0.0.1:0", Drivers: []server.Driver{{ID: "line", Driver: device}}}
+		o := engine.Options{DataDir: t.TempDir(), Server: server.Options{Listen: "127.0.0.1:0"}, Tags: tagspart.Options{Drivers: []tagspart.Driver{{ID: "line", Driver: device}}}}
 		c.change(&o)
-		s, err := server.New(t.Context(), o)
+		s, err := engine.New(t.Context(), o)
 		require.ErrorContains(t, err, c.says, c.name)
 		require.Nil(t, s)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/tags"
-	"github.com/otkit/otkit/transport/server"
 )
 
 // change is one change as the event stream tells it.
@@ -48,7 +48,7 @@ func (p *platform) stream(query string) *events {
 	}}
 }
 
-// next gives the changes of the next event.
+// next returns the changes of the next event.
 func (s *events) next() []change {
 	s.t.Helper()
 	changes, err := s.read()
@@ -188,7 +188,7 @@ func TestTheQueryTokenIsForTheStreamAlone(t *testing.T) {
 }
 
 func TestAStreamEndsWithItsToken(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.Auth.AccessTTL = 5 * time.Second })
+	p := start(t, func(o *engine.Options) { o.Accounts.AccessTTL = 5 * time.Second })
 	s := p.stream("?tagNames=line.flag")
 	defer s.stop()
 	s.next()

@@ -2,15 +2,13 @@ package server
 
 import (
 	"context"
-	"net"
-	"net/http"
 	"sync"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/peer"
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/remote"
 )
 
 // maxStreamsPerConn is how many calls one gRPC connection may have open.
@@ -26,7 +24,7 @@ type streams struct {
 	open map[string]int // by caller; none with 0
 }
 
-// enter admits a stream of the caller, or gives an errTooManyStreams. Each stream that is admitted
+// enter admits a stream of the caller, or returns an errTooManyStreams. Each stream that is admitted
 // leaves once.
 func (s *streams) enter(ctx context.Context) (leave func(), err error) {
 	who := streamOwner(ctx)
@@ -45,28 +43,13 @@ func (s *streams) enter(ctx context.Context) (leave func(), err error) {
 	}, nil
 }
 
-// streamOwner says whose a stream is: a principal's, or a host's where nobody is known.
+// streamOwner returns the owner of a stream: the principal, or the host if the caller is anonymous.
 func streamOwner(ctx context.Context) string {
 	if p, ok := auth.From(ctx); ok {
 		return "principal " + p.Issuer + " " + p.Subject
 	}
-	address, _ := ctx.Value(remoteKey{}).(string)
-	if p, ok := peer.FromContext(ctx); ok {
-		address = p.Addr.String()
-	}
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		address = host
-	}
-	return "host " + address
-}
-
-type remoteKey struct{}
-
-// noteRemote keeps the client's address for streamOwner.
-func noteRemote(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), remoteKey{}, r.RemoteAddr)))
-	})
+	from, _ := remote.From(ctx)
+	return "host " + from.Host()
 }
 
 // limitStream is the gRPC interceptor that counts streams. It comes after the guard.

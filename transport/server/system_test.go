@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/openapi"
 	"github.com/otkit/otkit/tags"
-	"github.com/otkit/otkit/transport/server"
 )
 
 func TestHealthTellsOfEveryCheck(t *testing.T) {
@@ -28,7 +28,7 @@ func TestHealthTellsOfEveryCheck(t *testing.T) {
 	require.Equal(t, []string{"results", "status"}, keys(body))
 	require.Equal(t, "Degraded", body["status"]) // driver away
 	results := body["results"].(map[string]any)
-	require.Equal(t, []string{"alarm-rules", "alerting", "driver", "history", "storage", "tag-configuration"}, keys(results))
+	require.Equal(t, []string{"alarm-journal", "alarm-rules", "alerting", "driver", "history", "open-surfaces", "storage", "tag-configuration"}, keys(results))
 	driver := results["driver"].(map[string]any)
 	require.Equal(t, []string{"data", "description", "status"}, keys(driver))
 	require.Equal(t, "3 of 4 drivers online", driver["description"])
@@ -42,8 +42,8 @@ func TestHealthTellsOfEveryCheck(t *testing.T) {
 }
 
 func TestAStorageThatFailsMakesTheServerNotReady(t *testing.T) {
-	p := start(t, func(o *server.Options) {
-		o.Stores.Ping = func(context.Context) error { return errors.New("secret cause") }
+	p := start(t, func(o *engine.Options) {
+		o.Ping = func(context.Context) error { return errors.New("secret cause") }
 	})
 	for _, path := range []string{"/health", "/health/ready"} {
 		a := p.call(nobody, http.MethodGet, path, nil)
@@ -77,7 +77,7 @@ func TestMetricsAndTheDocumentAreServed(t *testing.T) {
 }
 
 func TestHistoryIsKeptAndPlotted(t *testing.T) {
-	p := start(t, func(o *server.Options) { o.History.FlushEvery = 5 * time.Millisecond })
+	p := start(t, func(o *engine.Options) { o.Tags.History.FlushEvery = 5 * time.Millisecond })
 	type points struct {
 		TagName string
 		Points  []struct {
@@ -137,6 +137,6 @@ func TestHistoryRefusesBadRequests(t *testing.T) {
 	}
 	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/absent/history", nil), 404, "TAG_NOT_FOUND")
 
-	off := start(t, func(o *server.Options) { o.History.Disabled = true })
+	off := start(t, func(o *engine.Options) { o.Tags.History.Disabled = true })
 	require.JSONEq(t, `{"tagName":"line.flag","points":[]}`, string(off.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/line.flag/history", nil).body))
 }

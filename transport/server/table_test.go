@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"regexp"
@@ -9,16 +10,26 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/openapi"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/problem"
-	"github.com/otkit/otkit/transport/server"
 )
+
+// operations are those of an engine.
+func operations(t testing.TB) []auth.Operation {
+	t.Helper()
+	e, err := engine.New(t.Context(), engine.Options{DataDir: t.TempDir()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, e.Close(context.Background())) }()
+	return e.Operations()
+}
 
 func TestTheTableAndTheDocumentHaveTheSameOperations(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
@@ -38,7 +49,7 @@ func TestTheTableAndTheDocumentHaveTheSameOperations(t *testing.T) {
 			documented[op.OperationID] = r
 		}
 	}
-	for _, op := range auth.EngineOperations() {
+	for _, op := range operations(t) {
 		if op.Method == "" || strings.HasPrefix(op.Path, "/docs") || strings.HasPrefix(op.Path, "/hubs/") { // gRPC alone, pages for people, and another protocol
 			continue
 		}
@@ -47,9 +58,30 @@ func TestTheTableAndTheDocumentHaveTheSameOperations(t *testing.T) {
 	require.Equal(t, documented, declared)
 }
 
+func TestEngineOperationsMakeATable(t *testing.T) {
+	table, err := auth.NewTable(operations(t))
+	require.NoError(t, err)
+	byID := map[string]auth.Operation{}
+	for _, op := range table.Operations() {
+		byID[op.ID] = op
+		require.True(t, op.Access == auth.Open || op.Method != "", "%s: only open operations are without a path", op.ID)
+	}
+	require.Equal(t, auth.Admin, byID["writeTag"].Access)
+	require.Equal(t, auth.Admin, byID["writeTags"].Access)
+	for _, op := range table.Operations() {
+		// What the specification serves without a token, and nothing else, is open.
+		open := op.Access == auth.Open || op.OpenSurface
+		want := !strings.HasPrefix(op.Path, "/api/") && !strings.HasPrefix(op.Path, "/hubs/") || op.ID == "login" || op.ID == "refresh"
+		for _, surface := range []string{"config", "alert-silence", "alert-history", "alertsource"} {
+			want = want || strings.HasPrefix(op.Path+"/", "/api/v1.0/"+surface+"/")
+		}
+		require.Equal(t, want, open, op.ID)
+	}
+}
+
 var pathParameter = regexp.MustCompile(`\{[^}]*\}|\*`)
 
-// expected says what each caller gets from an operation: 0 for "not refused".
+// expected returns the status that each caller gets from an operation: 0 for "not refused".
 func expected(op auth.Operation, protected bool) map[accounts.Role]int {
 	want := map[accounts.Role]int{nobody: 0, accounts.Viewer: 0, accounts.Operator: 0, accounts.Admin: 0}
 	if op.Access == auth.Open || op.OpenSurface && !protected {
@@ -67,8 +99,8 @@ func expected(op auth.Operation, protected bool) map[accounts.Role]int {
 
 func TestEveryOperationAsksForItsRole(t *testing.T) {
 	for _, protected := range []bool{false, true} {
-		p := start(t, func(o *server.Options) { o.Auth.ProtectOpenSurfaces = protected })
-		for _, op := range auth.EngineOperations() {
+		p := start(t, func(o *engine.Options) { o.Server.Access.ProtectOpenSurfaces = protected })
+		for _, op := range operations(t) {
 			if op.ID == "logout" { // it would end the session of the tokens
 				continue
 			}
@@ -143,5 +175,37 @@ func (p *platform) checkRefusalGRPC(method string, role accounts.Role, status in
 		requireStatus(p.t, err, codes.Unauthenticated, "UNAUTHORIZED")
 	case http.StatusForbidden:
 		requireStatus(p.t, err, codes.PermissionDenied, "FORBIDDEN")
+	}
+}
+
+func TestTableMatchesTheDocument(t *testing.T) {
+	var document struct {
+		Paths map[string]map[string]struct {
+			OperationID string                 `yaml:"operationId"`
+			Security    *[]map[string][]string `yaml:"security"`
+		} `yaml:"paths"`
+	}
+	require.NoError(t, yaml.Unmarshal(openapi.Document, &document))
+	require.NotEmpty(t, document.Paths)
+	rows := map[string]auth.Operation{}
+	for _, op := range operations(t) {
+		rows[op.ID] = op
+	}
+	for path, methods := range document.Paths {
+		for method, described := range methods {
+			op, ok := rows[described.OperationID]
+			require.True(t, ok, "%s %s: %s has no row", method, path, described.OperationID)
+			require.Equal(t, strings.ToUpper(method)+" "+path, op.Method+" "+op.Path, described.OperationID)
+			switch {
+			case op.Access == auth.Open:
+				require.NotNil(t, described.Security, described.OperationID)
+				require.Empty(t, *described.Security, described.OperationID)
+			case op.OpenSurface:
+				require.NotNil(t, described.Security, described.OperationID)
+				require.Len(t, *described.Security, 2, "%s: none, or bearer", described.OperationID)
+			default:
+				require.Nil(t, described.Security, "%s: the document's default, bearer", described.OperationID)
+			}
+		}
 	}
 }

@@ -20,9 +20,9 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	pb "github.com/otkit/otkit/proto/platform/v1"
 	"github.com/otkit/otkit/transport/oneport"
-	"github.com/otkit/otkit/transport/server"
 )
 
 // selfSigned writes a certificate for 127.0.0.1 and gives its files and what trusts it.
@@ -49,9 +49,9 @@ func selfSigned(t testing.TB) (certFile, keyFile string, trust *x509.CertPool) {
 
 func TestOnePortServesRESTAndGRPCOverTLS(t *testing.T) {
 	certFile, keyFile, trust := selfSigned(t)
-	p := start(t, func(o *server.Options) {
+	p := start(t, func(o *engine.Options) {
 		var err error
-		o.TLS, err = oneport.Certificates(oneport.CertificateOptions{CertFile: certFile, KeyFile: keyFile})
+		o.Server.TLS, err = oneport.Certificates(oneport.CertificateOptions{CertFile: certFile, KeyFile: keyFile})
 		require.NoError(t, err)
 	})
 	p.url = "https://" + p.Addr().String()

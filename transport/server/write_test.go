@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/tags"
-	"github.com/otkit/otkit/transport/server"
 )
 
 // write queues a write and gives its id.
@@ -203,9 +203,9 @@ func TestBatchWriteAsAWhole(t *testing.T) {
 
 func TestAFullQueueAndALogThatFails(t *testing.T) {
 	log := &brokenLog{WriteLog: tags.NewMemoryWriteLog(100)}
-	p := start(t, func(o *server.Options) {
-		o.Drivers[0].Options.MaxWrites = 2
-		o.Stores.Writes = log
+	p := start(t, func(o *engine.Options) {
+		o.Tags.Drivers[0].Options.MaxWrites = 2
+		o.Tags.Writes = log
 	})
 	p.line.change(func() { p.line.hold = make(chan struct{}) })
 	p.write("flag", map[string]any{"value": "true"})

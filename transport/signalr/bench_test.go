@@ -43,7 +43,7 @@ func BenchmarkBroadcast(b *testing.B) {
 	b.ReportMetric(float64(b.N)*clients/b.Elapsed().Seconds(), "deliveries/s")
 }
 
-// crowdSocket gives a client past the handshake.
+// crowdSocket returns a client past the handshake.
 func crowdSocket(t testing.TB, url string) *websocket.Conn {
 	t.Helper()
 	socket, _, err := websocket.Dial(t.Context(), url, nil)
@@ -138,7 +138,7 @@ func TestStalledClientsOnANetwork(t *testing.T) {
 	require.Equal(t, uint64(stalled), p.hub.Stats().Cut)
 }
 
-// memory gives the resident memory of this process in MB, its peak since the last call.
+// memory returns the resident memory of this process in MB, its peak since the last call.
 func memory(t *testing.T) float64 {
 	t.Helper()
 	if runtime.GOOS != "linux" {

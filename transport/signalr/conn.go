@@ -1,7 +1,6 @@
 package signalr
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -20,7 +19,7 @@ const (
 	longPolling
 )
 
-// String gives the name that the protocol has for it.
+// String returns the protocol's name of the transport.
 func (t transport) String() string {
 	return [...]string{"none", "WebSockets", "ServerSentEvents", "LongPolling"}[t]
 }
@@ -29,6 +28,8 @@ func (t transport) String() string {
 // and everything else follows from that.
 type conn struct {
 	hub       *Hub
+	principal string // who began it
+	address   string // from where
 	id, token string // what may be shown, and what a client proves with
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
@@ -40,6 +41,9 @@ type conn struct {
 	next      chan struct{} // closed when another long poll has come while this one waits
 	over      chan struct{} // closed when the long poll that waits is over
 	ready     bool          // the handshake is done
+	protocol  protocol      // that the handshake chose; c.receiving is held for writing as well
+	oneByOne  bool          // the client reads one message of each answer to a poll
+	pinged    bool          // the client pings, so that its silence means something
 	ending    error         // why nothing more is queued; the connection ends when the queue is written
 	released  bool          // drop has been here
 	watch     *time.Timer   // what the client must do next has a limit
@@ -48,12 +52,20 @@ type conn struct {
 	bytes     int // of queue
 
 	receiving sync.Mutex
+	early     []byte // what was sent before the transport was known
 	partial   []byte // a message whose end has not come yet
 }
 
-// begin gives the connection to a request that will serve it, which must call finish. A connection has
+// begin assigns the connection to a request that will serve it, which must call finish. A connection has
 // one transport, and at most one request that writes.
 func (c *conn) begin(t transport, r *http.Request) (first bool, err error) {
+	if first, err = c.assign(t, r); first {
+		c.receive(nil) // what came early
+	}
+	return first, err
+}
+
+func (c *conn) assign(t transport, r *http.Request) (first bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -99,7 +111,7 @@ func (c *conn) beginPoll(r *http.Request) (first bool, err error) {
 		}
 		c.mu.Unlock()
 		if !waiting {
-			// Of several that come at once one is served, and the others end that one in turn.
+			// Of several that come together one is served, and the others end that one in turn.
 			if first, err = c.begin(longPolling, r); !errors.Is(err, ErrConnectionInUse) {
 				return first, err
 			}
@@ -118,6 +130,9 @@ func (c *conn) beginPoll(r *http.Request) (first bool, err error) {
 		}
 	}
 }
+
+// packs is 1 for a client that speaks MessagePack, from its handshake on.
+func (c *conn) packs() int { return int(c.protocol) }
 
 // superseded is closed when another long poll has come.
 func (c *conn) superseded() <-chan struct{} {
@@ -162,11 +177,13 @@ const pollGrace = 2 * time.Second
 func (c *conn) rearm() {
 	switch {
 	case !c.ready || c.released:
+	case c.transport != longPolling && !c.pinged: // as the stock server has it: some clients never ping
+		c.watch.Stop()
 	case c.transport != longPolling:
 		c.watch.Reset(c.hub.opts.ClientTimeout)
 	case c.polling: // a client that polls need not send
 		c.watch.Stop()
-	case c.ending != nil: // a client that is there comes at once
+	case c.ending != nil: // a connected client comes immediately
 		c.watch.Reset(min(pollGrace, c.hub.opts.PollIdle))
 	default:
 		c.watch.Reset(c.hub.opts.PollIdle)
@@ -204,6 +221,13 @@ func (c *conn) push(record []byte) {
 	c.enqueue(record)
 }
 
+// hasRoom reports whether the queue is at most half full.
+func (c *conn) hasRoom() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.queue) <= c.hub.opts.QueueMessages/2 && c.bytes <= c.hub.opts.QueueBytes/2
+}
+
 func (c *conn) enqueue(record []byte) {
 	c.queue = append(c.queue, record)
 	c.bytes += len(record)
@@ -228,7 +252,7 @@ func (c *conn) end(text string, reconnect bool, cause error) {
 		c.cancel(cause)
 	case c.ready:
 		c.ending = cause
-		c.enqueue(encodeOwn(closing{Type: typeClose, Error: text, AllowReconnect: reconnect}))
+		c.enqueue(c.protocol.encode(closing{Type: typeClose, Error: text, AllowReconnect: reconnect}))
 		c.rearm()
 	default: // before the handshake a client understands an answer to it only
 		if text == "" {
@@ -242,7 +266,7 @@ func (c *conn) end(text string, reconnect bool, cause error) {
 // keepQueue is the length of a queue that is worth keeping for reuse.
 const keepQueue = 256
 
-// take gives all that is queued, and why it is the last when it is. written is a slice that take has
+// take returns all that is queued, and the reason if it is the last. written is a slice that take has
 // given before and that is done with.
 func (c *conn) take(written [][]byte) (batch [][]byte, last error) {
 	clear(written)
@@ -270,7 +294,7 @@ func (c *conn) putBack(batch [][]byte) {
 	c.signal()
 }
 
-// Limits of what is written at once, each time under a new write deadline.
+// Limits of a single write, each time under a new write deadline.
 const (
 	chunkMessages = 64
 	chunkBytes    = 32 << 10
@@ -320,81 +344,9 @@ func (c *conn) pump(gone <-chan struct{}, write func(chunk [][]byte) error) erro
 
 func (c *conn) ping() {
 	c.mu.Lock()
-	ready := c.ready
+	ready, p := c.ready, c.protocol
 	c.mu.Unlock()
 	if ready {
-		c.push(encodeOwn(bare{Type: typePing}))
+		c.push(p.encode(bare{Type: typePing}))
 	}
-}
-
-// receive takes bytes from the client. Messages may come split or several at once.
-func (c *conn) receive(data []byte) {
-	c.receiving.Lock()
-	defer c.receiving.Unlock()
-	for len(data) > 0 {
-		record, rest, whole := bytes.Cut(data, []byte{separator})
-		if len(c.partial)+len(record) > c.hub.opts.MaxMessageBytes {
-			c.partial = nil
-			c.end("The message is too large.", false, errTooLarge)
-			return
-		}
-		if !whole {
-			c.partial = append(c.partial, record...)
-			break
-		}
-		if len(c.partial) > 0 {
-			record = append(c.partial, record...)
-			c.partial = nil
-		}
-		if !c.handle(record) {
-			return
-		}
-		data = rest
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rearm()
-}
-
-// handle acts on one message; false when the connection ends.
-func (c *conn) handle(record []byte) bool {
-	c.mu.Lock()
-	ready, ending := c.ready, c.ending
-	c.mu.Unlock()
-	if ending != nil {
-		return false
-	}
-	if !ready {
-		return c.shakeHands(record)
-	}
-	m, err := parseMessage(record)
-	if err != nil {
-		c.end("The message is not valid.", false, errMessage)
-		return false
-	}
-	switch *m.Type {
-	case typeInvocation, typeStreamInvocation:
-		if m.InvocationID != nil { // else no answer is wanted
-			c.push(encodeOwn(completion{Type: typeCompletion, InvocationID: *m.InvocationID, Error: "The hub has no methods."}))
-		}
-	case typeClose:
-		c.cancel(errClient)
-		return false
-	}
-	return true
-}
-
-func (c *conn) shakeHands(record []byte) bool {
-	if wrong := checkHandshake(record); wrong != "" {
-		c.end(wrong, false, errHandshake)
-		return false
-	}
-	c.mu.Lock()
-	c.ready = true
-	t := c.transport
-	c.enqueue(encodeOwn(handshakeResponse{})) // first: broadcasts begin with admit
-	c.rearm()
-	c.mu.Unlock()
-	c.hub.admit(c, t)
-	return true
 }

@@ -14,6 +14,7 @@ var (
 	ErrConnectionInUse    = fault.New(fault.Conflict, "HUB_CONNECTION_IN_USE", "the connection is not in a state for this request")
 	ErrOriginNotAllowed   = fault.New(fault.Forbidden, "ORIGIN_NOT_ALLOWED", "pages of this origin may not connect")
 	ErrFull               = fault.New(fault.Unavailable, "HUB_FULL", "the hub has as many connections as it takes")
+	ErrTooMany            = fault.New(fault.TooMany, "HUB_TOO_MANY_CONNECTIONS", "the caller has as many connections to the hub as one may have")
 	ErrClosed             = fault.New(fault.Unavailable, "HUB_CLOSED", "the hub is closed")
 )
 

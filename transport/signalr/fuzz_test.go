@@ -51,7 +51,33 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// answers gives all that a hub sends to a client that sends parts, up to the end of the connection.
+// FuzzPackedMessages is FuzzMessages for what follows a handshake that chooses MessagePack.
+func FuzzPackedMessages(f *testing.F) {
+	invoke := pack(f, 1, map[string]string{"a": "b"}, "7", "x", []any{1, nil, 1.5, []byte("x"), map[string]any{"a": []any{}}}, []string{})
+	for _, seed := range []string{
+		"", pingingPacked, invoke, invoke + pingingPacked + invoke, pack(f, 7), "\x00", "\x80\x80\x80\x80\x80", "\xff\xff\xff\xff\x0f", pinging,
+		"\x06\xdd\xff\xff\xff\xff\x06", "\x0a\x92\x06\xc9\xff\xff\xff\xff\x00\x00\x00", "\x64\x92\x06" + strings.Repeat("\x91", 97) + "\x01",
+		pack(f, 4, nil, strings.Repeat("7", 300), "x", []any{}), pack(f, 1, nil, nil, "x", []any{}), pack(f, "6"), pack(f, 1, nil, 7, "x", []any{}),
+	} {
+		f.Add([]byte(seed), uint16(len(seed)/2))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, at uint16) {
+		cut := min(int(at), len(data))
+		whole := answers(t, []byte(helloPacked), data)
+		require.Equal(t, whole, answers(t, []byte(helloPacked), data[:cut], data[cut:]))
+		if whole == "" {
+			return
+		}
+		greeting, rest, found := strings.Cut(whole, "\x1e")
+		require.True(t, found)
+		require.Equal(t, "{}", greeting)
+		for _, m := range unpack(t, []byte(rest)) {
+			require.Regexp(t, `^\[(3,\{\},".*",1,"The hub has no methods."|7,("The message is (not valid|too large)\."|null),(true|false))\]$`, m)
+		}
+	})
+}
+
+// answers returns all that a hub sends to a client that sends parts, up to the end of the connection.
 func answers(t *testing.T, parts ...[]byte) string {
 	hub, err := signalr.NewHub(signalr.Options{MaxMessageBytes: 2000})
 	require.NoError(t, err)
@@ -92,6 +118,7 @@ func FuzzSocket(f *testing.F) {
 	for _, seed := range []string{
 		"", frame(0x81, hello), frame(0x01, hello[:5]) + frame(0x80, hello[5:]), frame(0x82, hello) + frame(0x88, "\x03\xe8"),
 		frame(0x81, hello) + frame(0x89, "ping") + frame(0x81, pinging) + frame(0x81, "x\x1e"), frame(0x8f, ""), frame(0xf1, "x"),
+		frame(0x82, helloPacked) + frame(0x82, pingingPacked) + frame(0x82, "\x02\x91\x07"),
 		"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x81\x05hello", frame(0x88, "\x00"), frame(0x80, "x"),
 	} {
 		f.Add([]byte(seed))

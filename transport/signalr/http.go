@@ -47,7 +47,7 @@ func (h *Hub) Negotiate(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	c, err := h.open()
+	c, err := h.open(r.Context())
 	if err != nil {
 		refuse(w, r, err)
 		return
@@ -57,7 +57,11 @@ func (h *Hub) Negotiate(w http.ResponseWriter, r *http.Request) {
 		answer.ConnectionID, answer.ConnectionToken = c.token, ""
 	}
 	for _, t := range []transport{webSockets, serverSentEvents, longPolling} {
-		answer.Transports = append(answer.Transports, availableTransport{t.String(), []string{"Text"}})
+		formats := []string{"Text"} // first: some clients take the first
+		if t != serverSentEvents {
+			formats = append(formats, "Binary")
+		}
+		answer.Transports = append(answer.Transports, availableTransport{t.String(), formats})
 	}
 	body, err := json.Marshal(answer)
 	if err != nil {
@@ -104,7 +108,7 @@ func (c *conn) serveSend(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	t := c.transport
 	c.mu.Unlock()
-	if t != serverSentEvents && t != longPolling {
+	if t == webSockets {
 		refuse(w, r, ErrConnectionInUse)
 		return
 	}
@@ -113,7 +117,10 @@ func (c *conn) serveSend(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, problem.FromDecode(err))
 		return
 	}
-	c.receive(body)
+	if err := c.receiveEarly(body); err != nil {
+		refuse(w, r, problem.FromDecode(err))
+		return
+	}
 	w.WriteHeader(http.StatusOK)
 }
 

@@ -19,7 +19,9 @@ type Hub struct {
 	mu      sync.Mutex
 	closed  bool
 	conns   map[string]*conn    // all, by token
+	owned   map[owner]int       // conns of each owner; none with 0
 	clients map[*conn]transport // those past the handshake
+	packed  int                 // clients that speak MessagePack
 	stats   Stats               // the counters; the rest is counted when asked for
 }
 
@@ -31,7 +33,7 @@ type Stats struct {
 	Connecting int
 	Broadcasts uint64 // calls of Broadcast that had a message to send
 	Cut        uint64 // clients cut because they read too slowly
-	Refused    uint64 // clients refused because of MaxConnections
+	Refused    uint64 // clients refused because of MaxConnections, MaxPerPrincipal or MaxPerAddress
 }
 
 // NewHub makes a hub. It starts nothing until a client comes.
@@ -39,7 +41,7 @@ func NewHub(opts Options) (*Hub, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}
-	return &Hub{opts: opts, log: opts.Logger, conns: make(map[string]*conn), clients: make(map[*conn]transport)}, nil
+	return &Hub{opts: opts, log: opts.Logger, conns: make(map[string]*conn), owned: make(map[owner]int), clients: make(map[*conn]transport)}, nil
 }
 
 // Broadcast invokes the method target on all connected clients. It never waits for one. An argument
@@ -52,16 +54,62 @@ func (h *Hub) Broadcast(target string, args ...any) error {
 	if err != nil {
 		return ErrNotEncodable.On("target", target).Wrap(err)
 	}
+	records := [...][]byte{jsonProtocol: record, messagePack: nil}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.packed > 0 {
+		if records[messagePack], err = packInvocation(record); err != nil {
+			return ErrNotEncodable.On("target", target).Wrap(err)
+		}
+	}
 	h.stats.Broadcasts++
 	for c := range h.clients {
-		c.push(record)
+		c.push(records[c.protocol])
 	}
 	return nil
 }
 
-// Stats gives the present figures.
+// Clients returns the number of connected clients.
+func (h *Hub) Clients() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.clients)
+}
+
+// roomInterval is the time between two looks at the queues.
+const roomInterval = 5 * time.Millisecond
+
+// WaitForRoom waits until every client's queue is at most half full, but not longer than timeout or until ctx ends. A caller that has very
+// many broadcasts calls it now and then, so that clients that read are not cut.
+func (h *Hub) WaitForRoom(ctx context.Context, timeout time.Duration) {
+	if h.hasRoom() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	ticker := time.NewTicker(roomInterval)
+	defer ticker.Stop()
+	for !h.hasRoom() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (h *Hub) hasRoom() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.clients {
+		if !c.hasRoom() {
+			return false
+		}
+	}
+	return true
+}
+
+// Stats returns the current figures.
 func (h *Hub) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,7 +128,7 @@ func (h *Hub) Stats() Stats {
 	return s
 }
 
-// Close tells all clients to reconnect later, which they do when they are made to, and waits until
+// Close asks all clients to reconnect later, which they do when they are made to, and waits until
 // what was queued for them is sent and they have gone. When ctx ends first they are cut, and the
 // error is its cause. New clients are refused with 503 from the beginning on.
 func (h *Hub) Close(ctx context.Context) error {
@@ -117,8 +165,30 @@ func (h *Hub) all() []*conn {
 	return all
 }
 
+// owner is a principal or an address.
+type owner struct{ principal, address string }
+
+// mayOwn reports whether the owners may have one connection more. h.mu is held.
+func (h *Hub) mayOwn(principal, address string) bool {
+	within := func(o owner, most int) bool { return o == owner{} || most < 0 || h.owned[o] < most }
+	return within(owner{principal: principal}, h.opts.MaxPerPrincipal) && within(owner{address: address}, h.opts.MaxPerAddress)
+}
+
+// own counts a connection of the owners that comes (1) or goes (-1). h.mu is held.
+func (h *Hub) own(principal, address string, change int) {
+	for _, o := range [...]owner{{principal: principal}, {address: address}} {
+		if o == (owner{}) {
+			continue
+		}
+		if h.owned[o] += change; h.owned[o] == 0 {
+			delete(h.owned, o)
+		}
+	}
+}
+
 // open makes a connection that waits for its transport.
-func (h *Hub) open() (*conn, error) {
+func (h *Hub) open(ctx context.Context) (*conn, error) {
+	principal, address := h.opts.Owner(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -127,8 +197,12 @@ func (h *Hub) open() (*conn, error) {
 	case len(h.conns) >= h.opts.MaxConnections:
 		h.stats.Refused++
 		return nil, ErrFull
+	case !h.mayOwn(principal, address):
+		h.stats.Refused++
+		return nil, ErrTooMany
 	}
-	c := &conn{hub: h, id: rand.Text(), token: rand.Text(), wake: make(chan struct{}, 1)}
+	h.own(principal, address, 1)
+	c := &conn{hub: h, principal: principal, address: address, id: rand.Text(), token: rand.Text(), wake: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	h.conns[c.token] = c
 	h.wg.Add(1)
@@ -142,7 +216,7 @@ func (h *Hub) open() (*conn, error) {
 	return c, nil
 }
 
-// find gives the connection of a token.
+// find returns the connection of a token.
 func (h *Hub) find(token string) (*conn, error) {
 	if token == "" {
 		return nil, ErrInvalidRequest.Because("id is required")
@@ -157,10 +231,9 @@ func (h *Hub) find(token string) (*conn, error) {
 
 // admit makes a connection one that gets broadcasts.
 func (h *Hub) admit(c *conn, t transport) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if c.ctx.Err() == nil { // else drop has been here, or will be
 		h.clients[c] = t
+		h.packed += c.packs()
 	}
 }
 
@@ -169,7 +242,11 @@ func (h *Hub) drop(c *conn) {
 	cause := context.Cause(c.ctx)
 	h.mu.Lock()
 	delete(h.conns, c.token)
-	delete(h.clients, c)
+	h.own(c.principal, c.address, -1)
+	if _, was := h.clients[c]; was {
+		delete(h.clients, c)
+		h.packed -= c.packs()
+	}
 	if errors.Is(cause, errSlow) {
 		h.stats.Cut++
 	}

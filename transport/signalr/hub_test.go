@@ -21,7 +21,7 @@ import (
 	"github.com/otkit/otkit/transport/signalr"
 )
 
-// poll gives the messages of one long poll, with its status.
+// poll returns the messages of one long poll, with its status.
 func (r *rig) poll(url string) (status int, records []string) {
 	r.t.Helper()
 	status, body := r.do("GET", url, "")
@@ -269,4 +269,38 @@ func TestClosesBesideConnects(t *testing.T) {
 			require.Zero(t, r.Stats())
 		})
 	}
+}
+
+// TestWaitForRoom sends far more than a queue holds to a client that reads, and fills the queue of one that does not.
+func TestWaitForRoom(t *testing.T) {
+	inBubble(t, signalr.Options{QueueMessages: 100}, func(t *testing.T, r *rig) {
+		client := r.socket()
+		require.Equal(t, 1, r.Clients())
+		const messages = 2000
+		go func() {
+			for i := range messages {
+				if i%40 == 0 {
+					r.WaitForRoom(t.Context(), time.Minute)
+				}
+				if err := r.Broadcast("ReceiveAlarm", i); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		for i := range messages {
+			require.Contains(t, client.next(), "["+strconv.Itoa(i)+"]")
+		}
+		require.NoError(t, r.Broadcast("ReceiveAlarm", "the client does not read this"))
+		synctest.Wait()
+		for range 90 {
+			require.NoError(t, r.Broadcast("ReceiveAlarm", "so that these wait"))
+		}
+		began := time.Now()
+		r.WaitForRoom(t.Context(), time.Second)
+		require.Equal(t, time.Second, time.Since(began))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r.WaitForRoom(ctx, time.Second)
+		require.Equal(t, time.Second, time.Since(began))
+	})
 }

@@ -3,10 +3,40 @@ package signalr
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
-// separator ends every message of the JSON hub protocol.
+// separator ends every message of the JSON hub protocol, and the handshake of any.
 const separator = 0x1E
+
+// protocol is how messages are written. A handshake is always in JSON, and chooses.
+type protocol uint8
+
+const (
+	jsonProtocol protocol = iota
+	messagePack
+)
+
+// protocolNames are those that a handshake has.
+var protocolNames = [...]string{jsonProtocol: "json", messagePack: "messagepack"}
+
+func (p protocol) String() string { return protocolNames[p] }
+
+// encode makes a message of the hub's own, of which every value can be encoded.
+func (p protocol) encode(m ownMessage) []byte {
+	if p == messagePack {
+		return packed(m.array())
+	}
+	return encodeOwn(m)
+}
+
+// parse reads one message, without its separator or length.
+func (p protocol) parse(record []byte) (message, error) {
+	if p == messagePack {
+		return parsePacked(record)
+	}
+	return parseMessage(record)
+}
 
 // Types of messages that are sent or understood. All others are read over, as the protocol asks.
 const (
@@ -23,6 +53,9 @@ type message struct {
 	InvocationID *string `json:"invocationId"`
 }
 
+// ownMessage is a struct for JSON, and has the array that it is in MessagePack.
+type ownMessage interface{ array() []any }
+
 type invocation struct {
 	Type      int    `json:"type"`
 	Target    string `json:"target"`
@@ -35,9 +68,16 @@ type completion struct {
 	Error        string `json:"error"`
 }
 
+func (m completion) array() []any {
+	const withError = 1
+	return []any{m.Type, noHeaders, m.InvocationID, withError, m.Error}
+}
+
 type bare struct {
 	Type int `json:"type"`
 }
+
+func (m bare) array() []any { return []any{m.Type} }
 
 type closing struct {
 	Type           int    `json:"type"`
@@ -45,9 +85,16 @@ type closing struct {
 	AllowReconnect bool   `json:"allowReconnect,omitempty"`
 }
 
+func (m closing) array() []any {
+	if m.Error == "" {
+		return []any{m.Type, nil, m.AllowReconnect}
+	}
+	return []any{m.Type, m.Error, m.AllowReconnect}
+}
+
 type handshakeRequest struct {
 	Protocol string `json:"protocol"`
-	Version  int    `json:"version"`
+	Version  *int   `json:"version"`
 }
 
 type handshakeResponse struct {
@@ -81,16 +128,24 @@ func parseMessage(record []byte) (message, error) {
 	return m, nil
 }
 
-// checkHandshake tells what is wrong with the first message of a client; "" when nothing is.
-func checkHandshake(record []byte) string {
+// parseHandshake reads the first message of a client, which comes by a transport. wrong is what is wrong
+// with it; "" when nothing is. A client that negotiated version 0 may give that as the version of the
+// protocol, in which there never was another than 1.
+func parseHandshake(record []byte, t transport) (p protocol, version int, wrong string) {
 	var r handshakeRequest
-	switch err := json.Unmarshal(record, &r); {
-	case err != nil:
-		return "The handshake is not valid."
-	case r.Protocol != "json":
-		return "The protocol is not supported, only 'json' is."
-	case r.Version != 1:
-		return "The version of the 'json' protocol is not supported, only 1 is."
+	if err := json.Unmarshal(record, &r); err != nil {
+		return 0, 0, "The handshake is not valid."
 	}
-	return ""
+	at := slices.Index(protocolNames[:], r.Protocol)
+	if at < 0 {
+		return 0, 0, "The protocol is not supported, only 'json' and 'messagepack' are."
+	}
+	p = protocol(at)
+	switch {
+	case r.Version == nil || *r.Version != 0 && *r.Version != 1:
+		return 0, 0, "The version of the '" + r.Protocol + "' protocol is not supported, only 1 is."
+	case p == messagePack && t == serverSentEvents:
+		return 0, 0, "The 'messagepack' protocol is not supported with server-sent events, which are text; 'json' is."
+	}
+	return p, *r.Version, ""
 }

@@ -12,7 +12,7 @@ import (
 
 // Options configures a [Hub]. Zero values take the defaults.
 type Options struct {
-	// Lifetime gives a connection a context at whose end the client is told to reconnect, and a
+	// Lifetime returns a connection a context at whose end the client is asked to reconnect, and a
 	// function that is called when the connection has ended. ctx carries the values of the request
 	// that connected, but neither its end nor its deadline. nil: connections live on.
 	Lifetime func(ctx context.Context) (lifetime context.Context, stop func())
@@ -20,6 +20,12 @@ type Options struct {
 	// AllowedOrigins are those of web pages on other hosts that may open a WebSocket, such as
 	// "https://hmi.example.com"; "*" alone is any. The browser itself guards the other transports.
 	AllowedOrigins []string
+
+	// Owner returns whose a connection is, from the context of the request that begins it: the principal, or "" if anonymous,
+	// and the address, or "" where it is not known. nil: connections are not counted by owner.
+	Owner           func(ctx context.Context) (principal, address string)
+	MaxPerPrincipal int // connections of one principal, with those that are only negotiated; default 100, negative for no limit. More are answered 429
+	MaxPerAddress   int // connections of one address, likewise; default 1,000, negative for no limit
 
 	MaxConnections  int // with those that are only negotiated; default 10,000. More are answered 503
 	MaxMessageBytes int // longest message, frame or request body of a client; default 32 KiB
@@ -30,7 +36,7 @@ type Options struct {
 
 	HandshakeTimeout time.Duration // from negotiation to connection, and from there to the end of the handshake; default 15 s
 	KeepAlive        time.Duration // a client that was sent nothing for so long gets a ping; default 15 s
-	ClientTimeout    time.Duration // a client that sends nothing for so long is closed; default 30 s
+	ClientTimeout    time.Duration // a client that has begun to ping and then sends nothing for so long is closed; default 30 s
 	WriteTimeout     time.Duration // for writing some messages to a client; default 10 s
 	PollTimeout      time.Duration // longest wait of one long poll; default 90 s. The stock client waits 100 s
 	PollIdle         time.Duration // a client between two long polls for so long is dropped; default 30 s
@@ -68,6 +74,11 @@ func (o *Options) complete() error {
 		if err := complete(field.name, field.value, field.defaultValue); err != nil {
 			return err
 		}
+	}
+	o.MaxPerPrincipal = cmp.Or(o.MaxPerPrincipal, 100)
+	o.MaxPerAddress = cmp.Or(o.MaxPerAddress, 1000)
+	if o.Owner == nil {
+		o.Owner = func(context.Context) (string, string) { return "", "" }
 	}
 	if o.Lifetime == nil {
 		o.Lifetime = func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }

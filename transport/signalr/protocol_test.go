@@ -24,7 +24,8 @@ func TestHandshake(t *testing.T) {
 		"further members":   {[]string{`{"version":1,"protocol":"json","x":[]}` + "\x1e"}, []string{`{}`}},
 		"split":             {[]string{hello[:1], hello[1:9], hello[9:]}, []string{`{}`}},
 		"joined":            {[]string{hello + pinging + `{"type":1,"target":"a","arguments":[],"invocationId":"7"}` + "\x1e"}, []string{`{}`, `{"type":3,"invocationId":"7","error":"The hub has no methods."}`}},
-		"other protocol":    {[]string{`{"protocol":"messagepack","version":1}` + "\x1e"}, []string{`{"error":"The protocol is not supported, only 'json' is."}`, ""}},
+		"version 0":         {[]string{`{"protocol":"json","version":0}` + "\x1e"}, []string{`{}`}},
+		"other protocol":    {[]string{`{"protocol":"xml","version":1}` + "\x1e"}, []string{`{"error":"The protocol is not supported, only 'json' and 'messagepack' are."}`, ""}},
 		"other version":     {[]string{`{"protocol":"json","version":9}` + "\x1e"}, []string{`{"error":"The version of the 'json' protocol is not supported, only 1 is."}`, ""}},
 		"no version":        {[]string{`{"protocol":"json"}` + "\x1e"}, []string{`{"error":"The version of the 'json' protocol is not supported, only 1 is."}`, ""}},
 		"garbage":           {[]string{"GET / HTTP/1.1\x1e"}, []string{`{"error":"The handshake is not valid."}`, ""}},
@@ -88,7 +89,7 @@ func TestKeepAlive(t *testing.T) {
 	})
 }
 
-// closeOf gives the next message that is not a ping.
+// closeOf returns the next message that is not a ping.
 func closeOf(p *peer) string {
 	for {
 		if record := p.next(); record != `{"type":6}` {

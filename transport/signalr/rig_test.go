@@ -149,7 +149,7 @@ type negotiated struct {
 	}
 }
 
-// negotiate gives the address of a new connection.
+// negotiate returns the address of a new connection.
 func (r *rig) negotiate() string {
 	r.t.Helper()
 	status, body := r.do("POST", url+"/negotiate?negotiateVersion=1", "")
@@ -166,6 +166,8 @@ type peer struct {
 	events *bufio.Reader
 	leave  func()
 	rest   []byte
+
+	unpacked []string // messages in MessagePack that have come with others
 }
 
 // dial opens a WebSocket without shaking hands.
@@ -178,7 +180,7 @@ func (r *rig) dial(url string) *peer {
 	return &peer{t: r.t, socket: socket, leave: func() { _ = socket.CloseNow() }}
 }
 
-// socket gives a connected client with a WebSocket.
+// socket returns a connected client with a WebSocket.
 func (r *rig) socket() *peer {
 	r.t.Helper()
 	p := r.dial(url)
@@ -206,7 +208,7 @@ func (r *rig) events(url string) *peer {
 	return &peer{t: r.t, events: bufio.NewReader(res.Body), leave: leave}
 }
 
-// stream gives a connected client with server-sent events, and its address.
+// stream returns a connected client with server-sent events, and its address.
 func (r *rig) stream() (p *peer, url string) {
 	r.t.Helper()
 	url = r.negotiate()
@@ -217,7 +219,7 @@ func (r *rig) stream() (p *peer, url string) {
 	return p, url
 }
 
-// poller gives the address of a connected client that polls.
+// poller returns the address of a connected client that polls.
 func (r *rig) poller() (url string) {
 	r.t.Helper()
 	url = r.negotiate()
@@ -237,7 +239,7 @@ func (p *peer) send(data string) {
 	require.NoError(p.t, p.socket.Write(p.t.Context(), websocket.MessageText, []byte(data)))
 }
 
-// read gives the next message, or the error that ends the connection.
+// read returns the next message, or the error that ends the connection.
 func (p *peer) read() (string, error) {
 	for {
 		if record, rest, whole := bytes.Cut(p.rest, []byte{0x1e}); whole {

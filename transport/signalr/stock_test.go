@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"slices"
 	"sync"
 	"testing"
@@ -21,14 +22,18 @@ import (
 	"github.com/otkit/otkit/transport/signalr"
 )
 
-const stockClient = "@microsoft/signalr@10.0.11"
+const (
+	stockClient   = "@microsoft/signalr@10.0.11"
+	stockProtocol = "@microsoft/signalr-protocol-msgpack@10.0.11"
+)
 
 // stockOptions are what the scripts in testdata take.
 type stockOptions struct {
 	URL             string   `json:"url"`
 	Transport       string   `json:"transport,omitempty"` // empty: the client chooses
 	SkipNegotiation bool     `json:"skipNegotiation,omitempty"`
-	Tokens          []string `json:"tokens,omitempty"` // of the accessTokenFactory, one after the other
+	MessagePack     bool     `json:"messagePack,omitempty"` // else JSON
+	Tokens          []string `json:"tokens,omitempty"`      // of the accessTokenFactory, one after the other
 	Clients         int      `json:"clients,omitempty"`
 	Messages        int      `json:"messages,omitempty"`
 }
@@ -48,9 +53,15 @@ type stock struct {
 
 func startStock(t testing.TB, script string, o stockOptions) *stock {
 	t.Helper()
+	return startClient(t, npmtest.Command(t, npmtest.Need(t, stockClient, stockProtocol), script), o)
+}
+
+// startClient starts a script that takes its options as the last argument.
+func startClient(t testing.TB, cmd *exec.Cmd, o stockOptions) *stock {
+	t.Helper()
 	options, err := json.Marshal(o)
 	require.NoError(t, err)
-	cmd := npmtest.Command(t, npmtest.Need(t, stockClient), script, string(options))
+	cmd.Args = append(cmd.Args, string(options))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -66,7 +77,7 @@ func startStock(t testing.TB, script string, o stockOptions) *stock {
 	return &stock{t, stdin, bufio.NewScanner(stdout)}
 }
 
-// await gives the next event, which must be the one named.
+// await returns the next event, which must be the one named.
 func (s *stock) await(name string) stockEvent {
 	s.t.Helper()
 	require.True(s.t, s.events.Scan(), "waiting for %s: %v", name, s.events.Err())
@@ -89,6 +100,7 @@ type plant struct {
 	addr string
 	stop func()
 
+	mu   sync.Mutex
 	life map[string]context.Context // of each good token; nil when none is needed
 }
 
@@ -130,12 +142,21 @@ func (p *plant) serve(w http.ResponseWriter, r *http.Request) {
 	if header := r.Header.Get("Authorization"); len(header) > 7 {
 		token = header[7:]
 	}
+	p.mu.Lock()
 	life, good := p.life[token]
+	p.mu.Unlock()
 	if p.life != nil && !good {
 		http.Error(w, "no", http.StatusUnauthorized)
 		return
 	}
 	p.hub.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), lifeKey{}, life)))
+}
+
+// extend replaces the lifetime of a token.
+func (p *plant) extend(token string, life context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.life[token] = life
 }
 
 func (p *plant) url() string { return "http://" + p.addr + "/hubs/alarms" }
@@ -147,6 +168,11 @@ var ways = map[string]stockOptions{
 	"without negotiation":  {Transport: "WebSockets", SkipNegotiation: true},
 	"server-sent events":   {Transport: "ServerSentEvents"},
 	"long polling":         {Transport: "LongPolling"},
+
+	"MessagePack, chosen by the client": {MessagePack: true},
+	"MessagePack, WebSocket":            {MessagePack: true, Transport: "WebSockets"},
+	"MessagePack, without negotiation":  {MessagePack: true, Transport: "WebSockets", SkipNegotiation: true},
+	"MessagePack, long polling":         {MessagePack: true, Transport: "LongPolling"},
 }
 
 func TestStockClient(t *testing.T) {

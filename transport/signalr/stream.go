@@ -25,7 +25,7 @@ func (c *conn) newAnswer(w http.ResponseWriter) (*answer, error) {
 	return &answer{conn: c, w: w, ctrl: http.NewResponseController(w)}, nil
 }
 
-// write sends parts to the client. It fails at once when the connection is cut meanwhile.
+// write sends parts to the client. It fails immediately if the connection is cut meanwhile.
 func (a *answer) write(parts ...[]byte) (err error) {
 	if err := unlessUnsupported(a.ctrl.SetWriteDeadline(time.Now().Add(a.conn.hub.opts.WriteTimeout))); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (c *conn) serveEvents(w http.ResponseWriter, r *http.Request) {
 }
 
 // servePoll answers one long poll: 200 with messages or, when none come in time, without; 204 when
-// the connection has ended. The first one is answered at once and makes the connection.
+// the connection has ended. The first one is answered immediately and makes the connection.
 //
 // What a client that gave up its poll did not get comes with the next poll, as far as the server can
 // tell: the protocol has no acknowledgement, so that what left this machine counts as received. A
@@ -128,18 +128,35 @@ func (c *conn) poll(a *answer, r *http.Request) {
 		if r.Context().Err() != nil {
 			return // select picks any of two that are ready
 		}
-		batch, last := c.take(nil)
+		batch, p, last := c.takePoll()
 		if len(batch) == 0 {
 			continue
 		}
 		body := bytes.Join(batch, nil)
+		if p == messagePack {
+			a.w.Header().Set("Content-Type", "application/octet-stream")
+		}
 		a.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		switch err := a.write(body); {
-		case err != nil || r.Context().Err() != nil:
+		case err != nil || r.Context().Err() != nil && !r.Close: // one that asked for the end hangs up when it has all
 			c.putBack(batch)
 		case last != nil:
 			c.cancel(last)
 		}
 		return
 	}
+}
+
+// takePoll is take for the answer to a poll. Clients that give 0 as the version of the protocol read one
+// message of an answer, and the rest only when another answer comes.
+func (c *conn) takePoll() (batch [][]byte, p protocol, last error) {
+	batch, last = c.take(nil)
+	c.mu.Lock()
+	p, oneByOne := c.protocol, c.oneByOne
+	c.mu.Unlock()
+	if oneByOne && len(batch) > 1 {
+		c.putBack(batch[1:])
+		batch, last = batch[:1:1], nil
+	}
+	return batch, p, last
 }

@@ -38,7 +38,7 @@ func TestNegotiation(t *testing.T) {
 			require.NotEqual(t, n.ConnectionID, n.ConnectionToken)
 			require.False(t, seen[token])
 			seen[token] = true
-			require.JSONEq(t, `[{"transport":"WebSockets","transferFormats":["Text"]},{"transport":"ServerSentEvents","transferFormats":["Text"]},{"transport":"LongPolling","transferFormats":["Text"]}]`,
+			require.JSONEq(t, `[{"transport":"WebSockets","transferFormats":["Text","Binary"]},{"transport":"ServerSentEvents","transferFormats":["Text"]},{"transport":"LongPolling","transferFormats":["Text","Binary"]}]`,
 				body[strings.Index(body, "["):len(body)-1])
 			status, _ = r.do("GET", url+"?id="+token, "")
 			require.Equal(t, 200, status)
@@ -72,7 +72,7 @@ func TestNegotiatedIDExpires(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	inBubble(t, signalr.Options{}, func(t *testing.T, r *rig) {
 		_, events := r.stream()
-		polling, fresh := r.poller(), r.negotiate()
+		polling := r.poller()
 		socket := r.negotiate()
 		r.dial(socket)
 		upgrade := []string{"Upgrade", "websocket", "Connection", "Upgrade", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="}
@@ -87,7 +87,7 @@ func TestRefusals(t *testing.T) {
 			{"GET", url, nil, 400}, {"GET", url, sse, 400}, {"POST", url, nil, 400}, {"DELETE", url, nil, 400},
 			{"GET", events, nil, 409}, {"GET", events, sse, 409}, {"GET", events, upgrade, 409},
 			{"GET", socket, nil, 409}, {"GET", socket, sse, 409}, {"GET", socket, upgrade, 409}, {"POST", socket, nil, 409},
-			{"GET", polling, sse, 409}, {"GET", polling, upgrade, 409}, {"POST", fresh, nil, 409},
+			{"GET", polling, sse, 409}, {"GET", polling, upgrade, 409},
 			{"PUT", url, nil, 405}, {"HEAD", url, nil, 405}, {"GET", url + "/negotiate", nil, 405},
 			{"OPTIONS", url, nil, 204}, {"OPTIONS", url + "/negotiate", nil, 204},
 		} {
@@ -122,6 +122,44 @@ func TestMaxConnections(t *testing.T) {
 		first.leave()
 		synctest.Wait()
 		r.socket()
+	})
+}
+
+// One caller does not take the places of all others, and a place that was negotiated and never used comes back.
+func TestPlacesAreCountedByOwner(t *testing.T) {
+	var principal, address string
+	inBubble(t, signalr.Options{Owner: func(context.Context) (string, string) { return principal, address }, MaxPerAddress: 150}, func(t *testing.T, r *rig) {
+		negotiate := func(from, at string) int {
+			principal, address = from, at
+			status, body := r.do("POST", url+"/negotiate", "")
+			if status != 200 {
+				require.Contains(t, body, "HUB_TOO_MANY_CONNECTIONS")
+			}
+			return status
+		}
+		principal, address = "viewer", "here"
+		open := r.socket()
+		for range 99 {
+			require.Equal(t, 200, negotiate("viewer", "here"))
+		}
+		require.Equal(t, 429, negotiate("viewer", "elsewhere"))
+		_, _, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: r.client})
+		require.ErrorContains(t, err, "429", "without a negotiation as well")
+		for range 50 {
+			require.Equal(t, 200, negotiate("operator", "here"))
+		}
+		require.Equal(t, 429, negotiate("admin", "here"))
+		require.Equal(t, 200, negotiate("admin", "elsewhere"))
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		require.Equal(t, signalr.Stats{WebSockets: 1, Refused: 3}, r.Stats())
+		for range 99 {
+			require.Equal(t, 200, negotiate("viewer", "here"))
+		}
+		require.Equal(t, 429, negotiate("viewer", "here"))
+		open.leave()
+		synctest.Wait()
+		require.Equal(t, 200, negotiate("viewer", "here"))
 	})
 }
 
@@ -238,6 +276,21 @@ func TestWhatAPollDidNotDeliverComesWithTheNext(t *testing.T) {
 		require.NoError(t, r.Broadcast("ReceiveAlarm", 4))
 		_, body = r.do("GET", at, "")
 		require.Equal(t, call("4")+"\x1e", body, "what was delivered does not come again")
+	})
+}
+
+// A client that asks for the end of the HTTP connection hangs up as soon as it has the answer.
+func TestAHungUpPollWasDelivered(t *testing.T) {
+	inBubble(t, signalr.Options{}, func(t *testing.T, r *rig) {
+		at := r.poller()
+		require.NoError(t, r.Broadcast("ReceiveAlarm", 1))
+		ctx, hangUp := context.WithCancel(t.Context())
+		poll := httptest.NewRequestWithContext(ctx, "GET", at, nil)
+		poll.Close = true
+		r.ServeHTTP(&broken{httptest.NewRecorder(), func() error { hangUp(); return nil }}, poll)
+		require.NoError(t, r.Broadcast("ReceiveAlarm", 2))
+		_, body := r.do("GET", at, "")
+		require.Equal(t, call("2")+"\x1e", body)
 	})
 }
 

@@ -15,7 +15,7 @@ func (h *Hub) connectWebSocket(w http.ResponseWriter, r *http.Request, token str
 	switch {
 	case err != nil:
 	case token == "":
-		c, err = h.open()
+		c, err = h.open(r.Context())
 	default:
 		c, err = h.find(token)
 	}
@@ -57,7 +57,7 @@ func (c *conn) writeSocket(socket *websocket.Conn, gone <-chan struct{}) {
 	err := c.pump(gone, func(chunk [][]byte) error {
 		ctx, cancel := context.WithTimeout(c.ctx, c.hub.opts.WriteTimeout)
 		defer cancel()
-		return writeFrames(ctx, socket, chunk)
+		return writeFrames(ctx, socket, c.frameType(), chunk)
 	})
 	c.mu.Lock()
 	inOrder := c.ending != nil && c.ctx.Err() == nil
@@ -69,12 +69,22 @@ func (c *conn) writeSocket(socket *websocket.Conn, gone <-chan struct{}) {
 	_ = socket.CloseNow()
 }
 
-// writeFrames sends messages as one message of the socket, without copying them together.
-func writeFrames(ctx context.Context, socket *websocket.Conn, chunk [][]byte) error {
-	if len(chunk) == 1 {
-		return socket.Write(ctx, websocket.MessageText, chunk[0])
+// frameType is that of the protocol; of the answer to a handshake that chose none it is text.
+func (c *conn) frameType() websocket.MessageType {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.protocol == messagePack {
+		return websocket.MessageBinary
 	}
-	frames, err := socket.Writer(ctx, websocket.MessageText)
+	return websocket.MessageText
+}
+
+// writeFrames sends messages as one message of the socket, without copying them together.
+func writeFrames(ctx context.Context, socket *websocket.Conn, kind websocket.MessageType, chunk [][]byte) error {
+	if len(chunk) == 1 {
+		return socket.Write(ctx, kind, chunk[0])
+	}
+	frames, err := socket.Writer(ctx, kind)
 	if err != nil {
 		return err
 	}

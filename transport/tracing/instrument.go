@@ -1,6 +1,7 @@
 package tracing
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -16,9 +17,9 @@ import (
 	"google.golang.org/grpc"
 )
 
-// HTTPMiddleware gives each request a span named by method and route, as the child of the span that
+// HTTPMiddleware starts a span for each request, named by method and route, as the child of the span that
 // the header traceparent names. Probes and scrapes (/health, /metrics) have none. It is to be used on
-// the chi router itself, first of all. With the provider of no tracing it gives next back unchanged.
+// the chi router itself, first of all. With the provider of no tracing it returns next unchanged.
 func HTTPMiddleware(provider trace.TracerProvider) func(http.Handler) http.Handler {
 	if off(provider) {
 		return func(next http.Handler) http.Handler { return next }
@@ -42,7 +43,7 @@ func HTTPMiddleware(provider trace.TracerProvider) func(http.Handler) http.Handl
 	}
 }
 
-// ServerOption gives each gRPC call but health checks a span. With the provider of no tracing it
+// ServerOption starts a span for each gRPC call except health checks. With the provider of no tracing it
 // does nothing.
 func ServerOption(provider trace.TracerProvider) grpc.ServerOption {
 	if off(provider) {
@@ -54,6 +55,14 @@ func ServerOption(provider trace.TracerProvider) grpc.ServerOption {
 		otelgrpc.WithPropagators(propagation.TraceContext{}),
 		otelgrpc.WithFilter(filters.Not(filters.HealthCheck())),
 	))
+}
+
+// TraceID returns the id of the trace that a context's span belongs to, or "".
+func TraceID(ctx context.Context) string {
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		return span.TraceID().String()
+	}
+	return ""
 }
 
 func off(provider trace.TracerProvider) bool {

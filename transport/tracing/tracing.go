@@ -35,9 +35,9 @@ type Options struct {
 	Logger      *slog.Logger // for spans that could not be sent; nil discards
 }
 
-// Start gives the provider of tracers. Spans are sent in batches in the background; the queue is
+// Start returns the provider of tracers. Spans are sent in batches in the background; the queue is
 // bounded, and spans beyond it are dropped. shutdown sends what is left and must be called, also
-// without tracing. A collector that cannot be reached is no error: it is tried again.
+// without tracing. An unreachable collector is not an error: sending is retried.
 func Start(ctx context.Context, o Options) (provider trace.TracerProvider, shutdown func(context.Context) error, err error) {
 	if o.Endpoint == "" {
 		return noop.NewTracerProvider(), func(context.Context) error { return nil }, nil

@@ -64,7 +64,7 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// spans gives the spans by name, and the resource's attributes.
+// spans returns the spans by name, and the resource's attributes.
 func (s *sink) spans() (spans map[string]*otlp.Span, resource map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,4 +242,10 @@ func TestBadOptions(t *testing.T) {
 			require.NotContains(t, err.Error(), "SECRET")
 		}
 	}
+}
+
+func TestTraceID(t *testing.T) {
+	require.Empty(t, TraceID(t.Context()))
+	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
+	require.Equal(t, "01000000000000000000000000000000", TraceID(trace.ContextWithSpanContext(t.Context(), span)))
 }

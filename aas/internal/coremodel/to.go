@@ -1,6 +1,8 @@
 package coremodel
 
 import (
+	"slices"
+
 	str "github.com/aas-core-works/aas-core3.1-golang/stringification"
 	core "github.com/aas-core-works/aas-core3.1-golang/types"
 
@@ -12,7 +14,7 @@ import (
 // verifies, and refuses to write it.
 const unknown = -1
 
-// To gives v, which is a *aas.Shell, *aas.Submodel, *aas.ConceptDescription, *aas.Environment or
+// To returns v, which is a *aas.Shell, *aas.Submodel, *aas.ConceptDescription, *aas.Environment or
 // aas.Element, to aas-core. Where something cannot be said there, the fields tell what and where, and the
 // instance is without it. A nil instance without fields means that v is none of these.
 func To(v any) (core.IClass, []fault.Field) {
@@ -52,14 +54,14 @@ func (c *converter) environment(v *aas.Environment) core.IEnvironment {
 func shell(v *aas.Shell) core.IAssetAdministrationShell {
 	s := core.NewAssetAdministrationShell(v.ID, assetInformation(&v.AssetInformation))
 	identifiable(s, &v.Identifiable)
-	s.SetEmbeddedDataSpecifications(each(v.EmbeddedDataSpecifications, dataSpecification))
+	s.SetEmbeddedDataSpecifications(specifications(v.EmbeddedDataSpecifications))
 	s.SetDerivedFrom(optionalReference(v.DerivedFrom))
 	s.SetSubmodels(each(v.Submodels, reference))
 	return s
 }
 
 func assetInformation(v *aas.AssetInformation) core.IAssetInformation {
-	a := core.NewAssetInformation(literal(v.AssetKind, str.AssetKindFromString))
+	a := core.NewAssetInformation(literal(known(v.AssetKind), str.AssetKindFromString))
 	a.SetGlobalAssetID(optional(v.GlobalAssetID))
 	a.SetSpecificAssetIDs(each(v.SpecificAssetIDs, specificAssetID))
 	a.SetAssetType(optional(v.AssetType))
@@ -82,7 +84,7 @@ func (c *converter) submodel(v *aas.Submodel) core.ISubmodel {
 	s := core.NewSubmodel(v.ID)
 	identifiable(s, &v.Identifiable)
 	semantics(s, &v.Semantics)
-	s.SetEmbeddedDataSpecifications(each(v.EmbeddedDataSpecifications, dataSpecification))
+	s.SetEmbeddedDataSpecifications(specifications(v.EmbeddedDataSpecifications))
 	s.SetKind(optionalLiteral(v.Kind, str.ModellingKindFromString))
 	s.SetQualifiers(each(v.Qualifiers, qualifier))
 	s.SetSubmodelElements(c.elements("submodelElements", v.Elements))
@@ -92,7 +94,7 @@ func (c *converter) submodel(v *aas.Submodel) core.ISubmodel {
 func concept(v *aas.ConceptDescription) core.IConceptDescription {
 	d := core.NewConceptDescription(v.ID)
 	identifiable(d, &v.Identifiable)
-	d.SetEmbeddedDataSpecifications(each(v.EmbeddedDataSpecifications, dataSpecification))
+	d.SetEmbeddedDataSpecifications(specifications(v.EmbeddedDataSpecifications))
 	d.SetIsCaseOf(each(v.IsCaseOf, reference))
 	return d
 }
@@ -101,7 +103,7 @@ func identifiable(to core.IIdentifiable, v *aas.Identifiable) {
 	referable(to, &v.Referable)
 	if a := v.Administration; a != nil {
 		info := core.NewAdministrativeInformation()
-		info.SetEmbeddedDataSpecifications(each(a.EmbeddedDataSpecifications, dataSpecification))
+		info.SetEmbeddedDataSpecifications(specifications(a.EmbeddedDataSpecifications))
 		info.SetVersion(optional(a.Version))
 		info.SetRevision(optional(a.Revision))
 		info.SetCreator(optionalReference(a.Creator))
@@ -205,7 +207,7 @@ func iec61360(v *aas.IEC61360) core.IDataSpecificationIEC61360 {
 	return s
 }
 
-// each gives nil for nothing: aas-core takes an empty list for a broken constraint.
+// each returns nil for nothing: aas-core takes an empty list for a broken constraint.
 func each[T, I any](list []T, convert func(*T) I) []I {
 	if len(list) == 0 {
 		return nil
@@ -237,4 +239,17 @@ func optionalLiteral[S ~string, L ~int](s S, parse func(string) (L, bool)) *L {
 	}
 	l := literal(s, parse)
 	return &l
+}
+
+// known returns a kind of asset that metamodel 3.1 has.
+func known(kind aas.AssetKind) aas.AssetKind {
+	if kind == aas.Batch {
+		return aas.Instance
+	}
+	return kind
+}
+
+// specifications omits content that metamodel 3.1 does not have.
+func specifications(list []aas.EmbeddedDataSpecification) []core.IEmbeddedDataSpecification {
+	return each(slices.DeleteFunc(slices.Clone(list), func(s aas.EmbeddedDataSpecification) bool { return s.OtherContent != "" }), dataSpecification)
 }

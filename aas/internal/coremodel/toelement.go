@@ -58,7 +58,7 @@ func (c *converter) variables(name string, list []aas.Element) []core.IOperation
 	return each(elements, func(e *core.ISubmodelElement) core.IOperationVariable { return core.NewOperationVariable(*e) })
 }
 
-// element gives nil for what is no element.
+// element returns nil for what is no element.
 func (c *converter) element(v aas.Element) core.ISubmodelElement {
 	e := c.specific(v)
 	if e == nil {
@@ -68,7 +68,7 @@ func (c *converter) element(v aas.Element) core.ISubmodelElement {
 	referable(e, &common.Referable)
 	semantics(e, &common.Semantics)
 	e.SetQualifiers(each(common.Qualifiers, qualifier))
-	e.SetEmbeddedDataSpecifications(each(common.EmbeddedDataSpecifications, dataSpecification))
+	e.SetEmbeddedDataSpecifications(specifications(common.EmbeddedDataSpecifications))
 	return e
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/ecdsa"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -19,6 +18,7 @@ import (
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
 	"github.com/otkit/otkit/alerting/channel/internal/recipients"
+	"github.com/otkit/otkit/fault"
 )
 
 const (
@@ -61,19 +61,19 @@ type Channel struct {
 func New(o Options) (*Channel, error) {
 	key, err := jwt.ParseECPrivateKeyFromPEM(o.Key)
 	if err != nil {
-		return nil, errors.New("apns: Options.Key must be a private EC key in PEM form")
+		return nil, fault.Option("apns", "Options.Key", "must be a private EC key in PEM form")
 	}
 	for name, value := range map[string]string{"KeyID": o.KeyID, "TeamID": o.TeamID, "Topic": o.Topic} {
 		if value == "" {
-			return nil, fmt.Errorf("apns: Options.%s is required", name)
+			return nil, fault.Option("apns", "Options."+name, "is required")
 		}
 	}
 	if len(o.Devices) == 0 {
-		return nil, errors.New("apns: Options.Devices is required")
+		return nil, fault.Option("apns", "Options.Devices", "is required")
 	}
 	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://api.push.apple.com"))
 	if err != nil {
-		return nil, fmt.Errorf("apns: Options.BaseURL %w", err)
+		return nil, fault.Option("apns", "Options.BaseURL", "%v", err)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -86,7 +86,7 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelAPNs }
 
-// Recipients implements alerting.Addressed.
+// Recipients implements alerting.RecipientLister.
 func (c *Channel) Recipients() []string { return c.to.Recipients() }
 
 // Send implements alerting.Channel.
@@ -141,7 +141,7 @@ func (c *Channel) read(a post.Answer, token string) error {
 	return c.post.Check(a, body.Reason)
 }
 
-// provider gives a provider token, a new one when the last has grown old.
+// provider returns a provider token, a new one when the last has grown old.
 func (c *Channel) provider() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

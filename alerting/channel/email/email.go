@@ -16,6 +16,7 @@ import (
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/channel/internal/recipients"
+	"github.com/otkit/otkit/fault"
 )
 
 // Encryption is how the connection to the mail server is protected.
@@ -54,18 +55,18 @@ func New(o Options) (*Channel, error) {
 	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
 	ports := map[Encryption]int{StartTLS: 587, TLS: 465, None: 25}
 	if ports[o.Encryption] == 0 {
-		return nil, errors.New("email: Options.Encryption must be starttls, tls or none")
+		return nil, fault.Option("email", "Options.Encryption", "must be starttls, tls or none")
 	}
 	o.Port = cmp.Or(o.Port, ports[o.Encryption])
 	switch {
 	case o.Host == "":
-		return nil, errors.New("email: Options.Host is required")
+		return nil, fault.Option("email", "Options.Host", "is required")
 	case o.Port < 1 || o.Port > 65535:
-		return nil, errors.New("email: Options.Port must be 1 to 65535")
+		return nil, fault.Option("email", "Options.Port", "must be 1 to 65535")
 	case o.Timeout < 0:
-		return nil, errors.New("email: Options.Timeout must not be negative")
+		return nil, fault.Option("email", "Options.Timeout", "must not be negative")
 	case len(o.To) == 0:
-		return nil, errors.New("email: Options.To is required")
+		return nil, fault.Option("email", "Options.To", "is required")
 	}
 	c := &Channel{o: o}
 	c.to.Add(o.To...)
@@ -83,7 +84,7 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelEmail }
 
-// Recipients implements alerting.Addressed.
+// Recipients implements alerting.RecipientLister.
 func (c *Channel) Recipients() []string { return c.to.Recipients() }
 
 // Send implements alerting.Channel.
@@ -102,10 +103,10 @@ func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
 func (c *Channel) message(n alerting.Notification, to string) (*mail.Msg, error) {
 	m := mail.NewMsg()
 	if err := m.From(c.o.From); err != nil {
-		return nil, errors.New("email: Options.From is no address")
+		return nil, fault.Option("email", "Options.From", "must be an address")
 	}
 	if err := m.To(to); err != nil {
-		return nil, errors.New("email: Options.To has what is no address")
+		return nil, fault.Option("email", "Options.To", "has an invalid address")
 	}
 	m.Subject(n.Title)
 	m.SetDateWithValue(time.Now())
@@ -221,7 +222,7 @@ func (c *Channel) refused(err error) error {
 	return alerting.Retryable(c.clean(err), 0)
 }
 
-// credentials says whether an answer is about username and password, which an operator can mend: RFC
+// credentials reports whether an answer is about username and password, which an operator can mend: RFC
 // 4954.
 func credentials(code int) bool { return code == 530 || code == 534 || code == 535 }
 

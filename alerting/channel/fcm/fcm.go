@@ -16,6 +16,7 @@ import (
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
 	"github.com/otkit/otkit/alerting/channel/internal/recipients"
+	"github.com/otkit/otkit/fault"
 )
 
 // What a notification may have at most; FCM takes 4096 bytes as a whole.
@@ -57,22 +58,22 @@ type credentials struct {
 func New(o Options) (*Channel, error) {
 	var cred credentials
 	if json.Unmarshal(o.Credentials, &cred) != nil || cred.ProjectID == "" || cred.ClientEmail == "" {
-		return nil, errors.New("fcm: Options.Credentials must be the JSON key file of a service account")
+		return nil, fault.Option("fcm", "Options.Credentials", "must be the JSON key file of a service account")
 	}
 	key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(cred.PrivateKey))
 	if err != nil {
-		return nil, errors.New("fcm: Options.Credentials has no RSA private key")
+		return nil, fault.Option("fcm", "Options.Credentials", "has no RSA private key")
 	}
 	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://fcm.googleapis.com"))
 	if err != nil {
-		return nil, fmt.Errorf("fcm: Options.BaseURL %w", err)
+		return nil, fault.Option("fcm", "Options.BaseURL", "%v", err)
 	}
 	tokenURL, err := post.BaseURL(cmp.Or(o.TokenURL, cred.TokenURI, "https://oauth2.googleapis.com/token"))
 	if err != nil {
-		return nil, fmt.Errorf("fcm: Options.TokenURL %w", err)
+		return nil, fault.Option("fcm", "Options.TokenURL", "%v", err)
 	}
 	if len(o.Devices)+len(o.Topics) == 0 {
-		return nil, errors.New("fcm: Options.Devices or Topics is required")
+		return nil, fault.Option("fcm", "Options.Devices", "or Topics is required")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -95,7 +96,7 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelFCM }
 
-// Recipients implements alerting.Addressed.
+// Recipients implements alerting.RecipientLister.
 func (c *Channel) Recipients() []string { return c.to.Recipients() }
 
 // Send implements alerting.Channel.

@@ -60,7 +60,7 @@ func channel(t testing.TB, base string, o fcm.Options) *fcm.Channel {
 	return c
 }
 
-// google gives a new token for each request of one.
+// google returns a new token for each request of one.
 func google(p *channeltest.Peer, send func(w http.ResponseWriter, r channeltest.Request)) {
 	tokens := 0
 	p.Answer = func(w http.ResponseWriter, r channeltest.Request) {

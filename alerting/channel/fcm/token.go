@@ -44,7 +44,7 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	return t.ask(ctx)
 }
 
-// kept gives the token that there is, if it is good for some time.
+// kept returns the token that there is, if it is good for some time.
 func (t *tokens) kept() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,7 +85,7 @@ func (t *tokens) ask(ctx context.Context) (string, error) {
 func unsent(err error) error {
 	var e *alerting.SendError
 	if errors.As(err, &e) {
-		return alerting.Retryable(e.Err, e.After)
+		return alerting.Retryable(e.Err, e.RetryAfter)
 	}
 	return err
 }

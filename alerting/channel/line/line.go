@@ -3,13 +3,12 @@ package line
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
 	"github.com/otkit/otkit/alerting/channel/internal/recipients"
+	"github.com/otkit/otkit/fault"
 )
 
 // maxText keeps to LINE's limit of 5000 UTF-16 units, whatever the characters.
@@ -39,11 +38,11 @@ func New(o Options) (*Channel, error) {
 	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://api.line.me"))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("line: Options.BaseURL %w", err)
+		return nil, fault.Option("line", "Options.BaseURL", "%v", err)
 	case o.Token == "":
-		return nil, errors.New("line: Options.Token is required")
+		return nil, fault.Option("line", "Options.Token", "is required")
 	case len(o.To) == 0 || len(o.To) > maxTo:
-		return nil, fmt.Errorf("line: Options.To must have 1 to %d ids", maxTo)
+		return nil, fault.Option("line", "Options.To", "must have 1 to %d ids", maxTo)
 	}
 	c := &Channel{o: o, url: base + "/v2/bot/message/push", post: post.New(o.Client, o.Token)}
 	c.to.Add(o.To...)
@@ -53,10 +52,10 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelLine }
 
-// TakesKey implements alerting.Idempotent: LINE takes a message with a retry key once within a day.
-func (c *Channel) TakesKey() bool { return true }
+// AcceptsKey implements alerting.Idempotent: LINE takes a message with a retry key once within a day.
+func (c *Channel) AcceptsKey() bool { return true }
 
-// Recipients implements alerting.Addressed.
+// Recipients implements alerting.RecipientLister.
 func (c *Channel) Recipients() []string { return c.to.Recipients() }
 
 // Send implements alerting.Channel.

@@ -17,7 +17,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(c.Name(), c.TakesKey())
+	fmt.Println(c.Name(), c.AcceptsKey())
 	// Output: line true
 }
 

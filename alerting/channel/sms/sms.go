@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
 	"github.com/otkit/otkit/alerting/channel/internal/recipients"
+	"github.com/otkit/otkit/fault"
 )
 
 // maxText keeps a message to three parts on the air, even where it needs UCS-2.
@@ -28,7 +27,7 @@ type Options struct {
 	Client  *http.Client
 }
 
-// Channel sends text messages: the title of an alarm, cut to 200 characters. Safe for concurrent use.
+// Channel sends text messages: the title of an alarm, cut to 200 characters, and the link of a digest. Safe for concurrent use.
 type Channel struct {
 	o    Options
 	url  string
@@ -41,15 +40,15 @@ func New(o Options) (*Channel, error) {
 	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://api.twilio.com"))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("sms: Options.BaseURL %w", err)
+		return nil, fault.Option("sms", "Options.BaseURL", "%v", err)
 	case o.AccountSID == "":
-		return nil, errors.New("sms: Options.AccountSID is required")
+		return nil, fault.Option("sms", "Options.AccountSID", "is required")
 	case o.AuthToken == "":
-		return nil, errors.New("sms: Options.AuthToken is required")
+		return nil, fault.Option("sms", "Options.AuthToken", "is required")
 	case o.From == "":
-		return nil, errors.New("sms: Options.From is required")
+		return nil, fault.Option("sms", "Options.From", "is required")
 	case len(o.To) == 0:
-		return nil, errors.New("sms: Options.To is required")
+		return nil, fault.Option("sms", "Options.To", "is required")
 	}
 	c := &Channel{
 		o: o, url: base + "/2010-04-01/Accounts/" + url.PathEscape(o.AccountSID) + "/Messages.json",
@@ -62,7 +61,7 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelSMS }
 
-// Recipients implements alerting.Addressed.
+// Recipients implements alerting.RecipientLister.
 func (c *Channel) Recipients() []string { return c.to.Recipients() }
 
 // Send implements alerting.Channel.
@@ -72,7 +71,11 @@ func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
 		return err
 	}
 	headers := map[string]string{"Authorization": "Basic " + basic(c.o)}
-	form := url.Values{"To": {to}, "Body": {post.Cut(n.Title, maxText)}}
+	text := post.Cut(n.Title, maxText)
+	if n.Link != "" { // a digest, whose alarms the title does not name
+		text += "\n" + n.Link
+	}
+	form := url.Values{"To": {to}, "Body": {text}}
 	if len(c.o.From) > 2 && c.o.From[:2] == "MG" {
 		form.Set("MessagingServiceSid", c.o.From)
 	} else {

@@ -42,6 +42,12 @@ func TestSend(t *testing.T) {
 
 	require.NoError(t, channeltest.To(channel(t, p.URL, "MG77", "+491")).Send(t.Context(), n))
 	require.Contains(t, p.Got()[2].Body, "MessagingServiceSid=MG77")
+
+	n.Title, n.Digest, n.Link = "472 more alarm messages", 472, "https://plant/alerts?a=1&b=2"
+	require.NoError(t, channeltest.To(channel(t, p.URL, "+1", "+491")).Send(t.Context(), n))
+	form, err = url.ParseQuery(p.Got()[3].Body)
+	require.NoError(t, err)
+	require.Equal(t, "472 more alarm messages\nhttps://plant/alerts?a=1&b=2", form.Get("Body"))
 }
 
 func TestRecipients(t *testing.T) {

@@ -3,7 +3,6 @@ package teamchat
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
+	"github.com/otkit/otkit/fault"
 )
 
 // Format is the form of the messages.
@@ -40,14 +40,14 @@ type Channel struct {
 func New(o Options) (*Channel, error) {
 	var err error
 	if o.URL, err = post.HookURL(o.URL); err != nil {
-		return nil, fmt.Errorf("teamchat: Options.URL %w", err)
+		return nil, fault.Option("teamchat", "Options.URL", "%v", err)
 	}
 	switch o.Format {
 	case "":
 		o.Format = Slack
 	case Slack, Mattermost, Teams:
 	default:
-		return nil, errors.New("teamchat: Options.Format must be slack, mattermost or teams")
+		return nil, fault.Option("teamchat", "Options.Format", "must be slack, mattermost or teams")
 	}
 	return &Channel{o: o, post: post.New(o.Client, post.HookSecrets(o.URL)...)}, nil
 }

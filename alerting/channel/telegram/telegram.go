@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
 	"github.com/otkit/otkit/alerting/channel/internal/recipients"
+	"github.com/otkit/otkit/fault"
 )
 
 // maxText keeps to Telegram's limit of 4096 UTF-16 units, whatever the characters.
@@ -38,11 +38,11 @@ func New(o Options) (*Channel, error) {
 	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://api.telegram.org"))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("telegram: Options.BaseURL %w", err)
+		return nil, fault.Option("telegram", "Options.BaseURL", "%v", err)
 	case o.Token == "":
-		return nil, errors.New("telegram: Options.Token is required")
+		return nil, fault.Option("telegram", "Options.Token", "is required")
 	case len(o.Chats) == 0:
-		return nil, errors.New("telegram: Options.Chats is required")
+		return nil, fault.Option("telegram", "Options.Chats", "is required")
 	}
 	c := &Channel{o: o, url: base + "/bot" + o.Token + "/sendMessage", post: post.New(o.Client, o.Token)}
 	c.to.Add(o.Chats...)
@@ -52,7 +52,7 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelTelegram }
 
-// Recipients implements alerting.Addressed.
+// Recipients implements alerting.RecipientLister.
 func (c *Channel) Recipients() []string { return c.to.Recipients() }
 
 // Send implements alerting.Channel.
@@ -96,7 +96,7 @@ func (c *Channel) read(a post.Answer, err error) error {
 	var e *alerting.SendError
 	if body.Parameters.RetryAfter > 0 && errors.As(err, &e) && e.Outcome == alerting.OutcomeRetryable {
 		wait := time.Duration(min(body.Parameters.RetryAfter, 86400)) * time.Second
-		return &alerting.SendError{Outcome: e.Outcome, After: max(e.After, wait), OfRecipient: true, Err: e.Err} // a limit of the chat
+		return &alerting.SendError{Outcome: e.Outcome, RetryAfter: max(e.RetryAfter, wait), RecipientOnly: true, Err: e.Err} // a limit of the chat
 	}
 	return err
 }

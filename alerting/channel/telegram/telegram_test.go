@@ -67,7 +67,7 @@ func TestAnswers(t *testing.T) {
 		require.Equal(t, c.after, after)
 		var e *alerting.SendError
 		require.ErrorAs(t, err, &e)
-		require.Equal(t, c.after > 0, e.OfRecipient, "a limit of the chat")
+		require.Equal(t, c.after > 0, e.RecipientOnly, "a limit of the chat")
 		require.ErrorContains(t, err, c.text)
 	}
 }

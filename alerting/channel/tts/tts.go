@@ -17,6 +17,7 @@ import (
 
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
+	"github.com/otkit/otkit/fault"
 )
 
 // maxText is about half a minute of speech.
@@ -43,20 +44,20 @@ type Channel struct {
 // New makes the channel. Both programs must be there.
 func New(o Options) (*Channel, error) {
 	o.Speaker = cmp.Or(o.Speaker, "espeak-ng")
-	if _, err := exec.LookPath(o.Speaker); err != nil {
-		return nil, fmt.Errorf("tts: Options.Speaker: %w", err)
-	}
 	if len(o.Player) == 0 {
-		return nil, errors.New("tts: Options.Player is required")
+		return nil, fault.Option("tts", "Options.Player", "is required")
 	}
 	if _, err := exec.LookPath(o.Player[0]); err != nil {
-		return nil, fmt.Errorf("tts: Options.Player: %w", err)
+		return nil, fault.Option("tts", "Options.Player", "cannot be run: %v", err)
+	}
+	if _, err := exec.LookPath(o.Speaker); err != nil {
+		return nil, fault.Option("tts", "Options.Speaker", "cannot be run: %v", err)
 	}
 	if strings.HasPrefix(o.Voice, "-") {
-		return nil, errors.New("tts: Options.Voice must not begin with -")
+		return nil, fault.Option("tts", "Options.Voice", "must not begin with -")
 	}
 	if o.Speed != 0 && (o.Speed < 80 || o.Speed > 450) {
-		return nil, errors.New("tts: Options.Speed must be 80 to 450")
+		return nil, fault.Option("tts", "Options.Speed", "must be 80 to 450")
 	}
 	return &Channel{o}, nil
 }

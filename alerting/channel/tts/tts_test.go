@@ -125,7 +125,7 @@ func TestFaults(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for text, o := range map[string]tts.Options{
 		"Options.Speaker": {Speaker: "no-such-program-here", Player: []string{"true"}},
-		"Options.Player":  {Speaker: "true", Player: []string{"no-such-program-here"}},
+		"Options.Player":  {Player: []string{"no-such-program-here"}}, // also where espeak-ng is not installed
 		"Options.Voice":   {Speaker: "true", Player: []string{"true"}, Voice: "-w/etc/passwd"},
 		"Options.Speed":   {Speaker: "true", Player: []string{"true"}, Speed: 9},
 	} {

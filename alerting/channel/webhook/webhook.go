@@ -1,13 +1,13 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/channel/internal/post"
+	"github.com/otkit/otkit/fault"
 )
 
 // The headers of a request.
@@ -31,6 +32,8 @@ type Options struct {
 	Headers map[string]string // further headers, such as Authorization; their values are never logged
 	Client  *http.Client      // default: one of its own
 	Now     func() time.Time  // default time.Now
+	// Concurrency is the number of alarms that are posted at the same time. The messages of one alarm are posted in order. Default 8.
+	Concurrency int
 }
 
 // Channel posts alarms. Safe for concurrent use.
@@ -43,15 +46,24 @@ type Channel struct {
 func New(o Options) (*Channel, error) {
 	var err error
 	if o.URL, err = post.HookURL(o.URL); err != nil {
-		return nil, fmt.Errorf("webhook: Options.URL %w", err)
+		return nil, fault.Option("webhook", "Options.URL", "%v", err)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Concurrency < 0 {
+		return nil, fault.Option("webhook", "Options.Concurrency", "must not be negative, not %d", o.Concurrency)
+	}
+	o.Concurrency = cmp.Or(o.Concurrency, 8)
+	if o.Client == nil {
+		transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
+			MaxIdleConnsPerHost: o.Concurrency, IdleConnTimeout: 90 * time.Second}
+		o.Client = &http.Client{Transport: transport}
+	}
 	secrets := append(post.HookSecrets(o.URL), o.Secret)
 	for name, value := range o.Headers {
 		if name == "" || strings.ContainsAny(name+value, "\r\n") {
-			return nil, errors.New("webhook: Options.Headers must be names and values of one line")
+			return nil, fault.Option("webhook", "Options.Headers", "must be names and values of one line")
 		}
 		secrets = append(secrets, value)
 	}
@@ -61,8 +73,11 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelWebhook }
 
-// TakesKey implements alerting.Idempotent.
-func (c *Channel) TakesKey() bool { return true }
+// AcceptsKey implements alerting.Idempotent.
+func (c *Channel) AcceptsKey() bool { return true }
+
+// Concurrency implements alerting.Concurrent.
+func (c *Channel) Concurrency() int { return c.o.Concurrency }
 
 // Send implements alerting.Channel.
 func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
@@ -90,7 +105,7 @@ func sign(secret, at string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Verify says whether a request was signed with the secret at most tolerance before or after now. It
+// Verify reports whether a request was signed with the secret at most tolerance before or after now. It
 // is for those who receive what a [Channel] sends.
 func Verify(secret string, h http.Header, body []byte, now time.Time, tolerance time.Duration) bool {
 	at := h.Get(HeaderTimestamp)

@@ -37,7 +37,7 @@ func TestSend(t *testing.T) {
 	c, err := webhook.New(webhook.Options{URL: p.URL + "/hook?token=s3cret", Secret: "k", Headers: map[string]string{"Authorization": "Bearer b"}})
 	require.NoError(t, err)
 	require.Equal(t, "webhook", c.Name())
-	require.True(t, c.TakesKey())
+	require.True(t, c.AcceptsKey())
 	require.NoError(t, c.Send(t.Context(), channeltest.Message()))
 	got := p.Got()[0]
 	require.Equal(t, "token=s3cret", got.Query)
@@ -65,7 +65,8 @@ func TestFaults(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, o := range []webhook.Options{{}, {URL: "ftp://s3cret"}, {URL: "://s3cret"}, {URL: "http://x", Headers: map[string]string{"a": "s3cret\n"}}} {
+	for _, o := range []webhook.Options{{}, {URL: "ftp://s3cret"}, {URL: "://s3cret"}, {URL: "http://x", Headers: map[string]string{"a": "s3cret\n"}},
+		{URL: "http://x/s3cret", Concurrency: -1}} {
 		_, err := webhook.New(o)
 		require.ErrorContains(t, err, "webhook: Options.")
 		require.NotContains(t, err.Error(), "s3cret")

@@ -1449,6 +1449,7 @@ type AlarmInfo struct {
 	Code           int64                  `protobuf:"varint,9,opt,name=code,proto3" json:"code,omitempty"`                            // what went wrong; stays the same each time it does
 	ClearedAt      *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=cleared_at,json=clearedAt,proto3" json:"cleared_at,omitempty"` // absent while active
 	Comment        string                 `protobuf:"bytes,11,opt,name=comment,proto3" json:"comment,omitempty"`
+	Journaled      *bool                  `protobuf:"varint,12,opt,name=journaled,proto3,oneof" json:"journaled,omitempty"` // false while the storage cannot be written and it is listed from memory; absent otherwise
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1560,6 +1561,13 @@ func (x *AlarmInfo) GetComment() string {
 	return ""
 }
 
+func (x *AlarmInfo) GetJournaled() bool {
+	if x != nil && x.Journaled != nil {
+		return *x.Journaled
+	}
+	return false
+}
+
 // TimeRange is start <= t < end.
 type TimeRange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1618,8 +1626,14 @@ type GetAlarmsRequest struct {
 	SeverityFilter     string                 `protobuf:"bytes,1,opt,name=severity_filter,json=severityFilter,proto3" json:"severity_filter,omitempty"` // Critical, Warning or Info; empty for all
 	OnlyUnacknowledged bool                   `protobuf:"varint,2,opt,name=only_unacknowledged,json=onlyUnacknowledged,proto3" json:"only_unacknowledged,omitempty"`
 	Pagination         *PaginationRequest     `protobuf:"bytes,3,opt,name=pagination,proto3" json:"pagination,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// active, which is the default; returned-unacknowledged; shelved, suppressed or out-of-service, for the newest of
+	// each alarm in that state as long as it is active or unacknowledged; all
+	State         string            `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	Source        string            `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`                                                                           // part of the source
+	Text          string            `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`                                                                               // part of the message
+	Labels        map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // the alarm has all of these; at most 10
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetAlarmsRequest) Reset() {
@@ -1669,6 +1683,34 @@ func (x *GetAlarmsRequest) GetOnlyUnacknowledged() bool {
 func (x *GetAlarmsRequest) GetPagination() *PaginationRequest {
 	if x != nil {
 		return x.Pagination
+	}
+	return nil
+}
+
+func (x *GetAlarmsRequest) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *GetAlarmsRequest) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *GetAlarmsRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *GetAlarmsRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
 	}
 	return nil
 }
@@ -1730,6 +1772,10 @@ type GetAlarmHistoryRequest struct {
 	TimeRange      *TimeRange             `protobuf:"bytes,1,opt,name=time_range,json=timeRange,proto3" json:"time_range,omitempty"` // required
 	SeverityFilter string                 `protobuf:"bytes,2,opt,name=severity_filter,json=severityFilter,proto3" json:"severity_filter,omitempty"`
 	Pagination     *PaginationRequest     `protobuf:"bytes,3,opt,name=pagination,proto3" json:"pagination,omitempty"`
+	State          string                 `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`                                                                             // as in GetAlarmsRequest, as the alarms are now; empty for every alarm
+	Source         string                 `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`                                                                           // part of the source
+	Text           string                 `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`                                                                               // part of the message
+	Labels         map[string]string      `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // the alarm has all of these; at most 10
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1781,6 +1827,34 @@ func (x *GetAlarmHistoryRequest) GetSeverityFilter() string {
 func (x *GetAlarmHistoryRequest) GetPagination() *PaginationRequest {
 	if x != nil {
 		return x.Pagination
+	}
+	return nil
+}
+
+func (x *GetAlarmHistoryRequest) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *GetAlarmHistoryRequest) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *GetAlarmHistoryRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *GetAlarmHistoryRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
 	}
 	return nil
 }
@@ -1933,16 +2007,182 @@ func (x *AcknowledgeAlarmResponse) GetSuccess() bool {
 	return false
 }
 
+type AcknowledgeAlarmsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	AlarmIds      []string               `protobuf:"bytes,1,rep,name=alarm_ids,json=alarmIds,proto3" json:"alarm_ids,omitempty"` // 1 to 500
+	Comment       string                 `protobuf:"bytes,2,opt,name=comment,proto3" json:"comment,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcknowledgeAlarmsRequest) Reset() {
+	*x = AcknowledgeAlarmsRequest{}
+	mi := &file_platform_v1_platform_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcknowledgeAlarmsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcknowledgeAlarmsRequest) ProtoMessage() {}
+
+func (x *AcknowledgeAlarmsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_platform_v1_platform_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcknowledgeAlarmsRequest.ProtoReflect.Descriptor instead.
+func (*AcknowledgeAlarmsRequest) Descriptor() ([]byte, []int) {
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *AcknowledgeAlarmsRequest) GetAlarmIds() []string {
+	if x != nil {
+		return x.AlarmIds
+	}
+	return nil
+}
+
+func (x *AcknowledgeAlarmsRequest) GetComment() string {
+	if x != nil {
+		return x.Comment
+	}
+	return ""
+}
+
+type AcknowledgeAlarmsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Acknowledged  []string               `protobuf:"bytes,1,rep,name=acknowledged,proto3" json:"acknowledged,omitempty"` // the ids of the alarms that are acknowledged by this call
+	Errors        []*AcknowledgeError    `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcknowledgeAlarmsResponse) Reset() {
+	*x = AcknowledgeAlarmsResponse{}
+	mi := &file_platform_v1_platform_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcknowledgeAlarmsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcknowledgeAlarmsResponse) ProtoMessage() {}
+
+func (x *AcknowledgeAlarmsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_platform_v1_platform_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcknowledgeAlarmsResponse.ProtoReflect.Descriptor instead.
+func (*AcknowledgeAlarmsResponse) Descriptor() ([]byte, []int) {
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *AcknowledgeAlarmsResponse) GetAcknowledged() []string {
+	if x != nil {
+		return x.Acknowledged
+	}
+	return nil
+}
+
+func (x *AcknowledgeAlarmsResponse) GetErrors() []*AcknowledgeError {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+type AcknowledgeError struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	AlarmId       string                 `protobuf:"bytes,1,opt,name=alarm_id,json=alarmId,proto3" json:"alarm_id,omitempty"`
+	Code          string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"` // ALARM_NOT_FOUND or ALREADY_ACKNOWLEDGED
+	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcknowledgeError) Reset() {
+	*x = AcknowledgeError{}
+	mi := &file_platform_v1_platform_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcknowledgeError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcknowledgeError) ProtoMessage() {}
+
+func (x *AcknowledgeError) ProtoReflect() protoreflect.Message {
+	mi := &file_platform_v1_platform_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcknowledgeError.ProtoReflect.Descriptor instead.
+func (*AcknowledgeError) Descriptor() ([]byte, []int) {
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *AcknowledgeError) GetAlarmId() string {
+	if x != nil {
+		return x.AlarmId
+	}
+	return ""
+}
+
+func (x *AcknowledgeError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *AcknowledgeError) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type SubscribeAlarmsRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	SeverityFilter *string                `protobuf:"bytes,1,opt,name=severity_filter,json=severityFilter,proto3,oneof" json:"severity_filter,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Every change of an alarm is sent as well: acknowledged, returned (is_active is false), reset, suppressed or not.
+	AllChanges    bool `protobuf:"varint,2,opt,name=all_changes,json=allChanges,proto3" json:"all_changes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SubscribeAlarmsRequest) Reset() {
 	*x = SubscribeAlarmsRequest{}
-	mi := &file_platform_v1_platform_proto_msgTypes[30]
+	mi := &file_platform_v1_platform_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1954,7 +2194,7 @@ func (x *SubscribeAlarmsRequest) String() string {
 func (*SubscribeAlarmsRequest) ProtoMessage() {}
 
 func (x *SubscribeAlarmsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[30]
+	mi := &file_platform_v1_platform_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1967,7 +2207,7 @@ func (x *SubscribeAlarmsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeAlarmsRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeAlarmsRequest) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{30}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SubscribeAlarmsRequest) GetSeverityFilter() string {
@@ -1975,6 +2215,13 @@ func (x *SubscribeAlarmsRequest) GetSeverityFilter() string {
 		return *x.SeverityFilter
 	}
 	return ""
+}
+
+func (x *SubscribeAlarmsRequest) GetAllChanges() bool {
+	if x != nil {
+		return x.AllChanges
+	}
+	return false
 }
 
 type SubscribeAlarmsResponse struct {
@@ -1986,7 +2233,7 @@ type SubscribeAlarmsResponse struct {
 
 func (x *SubscribeAlarmsResponse) Reset() {
 	*x = SubscribeAlarmsResponse{}
-	mi := &file_platform_v1_platform_proto_msgTypes[31]
+	mi := &file_platform_v1_platform_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1998,7 +2245,7 @@ func (x *SubscribeAlarmsResponse) String() string {
 func (*SubscribeAlarmsResponse) ProtoMessage() {}
 
 func (x *SubscribeAlarmsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[31]
+	mi := &file_platform_v1_platform_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2011,7 +2258,7 @@ func (x *SubscribeAlarmsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeAlarmsResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeAlarmsResponse) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{31}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SubscribeAlarmsResponse) GetAlarm() *AlarmInfo {
@@ -2139,7 +2386,7 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"\bdeadband\x18\x04 \x01(\x01R\bdeadbandB\x0e\n" +
 	"\f_throttle_ms\"X\n" +
 	"\x18StreamTagChangesResponse\x12<\n" +
-	"\achanges\x18\x01 \x03(\v2\".platform.v1.TagChangeNotificationR\achanges\"\xb5\x03\n" +
+	"\achanges\x18\x01 \x03(\v2\".platform.v1.TagChangeNotificationR\achanges\"\xe6\x03\n" +
 	"\tAlarmInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x18\n" +
@@ -2153,28 +2400,45 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"\n" +
 	"cleared_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tclearedAt\x12\x18\n" +
-	"\acomment\x18\v \x01(\tR\acommentB\x12\n" +
-	"\x10_acknowledged_by\"k\n" +
+	"\acomment\x18\v \x01(\tR\acomment\x12!\n" +
+	"\tjournaled\x18\f \x01(\bH\x01R\tjournaled\x88\x01\x01B\x12\n" +
+	"\x10_acknowledged_byB\f\n" +
+	"\n" +
+	"_journaled\"k\n" +
 	"\tTimeRange\x120\n" +
 	"\x05start\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x12,\n" +
-	"\x03end\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03end\"\xac\x01\n" +
+	"\x03end\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03end\"\xec\x02\n" +
 	"\x10GetAlarmsRequest\x12'\n" +
 	"\x0fseverity_filter\x18\x01 \x01(\tR\x0eseverityFilter\x12/\n" +
 	"\x13only_unacknowledged\x18\x02 \x01(\bR\x12onlyUnacknowledged\x12>\n" +
 	"\n" +
 	"pagination\x18\x03 \x01(\v2\x1e.platform.v1.PaginationRequestR\n" +
-	"pagination\"d\n" +
+	"pagination\x12\x14\n" +
+	"\x05state\x18\x04 \x01(\tR\x05state\x12\x16\n" +
+	"\x06source\x18\x05 \x01(\tR\x06source\x12\x12\n" +
+	"\x04text\x18\x06 \x01(\tR\x04text\x12A\n" +
+	"\x06labels\x18\a \x03(\v2).platform.v1.GetAlarmsRequest.LabelsEntryR\x06labels\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"d\n" +
 	"\x11GetAlarmsResponse\x12.\n" +
 	"\x06alarms\x18\x01 \x03(\v2\x16.platform.v1.AlarmInfoR\x06alarms\x12\x1f\n" +
 	"\vtotal_count\x18\x02 \x01(\x05R\n" +
-	"totalCount\"\xb8\x01\n" +
+	"totalCount\"\xfe\x02\n" +
 	"\x16GetAlarmHistoryRequest\x125\n" +
 	"\n" +
 	"time_range\x18\x01 \x01(\v2\x16.platform.v1.TimeRangeR\ttimeRange\x12'\n" +
 	"\x0fseverity_filter\x18\x02 \x01(\tR\x0eseverityFilter\x12>\n" +
 	"\n" +
 	"pagination\x18\x03 \x01(\v2\x1e.platform.v1.PaginationRequestR\n" +
-	"pagination\"j\n" +
+	"pagination\x12\x14\n" +
+	"\x05state\x18\x04 \x01(\tR\x05state\x12\x16\n" +
+	"\x06source\x18\x05 \x01(\tR\x06source\x12\x12\n" +
+	"\x04text\x18\x06 \x01(\tR\x04text\x12G\n" +
+	"\x06labels\x18\a \x03(\v2/.platform.v1.GetAlarmHistoryRequest.LabelsEntryR\x06labels\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"j\n" +
 	"\x17GetAlarmHistoryResponse\x12.\n" +
 	"\x06alarms\x18\x01 \x03(\v2\x16.platform.v1.AlarmInfoR\x06alarms\x12\x1f\n" +
 	"\vtotal_count\x18\x02 \x01(\x05R\n" +
@@ -2183,12 +2447,24 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"\balarm_id\x18\x01 \x01(\tR\aalarmId\x12\x18\n" +
 	"\acomment\x18\x02 \x01(\tR\acomment\"4\n" +
 	"\x18AcknowledgeAlarmResponse\x12\x18\n" +
-	"\asuccess\x18\x01 \x01(\bR\asuccess\"Z\n" +
+	"\asuccess\x18\x01 \x01(\bR\asuccess\"Q\n" +
+	"\x18AcknowledgeAlarmsRequest\x12\x1b\n" +
+	"\talarm_ids\x18\x01 \x03(\tR\balarmIds\x12\x18\n" +
+	"\acomment\x18\x02 \x01(\tR\acomment\"v\n" +
+	"\x19AcknowledgeAlarmsResponse\x12\"\n" +
+	"\facknowledged\x18\x01 \x03(\tR\facknowledged\x125\n" +
+	"\x06errors\x18\x02 \x03(\v2\x1d.platform.v1.AcknowledgeErrorR\x06errors\"[\n" +
+	"\x10AcknowledgeError\x12\x19\n" +
+	"\balarm_id\x18\x01 \x01(\tR\aalarmId\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"{\n" +
 	"\x16SubscribeAlarmsRequest\x12,\n" +
-	"\x0fseverity_filter\x18\x01 \x01(\tH\x00R\x0eseverityFilter\x88\x01\x01B\x12\n" +
+	"\x0fseverity_filter\x18\x01 \x01(\tH\x00R\x0eseverityFilter\x88\x01\x01\x12\x1f\n" +
+	"\vall_changes\x18\x02 \x01(\bR\n" +
+	"allChangesB\x12\n" +
 	"\x10_severity_filter\"G\n" +
 	"\x17SubscribeAlarmsResponse\x12,\n" +
-	"\x05alarm\x18\x01 \x01(\v2\x16.platform.v1.AlarmInfoR\x05alarm2\xfd\a\n" +
+	"\x05alarm\x18\x01 \x01(\v2\x16.platform.v1.AlarmInfoR\x05alarm2\xe1\b\n" +
 	"\vPlatformApi\x12D\n" +
 	"\aReadTag\x12\x1b.platform.v1.ReadTagRequest\x1a\x1c.platform.v1.ReadTagResponse\x12G\n" +
 	"\bReadTags\x12\x1c.platform.v1.ReadTagsRequest\x1a\x1d.platform.v1.ReadTagsResponse\x12G\n" +
@@ -2201,7 +2477,8 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"\x10StreamTagChanges\x12$.platform.v1.StreamTagChangesRequest\x1a%.platform.v1.StreamTagChangesResponse0\x01\x12J\n" +
 	"\tGetAlarms\x12\x1d.platform.v1.GetAlarmsRequest\x1a\x1e.platform.v1.GetAlarmsResponse\x12\\\n" +
 	"\x0fGetAlarmHistory\x12#.platform.v1.GetAlarmHistoryRequest\x1a$.platform.v1.GetAlarmHistoryResponse\x12_\n" +
-	"\x10AcknowledgeAlarm\x12$.platform.v1.AcknowledgeAlarmRequest\x1a%.platform.v1.AcknowledgeAlarmResponse\x12^\n" +
+	"\x10AcknowledgeAlarm\x12$.platform.v1.AcknowledgeAlarmRequest\x1a%.platform.v1.AcknowledgeAlarmResponse\x12b\n" +
+	"\x11AcknowledgeAlarms\x12%.platform.v1.AcknowledgeAlarmsRequest\x1a&.platform.v1.AcknowledgeAlarmsResponse\x12^\n" +
 	"\x0fSubscribeAlarms\x12#.platform.v1.SubscribeAlarmsRequest\x1a$.platform.v1.SubscribeAlarmsResponse0\x01B5Z3github.com/otkit/otkit/proto/platform/v1;platformv1b\x06proto3"
 
 var (
@@ -2216,7 +2493,7 @@ func file_platform_v1_platform_proto_rawDescGZIP() []byte {
 	return file_platform_v1_platform_proto_rawDescData
 }
 
-var file_platform_v1_platform_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_platform_v1_platform_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_platform_v1_platform_proto_goTypes = []any{
 	(*TagValue)(nil),                   // 0: platform.v1.TagValue
 	(*Tag)(nil),                        // 1: platform.v1.Tag
@@ -2248,16 +2525,21 @@ var file_platform_v1_platform_proto_goTypes = []any{
 	(*GetAlarmHistoryResponse)(nil),    // 27: platform.v1.GetAlarmHistoryResponse
 	(*AcknowledgeAlarmRequest)(nil),    // 28: platform.v1.AcknowledgeAlarmRequest
 	(*AcknowledgeAlarmResponse)(nil),   // 29: platform.v1.AcknowledgeAlarmResponse
-	(*SubscribeAlarmsRequest)(nil),     // 30: platform.v1.SubscribeAlarmsRequest
-	(*SubscribeAlarmsResponse)(nil),    // 31: platform.v1.SubscribeAlarmsResponse
-	nil,                                // 32: platform.v1.BatchError.MetadataEntry
-	(*timestamppb.Timestamp)(nil),      // 33: google.protobuf.Timestamp
+	(*AcknowledgeAlarmsRequest)(nil),   // 30: platform.v1.AcknowledgeAlarmsRequest
+	(*AcknowledgeAlarmsResponse)(nil),  // 31: platform.v1.AcknowledgeAlarmsResponse
+	(*AcknowledgeError)(nil),           // 32: platform.v1.AcknowledgeError
+	(*SubscribeAlarmsRequest)(nil),     // 33: platform.v1.SubscribeAlarmsRequest
+	(*SubscribeAlarmsResponse)(nil),    // 34: platform.v1.SubscribeAlarmsResponse
+	nil,                                // 35: platform.v1.BatchError.MetadataEntry
+	nil,                                // 36: platform.v1.GetAlarmsRequest.LabelsEntry
+	nil,                                // 37: platform.v1.GetAlarmHistoryRequest.LabelsEntry
+	(*timestamppb.Timestamp)(nil),      // 38: google.protobuf.Timestamp
 }
 var file_platform_v1_platform_proto_depIdxs = []int32{
-	33, // 0: platform.v1.Tag.last_updated:type_name -> google.protobuf.Timestamp
+	38, // 0: platform.v1.Tag.last_updated:type_name -> google.protobuf.Timestamp
 	0,  // 1: platform.v1.Tag.current_value:type_name -> platform.v1.TagValue
-	33, // 2: platform.v1.Tag.received_at:type_name -> google.protobuf.Timestamp
-	32, // 3: platform.v1.BatchError.metadata:type_name -> platform.v1.BatchError.MetadataEntry
+	38, // 2: platform.v1.Tag.received_at:type_name -> google.protobuf.Timestamp
+	35, // 3: platform.v1.BatchError.metadata:type_name -> platform.v1.BatchError.MetadataEntry
 	1,  // 4: platform.v1.ReadTagResponse.tag:type_name -> platform.v1.Tag
 	1,  // 5: platform.v1.ReadTagsResponse.tags:type_name -> platform.v1.Tag
 	2,  // 6: platform.v1.ReadTagsResponse.errors:type_name -> platform.v1.BatchError
@@ -2266,53 +2548,58 @@ var file_platform_v1_platform_proto_depIdxs = []int32{
 	2,  // 9: platform.v1.WriteTagsResponse.errors:type_name -> platform.v1.BatchError
 	12, // 10: platform.v1.WriteTagsResponse.writes:type_name -> platform.v1.QueuedWrite
 	0,  // 11: platform.v1.GetWriteResponse.value:type_name -> platform.v1.TagValue
-	33, // 12: platform.v1.GetWriteResponse.queued_at:type_name -> google.protobuf.Timestamp
-	33, // 13: platform.v1.GetWriteResponse.completed_at:type_name -> google.protobuf.Timestamp
+	38, // 12: platform.v1.GetWriteResponse.queued_at:type_name -> google.protobuf.Timestamp
+	38, // 13: platform.v1.GetWriteResponse.completed_at:type_name -> google.protobuf.Timestamp
 	15, // 14: platform.v1.GetTagListRequest.pagination:type_name -> platform.v1.PaginationRequest
 	1,  // 15: platform.v1.GetTagListResponse.tags:type_name -> platform.v1.Tag
 	0,  // 16: platform.v1.TagChangeNotification.new_value:type_name -> platform.v1.TagValue
-	33, // 17: platform.v1.TagChangeNotification.timestamp:type_name -> google.protobuf.Timestamp
+	38, // 17: platform.v1.TagChangeNotification.timestamp:type_name -> google.protobuf.Timestamp
 	19, // 18: platform.v1.StreamTagChangesResponse.changes:type_name -> platform.v1.TagChangeNotification
-	33, // 19: platform.v1.AlarmInfo.triggered_at:type_name -> google.protobuf.Timestamp
-	33, // 20: platform.v1.AlarmInfo.acknowledged_at:type_name -> google.protobuf.Timestamp
-	33, // 21: platform.v1.AlarmInfo.cleared_at:type_name -> google.protobuf.Timestamp
-	33, // 22: platform.v1.TimeRange.start:type_name -> google.protobuf.Timestamp
-	33, // 23: platform.v1.TimeRange.end:type_name -> google.protobuf.Timestamp
+	38, // 19: platform.v1.AlarmInfo.triggered_at:type_name -> google.protobuf.Timestamp
+	38, // 20: platform.v1.AlarmInfo.acknowledged_at:type_name -> google.protobuf.Timestamp
+	38, // 21: platform.v1.AlarmInfo.cleared_at:type_name -> google.protobuf.Timestamp
+	38, // 22: platform.v1.TimeRange.start:type_name -> google.protobuf.Timestamp
+	38, // 23: platform.v1.TimeRange.end:type_name -> google.protobuf.Timestamp
 	15, // 24: platform.v1.GetAlarmsRequest.pagination:type_name -> platform.v1.PaginationRequest
-	22, // 25: platform.v1.GetAlarmsResponse.alarms:type_name -> platform.v1.AlarmInfo
-	23, // 26: platform.v1.GetAlarmHistoryRequest.time_range:type_name -> platform.v1.TimeRange
-	15, // 27: platform.v1.GetAlarmHistoryRequest.pagination:type_name -> platform.v1.PaginationRequest
-	22, // 28: platform.v1.GetAlarmHistoryResponse.alarms:type_name -> platform.v1.AlarmInfo
-	22, // 29: platform.v1.SubscribeAlarmsResponse.alarm:type_name -> platform.v1.AlarmInfo
-	3,  // 30: platform.v1.PlatformApi.ReadTag:input_type -> platform.v1.ReadTagRequest
-	5,  // 31: platform.v1.PlatformApi.ReadTags:input_type -> platform.v1.ReadTagsRequest
-	7,  // 32: platform.v1.PlatformApi.WriteTag:input_type -> platform.v1.WriteTagRequest
-	10, // 33: platform.v1.PlatformApi.WriteTags:input_type -> platform.v1.WriteTagsRequest
-	13, // 34: platform.v1.PlatformApi.GetWrite:input_type -> platform.v1.GetWriteRequest
-	16, // 35: platform.v1.PlatformApi.GetTagList:input_type -> platform.v1.GetTagListRequest
-	18, // 36: platform.v1.PlatformApi.SubscribeTagChanges:input_type -> platform.v1.SubscribeTagChangesRequest
-	20, // 37: platform.v1.PlatformApi.StreamTagChanges:input_type -> platform.v1.StreamTagChangesRequest
-	24, // 38: platform.v1.PlatformApi.GetAlarms:input_type -> platform.v1.GetAlarmsRequest
-	26, // 39: platform.v1.PlatformApi.GetAlarmHistory:input_type -> platform.v1.GetAlarmHistoryRequest
-	28, // 40: platform.v1.PlatformApi.AcknowledgeAlarm:input_type -> platform.v1.AcknowledgeAlarmRequest
-	30, // 41: platform.v1.PlatformApi.SubscribeAlarms:input_type -> platform.v1.SubscribeAlarmsRequest
-	4,  // 42: platform.v1.PlatformApi.ReadTag:output_type -> platform.v1.ReadTagResponse
-	6,  // 43: platform.v1.PlatformApi.ReadTags:output_type -> platform.v1.ReadTagsResponse
-	8,  // 44: platform.v1.PlatformApi.WriteTag:output_type -> platform.v1.WriteTagResponse
-	11, // 45: platform.v1.PlatformApi.WriteTags:output_type -> platform.v1.WriteTagsResponse
-	14, // 46: platform.v1.PlatformApi.GetWrite:output_type -> platform.v1.GetWriteResponse
-	17, // 47: platform.v1.PlatformApi.GetTagList:output_type -> platform.v1.GetTagListResponse
-	19, // 48: platform.v1.PlatformApi.SubscribeTagChanges:output_type -> platform.v1.TagChangeNotification
-	21, // 49: platform.v1.PlatformApi.StreamTagChanges:output_type -> platform.v1.StreamTagChangesResponse
-	25, // 50: platform.v1.PlatformApi.GetAlarms:output_type -> platform.v1.GetAlarmsResponse
-	27, // 51: platform.v1.PlatformApi.GetAlarmHistory:output_type -> platform.v1.GetAlarmHistoryResponse
-	29, // 52: platform.v1.PlatformApi.AcknowledgeAlarm:output_type -> platform.v1.AcknowledgeAlarmResponse
-	31, // 53: platform.v1.PlatformApi.SubscribeAlarms:output_type -> platform.v1.SubscribeAlarmsResponse
-	42, // [42:54] is the sub-list for method output_type
-	30, // [30:42] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	36, // 25: platform.v1.GetAlarmsRequest.labels:type_name -> platform.v1.GetAlarmsRequest.LabelsEntry
+	22, // 26: platform.v1.GetAlarmsResponse.alarms:type_name -> platform.v1.AlarmInfo
+	23, // 27: platform.v1.GetAlarmHistoryRequest.time_range:type_name -> platform.v1.TimeRange
+	15, // 28: platform.v1.GetAlarmHistoryRequest.pagination:type_name -> platform.v1.PaginationRequest
+	37, // 29: platform.v1.GetAlarmHistoryRequest.labels:type_name -> platform.v1.GetAlarmHistoryRequest.LabelsEntry
+	22, // 30: platform.v1.GetAlarmHistoryResponse.alarms:type_name -> platform.v1.AlarmInfo
+	32, // 31: platform.v1.AcknowledgeAlarmsResponse.errors:type_name -> platform.v1.AcknowledgeError
+	22, // 32: platform.v1.SubscribeAlarmsResponse.alarm:type_name -> platform.v1.AlarmInfo
+	3,  // 33: platform.v1.PlatformApi.ReadTag:input_type -> platform.v1.ReadTagRequest
+	5,  // 34: platform.v1.PlatformApi.ReadTags:input_type -> platform.v1.ReadTagsRequest
+	7,  // 35: platform.v1.PlatformApi.WriteTag:input_type -> platform.v1.WriteTagRequest
+	10, // 36: platform.v1.PlatformApi.WriteTags:input_type -> platform.v1.WriteTagsRequest
+	13, // 37: platform.v1.PlatformApi.GetWrite:input_type -> platform.v1.GetWriteRequest
+	16, // 38: platform.v1.PlatformApi.GetTagList:input_type -> platform.v1.GetTagListRequest
+	18, // 39: platform.v1.PlatformApi.SubscribeTagChanges:input_type -> platform.v1.SubscribeTagChangesRequest
+	20, // 40: platform.v1.PlatformApi.StreamTagChanges:input_type -> platform.v1.StreamTagChangesRequest
+	24, // 41: platform.v1.PlatformApi.GetAlarms:input_type -> platform.v1.GetAlarmsRequest
+	26, // 42: platform.v1.PlatformApi.GetAlarmHistory:input_type -> platform.v1.GetAlarmHistoryRequest
+	28, // 43: platform.v1.PlatformApi.AcknowledgeAlarm:input_type -> platform.v1.AcknowledgeAlarmRequest
+	30, // 44: platform.v1.PlatformApi.AcknowledgeAlarms:input_type -> platform.v1.AcknowledgeAlarmsRequest
+	33, // 45: platform.v1.PlatformApi.SubscribeAlarms:input_type -> platform.v1.SubscribeAlarmsRequest
+	4,  // 46: platform.v1.PlatformApi.ReadTag:output_type -> platform.v1.ReadTagResponse
+	6,  // 47: platform.v1.PlatformApi.ReadTags:output_type -> platform.v1.ReadTagsResponse
+	8,  // 48: platform.v1.PlatformApi.WriteTag:output_type -> platform.v1.WriteTagResponse
+	11, // 49: platform.v1.PlatformApi.WriteTags:output_type -> platform.v1.WriteTagsResponse
+	14, // 50: platform.v1.PlatformApi.GetWrite:output_type -> platform.v1.GetWriteResponse
+	17, // 51: platform.v1.PlatformApi.GetTagList:output_type -> platform.v1.GetTagListResponse
+	19, // 52: platform.v1.PlatformApi.SubscribeTagChanges:output_type -> platform.v1.TagChangeNotification
+	21, // 53: platform.v1.PlatformApi.StreamTagChanges:output_type -> platform.v1.StreamTagChangesResponse
+	25, // 54: platform.v1.PlatformApi.GetAlarms:output_type -> platform.v1.GetAlarmsResponse
+	27, // 55: platform.v1.PlatformApi.GetAlarmHistory:output_type -> platform.v1.GetAlarmHistoryResponse
+	29, // 56: platform.v1.PlatformApi.AcknowledgeAlarm:output_type -> platform.v1.AcknowledgeAlarmResponse
+	31, // 57: platform.v1.PlatformApi.AcknowledgeAlarms:output_type -> platform.v1.AcknowledgeAlarmsResponse
+	34, // 58: platform.v1.PlatformApi.SubscribeAlarms:output_type -> platform.v1.SubscribeAlarmsResponse
+	46, // [46:59] is the sub-list for method output_type
+	33, // [33:46] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_platform_v1_platform_proto_init() }
@@ -2331,14 +2618,14 @@ func file_platform_v1_platform_proto_init() {
 	file_platform_v1_platform_proto_msgTypes[18].OneofWrappers = []any{}
 	file_platform_v1_platform_proto_msgTypes[20].OneofWrappers = []any{}
 	file_platform_v1_platform_proto_msgTypes[22].OneofWrappers = []any{}
-	file_platform_v1_platform_proto_msgTypes[30].OneofWrappers = []any{}
+	file_platform_v1_platform_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_platform_v1_platform_proto_rawDesc), len(file_platform_v1_platform_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   33,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -33,6 +33,7 @@ const (
 	PlatformApi_GetAlarms_FullMethodName           = "/platform.v1.PlatformApi/GetAlarms"
 	PlatformApi_GetAlarmHistory_FullMethodName     = "/platform.v1.PlatformApi/GetAlarmHistory"
 	PlatformApi_AcknowledgeAlarm_FullMethodName    = "/platform.v1.PlatformApi/AcknowledgeAlarm"
+	PlatformApi_AcknowledgeAlarms_FullMethodName   = "/platform.v1.PlatformApi/AcknowledgeAlarms"
 	PlatformApi_SubscribeAlarms_FullMethodName     = "/platform.v1.PlatformApi/SubscribeAlarms"
 )
 
@@ -66,6 +67,8 @@ type PlatformApiClient interface {
 	GetAlarmHistory(ctx context.Context, in *GetAlarmHistoryRequest, opts ...grpc.CallOption) (*GetAlarmHistoryResponse, error)
 	// AcknowledgeAlarm acknowledges one occurrence of an alarm. ALREADY_EXISTS when it is already.
 	AcknowledgeAlarm(ctx context.Context, in *AcknowledgeAlarmRequest, opts ...grpc.CallOption) (*AcknowledgeAlarmResponse, error)
+	// AcknowledgeAlarms acknowledges up to 500 occurrences of alarms. Those that cannot be come back as errors.
+	AcknowledgeAlarms(ctx context.Context, in *AcknowledgeAlarmsRequest, opts ...grpc.CallOption) (*AcknowledgeAlarmsResponse, error)
 	// SubscribeAlarms sends each alarm that occurs from now on. A subscriber that is too slow is ended
 	// with RESOURCE_EXHAUSTED; it then reads GetAlarms.
 	SubscribeAlarms(ctx context.Context, in *SubscribeAlarmsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscribeAlarmsResponse], error)
@@ -207,6 +210,16 @@ func (c *platformApiClient) AcknowledgeAlarm(ctx context.Context, in *Acknowledg
 	return out, nil
 }
 
+func (c *platformApiClient) AcknowledgeAlarms(ctx context.Context, in *AcknowledgeAlarmsRequest, opts ...grpc.CallOption) (*AcknowledgeAlarmsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AcknowledgeAlarmsResponse)
+	err := c.cc.Invoke(ctx, PlatformApi_AcknowledgeAlarms_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *platformApiClient) SubscribeAlarms(ctx context.Context, in *SubscribeAlarmsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscribeAlarmsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &PlatformApi_ServiceDesc.Streams[2], PlatformApi_SubscribeAlarms_FullMethodName, cOpts...)
@@ -256,6 +269,8 @@ type PlatformApiServer interface {
 	GetAlarmHistory(context.Context, *GetAlarmHistoryRequest) (*GetAlarmHistoryResponse, error)
 	// AcknowledgeAlarm acknowledges one occurrence of an alarm. ALREADY_EXISTS when it is already.
 	AcknowledgeAlarm(context.Context, *AcknowledgeAlarmRequest) (*AcknowledgeAlarmResponse, error)
+	// AcknowledgeAlarms acknowledges up to 500 occurrences of alarms. Those that cannot be come back as errors.
+	AcknowledgeAlarms(context.Context, *AcknowledgeAlarmsRequest) (*AcknowledgeAlarmsResponse, error)
 	// SubscribeAlarms sends each alarm that occurs from now on. A subscriber that is too slow is ended
 	// with RESOURCE_EXHAUSTED; it then reads GetAlarms.
 	SubscribeAlarms(*SubscribeAlarmsRequest, grpc.ServerStreamingServer[SubscribeAlarmsResponse]) error
@@ -301,6 +316,9 @@ func (UnimplementedPlatformApiServer) GetAlarmHistory(context.Context, *GetAlarm
 }
 func (UnimplementedPlatformApiServer) AcknowledgeAlarm(context.Context, *AcknowledgeAlarmRequest) (*AcknowledgeAlarmResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AcknowledgeAlarm not implemented")
+}
+func (UnimplementedPlatformApiServer) AcknowledgeAlarms(context.Context, *AcknowledgeAlarmsRequest) (*AcknowledgeAlarmsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcknowledgeAlarms not implemented")
 }
 func (UnimplementedPlatformApiServer) SubscribeAlarms(*SubscribeAlarmsRequest, grpc.ServerStreamingServer[SubscribeAlarmsResponse]) error {
 	return status.Error(codes.Unimplemented, "method SubscribeAlarms not implemented")
@@ -510,6 +528,24 @@ func _PlatformApi_AcknowledgeAlarm_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PlatformApi_AcknowledgeAlarms_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AcknowledgeAlarmsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PlatformApiServer).AcknowledgeAlarms(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PlatformApi_AcknowledgeAlarms_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PlatformApiServer).AcknowledgeAlarms(ctx, req.(*AcknowledgeAlarmsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PlatformApi_SubscribeAlarms_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(SubscribeAlarmsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -563,6 +599,10 @@ var PlatformApi_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AcknowledgeAlarm",
 			Handler:    _PlatformApi_AcknowledgeAlarm_Handler,
+		},
+		{
+			MethodName: "AcknowledgeAlarms",
+			Handler:    _PlatformApi_AcknowledgeAlarms_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -34,6 +34,9 @@ async function main() {
   await step('postConcept', concepts.postConceptDescription({ configuration, conceptDescription: concept }), bare);
   await step('getShell', shells.getAssetAdministrationShellById({ configuration, aasIdentifier }), bare);
   await step('getSubmodel', submodels.getSubmodelById({ ...at, extent: 'withBlobValue' }), bare);
+  const shown = await step('getSubmodelAsShown', submodels.getSubmodelById(at), (d) => jsonization.toJsonable(d).submodelElements.find((e) => e.idShort === 'bytes'));
+  await step('putSubmodelBack', submodels.putSubmodelById({ ...at, submodel: shown }), () => null);
+  await step('getSubmodelAfterPut', submodels.getSubmodelById({ ...at, extent: 'withBlobValue' }), bare);
   await step('listShells', shells.getAllAssetAdministrationShells({ configuration, limit: 1, assetIds: [{ name: 'serial', value: 'P-1' }] }), (d) => d.result.map((s) => s.id));
   await step('listSubmodels', submodels.getAllSubmodels({ configuration, limit: 5 }), (d) => d.result.map((s) => s.id));
   await step('listBySemanticId', submodels.getAllSubmodels({ configuration, semanticId: 'urn:semantic:data' }), (d) => d.result.map((s) => s.id));

@@ -7,8 +7,10 @@ const say = (event, args) => process.stdout.write(JSON.stringify({ event, args }
 
 const http = { transport: signalr.HttpTransportType[options.transport] };
 if (options.token) http.accessTokenFactory = () => options.token;
-const hub = new signalr.HubConnectionBuilder().withUrl(options.url, http).configureLogging(signalr.LogLevel.None).build();
-for (const name of ["ReceiveAlarm", "OnAlarmRaised", "OnIngestionStats", "OnEquipmentRegistered"]) {
+const builder = new signalr.HubConnectionBuilder();
+if (options.protocol === "messagepack") builder.withHubProtocol(new (require("@microsoft/signalr-protocol-msgpack").MessagePackHubProtocol)());
+const hub = builder.withUrl(options.url, http).configureLogging(signalr.LogLevel.None).build();
+for (const name of ["ReceiveAlarm", "OnAlarmRaised", "OnAlarmChanged", "OnIngestionStats", "OnEquipmentRegistered"]) {
   hub.on(name, (...args) => say(name, args));
 }
 hub.onclose(() => say("closed"));

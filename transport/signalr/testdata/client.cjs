@@ -12,7 +12,9 @@ if (options.tokens) {
   let asked = 0;
   http.accessTokenFactory = () => options.tokens[Math.min(asked++, options.tokens.length - 1)];
 }
-const hub = new signalr.HubConnectionBuilder()
+const builder = new signalr.HubConnectionBuilder();
+if (options.messagePack) builder.withHubProtocol(new (require("@microsoft/signalr-protocol-msgpack").MessagePackHubProtocol)());
+const hub = builder
   .withUrl(options.url, http)
   .withAutomaticReconnect({ nextRetryDelayInMilliseconds: () => 50 })
   .configureLogging(signalr.LogLevel.None)

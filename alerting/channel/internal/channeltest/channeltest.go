@@ -28,12 +28,12 @@ func Message() alerting.Notification {
 // Recipients are all the recipients of a channel.
 type Recipients struct{ alerting.Channel }
 
-// To gives the recipients of a channel.
+// To returns the recipients of a channel.
 func To(c alerting.Channel) Recipients { return Recipients{c} }
 
 // Send sends to one after the other and gives the first error.
 func (r Recipients) Send(ctx context.Context, n alerting.Notification) error {
-	a, ok := r.Channel.(alerting.Addressed)
+	a, ok := r.Channel.(alerting.RecipientLister)
 	if !ok {
 		return r.Channel.Send(ctx, n)
 	}
@@ -93,7 +93,7 @@ func (p *Peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Got gives what was sent so far.
+// Got returns what was sent so far.
 func (p *Peer) Got() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,12 +108,12 @@ func Say(status int, body string) func(http.ResponseWriter, Request) {
 	}
 }
 
-// Outcome gives the class of an error and its Retry-After.
+// Outcome returns the class of an error and its Retry-After.
 func Outcome(t testing.TB, err error) (alerting.Outcome, time.Duration) {
 	t.Helper()
 	var e *alerting.SendError
 	require.ErrorAs(t, err, &e)
-	return e.Outcome, e.After
+	return e.Outcome, e.RetryAfter
 }
 
 // TestHTTP runs what every channel over HTTP must do. make gives a channel that speaks to the base URL;

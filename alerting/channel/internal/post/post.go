@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/internal/version"
 )
 
 // maxAnswer bounds what is read of an answer.
@@ -62,7 +63,7 @@ func HookURL(text string) (string, error) {
 	return text, nil
 }
 
-// HookSecrets lists what of a URL may be a token: its longer path segments and its query values.
+// HookSecrets returns what of a URL may be a token: its longer path segments and its query values.
 func HookSecrets(text string) []string {
 	secrets := []string{text}
 	u, err := url.Parse(text)
@@ -116,7 +117,7 @@ func (c *Client) Bytes(ctx context.Context, target, contentType string, headers 
 		return Answer{}, alerting.Permanent(errors.New("the address of the peer is not valid"))
 	}
 	req.Header.Set("Content-Type", contentType)
-	req.Header.Set("User-Agent", "otkit")
+	req.Header.Set("User-Agent", "otkit/"+version.String())
 	for name, value := range headers {
 		req.Header.Set(name, value)
 	}
@@ -134,7 +135,7 @@ func (c *Client) Bytes(ctx context.Context, target, contentType string, headers 
 	return a, c.Check(a, string(text))
 }
 
-// Check gives the error of an answer, nil for 2xx. The text is what the peer says about it.
+// Check returns the error of an answer, nil for 2xx. The text is what the peer says about it.
 func (c *Client) Check(a Answer, text string) error {
 	if a.Status >= 200 && a.Status < 300 {
 		return nil

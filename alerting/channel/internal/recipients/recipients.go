@@ -37,10 +37,10 @@ func (l *List) AddAs(key, address string) {
 	l.keys, l.addresses[key] = append(l.keys, key), address
 }
 
-// Recipients implements alerting.Addressed.
+// Recipients implements alerting.RecipientLister.
 func (l *List) Recipients() []string { return l.keys }
 
-// Find gives the address that a notification is for. The error is permanent: the recipient is not one
+// Find returns the address that a notification is for. The error is permanent: the recipient is not one
 // of the list.
 func (l *List) Find(n alerting.Notification) (string, error) {
 	address, ok := l.addresses[n.Recipient]

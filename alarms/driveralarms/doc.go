@@ -1,0 +1,2 @@
+// Package driveralarms raises an alarm for each driver that is offline, see [Monitor].
+package driveralarms

@@ -1,0 +1,37 @@
+// Package limits has the limits of texts that the packages of alarms share.
+package limits
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxMessage is the longest message of an alarm, in characters.
+const MaxMessage = 4096
+
+// Fault returns what is wrong with a text of least to most characters; "" when nothing is.
+func Fault(s string, least, most int) string {
+	switch {
+	case len(s) < least:
+		return "is required"
+	case !utf8.ValidString(s):
+		return "must be valid UTF-8"
+	case utf8.RuneCountInString(s) > most:
+		return fmt.Sprintf("must not be longer than %d characters", most)
+	}
+	return ""
+}
+
+// Clip returns a message that an alarm may have: valid UTF-8 of at most MaxMessage bytes.
+func Clip(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= MaxMessage {
+		return s
+	}
+	s = s[:MaxMessage]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s
+}

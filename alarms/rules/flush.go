@@ -1,0 +1,317 @@
+package rules
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otkit/otkit/alarms"
+)
+
+const (
+	maxPending = 8      // transitions of one rule that wait, beyond those that are being stored
+	maxQueue   = 20_000 // transitions of all rules beyond which a rule keeps two: a raise and its clear
+	flushBatch = 2000   // transitions that are stored in one call
+)
+
+// backlog is what waits to be stored for the alarm of one rule.
+type backlog struct {
+	rule     string          // its id
+	pending  []*list.Element // of Rules.queue, oldest first
+	inFlight int             // so many of pending are being stored
+	changed  bool            // it is among Rules.unshown
+	shown    bool            // the target shows what is pending
+}
+
+// transition is a raise or a clear that waits to be stored; the values of Rules.queue are *transition.
+type transition struct {
+	of     *backlog
+	signal alarms.Signal
+}
+
+func transitionOf(e *list.Element) *transition {
+	return e.Value.(*transition) //nolint:forcetypeassert // the queue holds nothing else
+}
+
+// transit queues a raise or a clear of a rule's alarm. A clear ends the alarm, unless the rule is latching.
+// The lock is held.
+func (r *Service) transit(e *evaluation, s alarms.Signal) {
+	r.serial++
+	s = s.Shift(r.ahead())
+	s.Key = ruleKey + e.rule.ID
+	s.End = s.End || s.Raise == nil && !e.rule.Latching
+	b := r.backlog(e.rule.ID)
+	last, room := len(b.pending)-1, maxPending
+	if r.queue.Len() >= maxQueue {
+		room = 2
+	}
+	if len(b.pending)-b.inFlight >= room && (transitionOf(b.pending[last]).signal.Raise == nil) != (s.Raise == nil) {
+		r.queue.Remove(b.pending[last]) // the one before it says the same as this one
+		b.pending = b.pending[:last]
+		if s.End {
+			before := &transitionOf(b.pending[last-1]).signal
+			before.End, before.By, before.Comment = true, s.By, s.Comment
+		}
+		if r.stats.Folded == 0 {
+			r.note(slog.LevelWarn, "alarm transitions are folded, because too many wait to be stored", "ruleId", e.rule.ID)
+		}
+		r.stats.Folded += 2
+		return
+	}
+	r.queueSignal(e.rule.ID, s)
+}
+
+// queueSignal has a signal of a rule's alarm stored after what waits. The lock is held.
+func (r *Service) queueSignal(rule string, s alarms.Signal) {
+	b := r.backlog(rule)
+	b.pending = append(b.pending, r.queue.PushBack(&transition{of: b, signal: s}))
+	poke(r.unsaved)
+}
+
+// backlog returns what waits for the alarm of a rule, to be changed. The lock is held.
+func (r *Service) backlog(rule string) *backlog {
+	b := r.backlogs[rule]
+	if b == nil {
+		b = &backlog{rule: rule}
+		r.backlogs[rule] = b
+	}
+	r.show(b)
+	return b
+}
+
+// pending reports whether something waits to be stored for the alarm of a rule. The lock is held.
+func (r *Service) pending(rule string) bool {
+	b := r.backlogs[rule]
+	return b != nil && len(b.pending) > 0
+}
+
+// note has a line logged by run: the log may be slow, and whoever holds the lock may be a driver. The lock
+// is held.
+func (r *Service) note(level slog.Level, msg string, args ...any) {
+	r.notes = append(r.notes, func() { r.log.Log(context.Background(), level, msg, args...) })
+	poke(r.wake)
+}
+
+// touch has a rule's state stored soon. The lock is held.
+func (e *evaluation) touch(r *Service) {
+	if !e.unsaved {
+		e.unsaved = true
+		r.dirty = append(r.dirty, e)
+		poke(r.unsaved)
+	}
+}
+
+// poke puts a token into a channel that holds one.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// sleep returns after some time, or sooner when poked or when ctx ends.
+func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(max(d, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-wake:
+	case <-ctx.Done():
+	}
+}
+
+// run ends delays, logs, and shows what cannot be stored, until ctx ends. It never waits for a store to write.
+func (r *Service) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.mu.Lock()
+		now := r.now()
+		r.expireDue(now)
+		wait := time.Minute
+		if next := r.timers.next(); !next.IsZero() {
+			wait = min(wait, next.Sub(now))
+		}
+		pending, again := r.toShow(now)
+		notes := r.notes
+		r.notes = nil
+		r.mu.Unlock()
+		for _, log := range notes {
+			log()
+		}
+		if len(pending) > 0 {
+			r.shower.ShowPending(ctx, pending)
+		}
+		sleep(ctx, r.wake, min(wait, again))
+	}
+}
+
+// keep stores what follows from what is judged, until ctx ends.
+func (r *Service) keep(ctx, storing context.Context) {
+	var failed, saved time.Time // when storing failed, zero when it did not, and when states were stored
+	for ctx.Err() == nil {
+		r.mu.Lock()
+		now := r.now()
+		urgent, dirty := r.queue.Len() > 0 || r.ended != "", len(r.dirty) > 0
+		r.mu.Unlock()
+		wait := time.Minute
+		switch {
+		case !failed.IsZero() && now.Sub(failed) >= 0 && now.Sub(failed) < r.retry:
+			wait = r.retry - now.Sub(failed)
+		case urgent || dirty && (now.Sub(saved) < 0 || now.Sub(saved) >= r.every):
+			failed = time.Time{}
+			if err := r.flush(storing); err != nil {
+				failed = r.now()
+			}
+			saved = r.now()
+			continue
+		case dirty:
+			wait = r.every - now.Sub(saved)
+		}
+		sleep(ctx, r.unsaved, wait)
+	}
+}
+
+// expireDue looks at the rules whose time has come. The lock is held.
+func (r *Service) expireDue(now time.Time) {
+	for next := r.timers.next(); !next.IsZero() && !next.After(now); next = r.timers.next() {
+		e := r.timers[0]
+		if !e.recheck.IsZero() && !e.recheck.After(now) {
+			r.evaluate(e, now)
+			continue
+		}
+		r.expire(e)
+		r.timers.set(e)
+	}
+}
+
+// flush stores what waits: transitions first, then the states of rules whose transitions are stored. It is
+// called by one goroutine at a time.
+func (r *Service) flush(ctx context.Context) error {
+	r.mu.Lock()
+	ended := r.ended
+	r.ended, r.storing = "", r.now()
+	r.mu.Unlock()
+	err := r.flushTransitions(ctx)
+	if err == nil {
+		err = r.flushStates(ctx)
+	}
+	if err == nil && ended != "" {
+		err = r.announce(ctx, ended)
+	}
+	r.mu.Lock()
+	if err != nil {
+		r.ended = cmp.Or(r.ended, ended)
+	}
+	was, folded := r.stats.Err, r.stats.Folded
+	r.stats.Err, r.storing = err, time.Time{}
+	poke(r.wake) // to show what is not stored, or that it is
+	r.mu.Unlock()
+	r.savePending(err)
+	if err != nil && was == nil && ctx.Err() == nil {
+		r.log.Error("alarms of rules cannot be stored and wait", "error", err)
+	} else if err == nil && was != nil {
+		r.log.Info("alarms of rules are stored again", "folded", folded)
+	}
+	return err
+}
+
+// attempt is transitions that are given to the target together.
+type attempt struct {
+	of      []*backlog // by transition; one of several transitions is there several times
+	signals []alarms.Signal
+	failed  error // of an attempt whose outcome is not known; nil for none
+}
+
+func (r *Service) flushTransitions(ctx context.Context) error {
+	for {
+		if r.unsure.failed != nil {
+			stored, err := alarms.ResolveOutcome(ctx, r.unsure.failed)
+			if err != nil {
+				return err
+			}
+			r.finish(r.unsure, stored)
+			r.unsure = attempt{}
+		}
+		next := r.nextAttempt()
+		if len(next.signals) == 0 {
+			return nil
+		}
+		_, err := r.target.Apply(ctx, next.signals)
+		if errors.Is(err, alarms.ErrOutcomeUnknown) {
+			next.failed = err
+			r.unsure = next
+			return err
+		}
+		r.finish(next, err == nil)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// nextAttempt takes what waits, oldest first.
+func (r *Service) nextAttempt() attempt {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := min(r.queue.Len(), flushBatch)
+	next := attempt{of: make([]*backlog, 0, n), signals: make([]alarms.Signal, 0, n)}
+	for e := r.queue.Front(); e != nil && len(next.signals) < n; e = e.Next() {
+		t := transitionOf(e)
+		next.of, next.signals = append(next.of, t.of), append(next.signals, t.signal)
+		t.of.inFlight++
+	}
+	return next
+}
+
+// finish takes what was stored out of what waits.
+func (r *Service) finish(a attempt, stored bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range a.of {
+		b.inFlight--
+		if !stored {
+			continue
+		}
+		r.queue.Remove(b.pending[0])
+		b.pending = b.pending[1:]
+		r.stats.Transitions++
+		r.show(b)
+	}
+}
+
+func (r *Service) flushStates(ctx context.Context) error {
+	r.mu.Lock()
+	var states []State
+	var taken, kept []*evaluation
+	for _, e := range r.dirty {
+		switch {
+		case r.states == nil || r.rules[e.rule.ID] != e:
+			e.unsaved = false
+		case r.pending(e.rule.ID):
+			kept = append(kept, e)
+		default:
+			e.unsaved = false
+			taken = append(taken, e)
+			states = append(states, State{RuleID: e.rule.ID, Phase: e.phase, Since: e.since.UTC().Truncate(time.Microsecond)})
+		}
+	}
+	r.dirty = kept
+	r.mu.Unlock()
+	if len(states) == 0 {
+		return nil
+	}
+	slices.SortFunc(states, func(a, b State) int { return strings.Compare(a.RuleID, b.RuleID) })
+	err := r.states.PutRuleStates(ctx, states)
+	if err != nil {
+		r.mu.Lock()
+		for _, e := range taken {
+			e.touch(r)
+		}
+		r.mu.Unlock()
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/otkit/otkit/alarms"
+)
+
+// PendingStore keeps signals while the store of alarms cannot be written, so that they and their times survive
+// a restart. It is used by one goroutine at a time.
+type PendingStore interface {
+	// LoadPending returns what SavePending has saved last.
+	LoadPending() ([]alarms.Signal, error)
+	// SavePending replaces what is kept by the first signals, as many as there is room for, and returns how
+	// many those are.
+	SavePending(signals []alarms.Signal) (saved int, err error)
+}
+
+// maxKept bounds the signals that are given to a PendingStore.
+const maxKept = 2000
+
+// savePending keeps what waits while storing fails, and forgets it when it is stored. It is called after
+// flush, by the same goroutine.
+func (r *Service) savePending(failed error) {
+	if r.kept == nil || failed == nil && !r.keeps {
+		return
+	}
+	r.mu.Lock()
+	serial, signals := r.serial, []alarms.Signal(nil)
+	for e := r.queue.Front(); e != nil && failed != nil && len(signals) < maxKept; e = e.Next() {
+		signals = append(signals, transitionOf(e).signal)
+	}
+	all := r.queue.Len()
+	r.mu.Unlock()
+	if failed != nil && r.keeps && r.keptSerial == serial && r.keptCount == len(signals) {
+		return
+	}
+	saved, err := r.kept.SavePending(signals)
+	switch {
+	case err != nil && !r.keepFails:
+		r.log.Warn("failed to keep pending alarms; a restart would lose them", "error", err)
+	case err == nil && failed != nil && saved < all && !r.keepFails:
+		r.log.Warn("too many pending alarms to keep; a restart would lose some", "pending", all, "kept", saved)
+	}
+	r.keepFails = failed != nil && (err != nil || saved < all)
+	r.keeps, r.keptSerial, r.keptCount = len(signals) > 0, serial, len(signals)
+}
+
+// loadPending returns the signals that an earlier process could not store, by the id of the rule.
+func (r *Service) loadPending(ctx context.Context) (ids []string, byRule map[string][]alarms.Signal, err error) {
+	if r.kept == nil {
+		return nil, nil, nil
+	}
+	list, err := r.kept.LoadPending()
+	if err != nil {
+		r.log.Warn("failed to read pending alarms of the last run", "error", err)
+		return nil, nil, nil
+	}
+	r.keeps, byRule = len(list) > 0, make(map[string][]alarms.Signal)
+	for i := range list {
+		key := list[i].Key
+		if list[i].Raise != nil {
+			key = list[i].Raise.Key
+		}
+		id, ok := strings.CutPrefix(key, ruleKey)
+		if !ok || alarms.ValidateSignals(list[i:i+1]) != nil {
+			continue
+		}
+		if byRule[id] == nil {
+			ids = append(ids, id)
+		}
+		byRule[id] = append(byRule[id], list[i])
+	}
+	for _, id := range ids {
+		if byRule[id], err = r.unstored(ctx, byRule[id]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return ids, byRule, nil
+}
+
+// unstored returns what follows the last raise that is stored: the process may have ended before it could
+// forget what it had stored.
+func (r *Service) unstored(ctx context.Context, signals []alarms.Signal) ([]alarms.Signal, error) {
+	target, ok := r.target.(interface {
+		Occurrence(ctx context.Context, id string) (alarms.Occurrence, error)
+	})
+	for i := len(signals) - 1; ok && i >= 0; i-- {
+		if signals[i].Raise == nil || signals[i].Raise.ID == "" {
+			continue
+		}
+		switch _, err := target.Occurrence(ctx, signals[i].Raise.ID); {
+		case err == nil:
+			return signals[i+1:], nil
+		case !errors.Is(err, alarms.ErrAlarmNotFound):
+			return nil, err
+		}
+	}
+	return signals, nil
+}

@@ -1,0 +1,2 @@
+// Package rulestest is the conformance suite for [rules.Store] and [rules.StateStore].
+package rulestest

@@ -1,0 +1,331 @@
+package rules
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/otkit/otkit/tags"
+
+	"github.com/otkit/otkit/alarms"
+)
+
+// Options configures a Service. The zero Options is ready for use.
+type Options struct {
+	Logger *slog.Logger     // default: discards
+	Now    func() time.Time // default: time.Now
+	NewID  func() string    // ids of rules that are added without one; default: UUIDv7
+
+	// States keeps delays over a restart. Default: the store, when it is a RuleStateStore as well.
+	States StateStore
+	// Current returns a tag and its newest sample, so that a rule evaluates it immediately and not only when it
+	// changes; see tags.Engine.Read. Default: none.
+	Current func(tag string) (tags.Snapshot, bool)
+
+	// Pending keeps alarms over a restart that cannot be stored. Default: none.
+	Pending PendingStore
+
+	FlushEvery time.Duration // longest time that the state of a delay waits to be stored; default 250 ms
+	RetryAfter time.Duration // wait after alarms could not be stored; default 1 s
+	// Follow is how often the store is asked whether others have changed rules, which are then taken over as
+	// if they had been changed here. Default 0: the store is these Rules' alone.
+	Follow time.Duration
+}
+
+// Service evaluates rules over the changes of tags and raises and clears their alarms. Safe for
+// concurrent use. Close must be called.
+//
+// A change is evaluated immediately, in the goroutine that tells it, by the rules of its tag alone. What
+// follows from it waits for a goroutine of Rules that stores it in batches. While alarms cannot be
+// stored, at most eight transitions of a rule wait; what comes beyond is coalesced, a raise with its
+// clear, counted in RulesStats.Folded and logged. The last transition of a rule is never lost.
+//
+// A number is compared while its quality is Good or Uncertain. While it is Bad, all stays as it is
+// and delays run on. When the tag is removed its alarms are cleared, whatever their kind; whoever else follows
+// the rules in the same store and finds the tag not normal raises them again. Only what a tag reports is
+// judged: a tag whose own deadband keeps a change back can pass a limit by as much unseen.
+type Service struct {
+	store   Store
+	states  StateStore
+	target  alarms.Target
+	log     *slog.Logger
+	now     func() time.Time
+	newID   func() string
+	current func(string) (tags.Snapshot, bool)
+	every   time.Duration
+	retry   time.Duration
+
+	ahead  func() time.Duration // of the target's times
+	shower alarms.PendingTarget // the target, where it shows what waits to be stored; nil otherwise
+
+	wake    chan struct{} // holds one token when run has something to do
+	unsaved chan struct{} // holds one token when keep has something to do
+	cancel  context.CancelFunc
+	giveUp  context.CancelFunc // ends storing
+	running sync.WaitGroup
+
+	followEvery time.Duration
+	version     int64     // of the rules here; of whoever follows alone
+	settled     time.Time // when to look at the alarms again, zero for never; of whoever follows alone
+
+	unsure attempt // of flush alone
+
+	kept       PendingStore // nil for none; it and what follows is of flush alone
+	keeps      bool         // it has signals
+	keptSerial uint64       // serial when it was written
+	keptCount  int          // signals given to it then
+	keepFails  bool         // it has not taken all
+
+	editing sync.Mutex // held while a rule is changed in the store and here
+
+	mu       sync.Mutex
+	rules    map[string]*evaluation
+	broken   map[string]bool // those that are stored and cannot be read
+	watches  map[string]*watch
+	timers   timers
+	serial   uint64              // counts transitions
+	queue    list.List           // transitions that wait to be stored, oldest first
+	backlogs map[string]*backlog // by the id of the rule
+	unshown  []*backlog          // those that have changed since the target was last told what is pending
+	storing  time.Time           // when the flush began that is under way; zero for none
+	dirty    []*evaluation       // those whose state has to be stored
+	ended    string              // a rule whose alarm ended with its tag, of which others are to be told; empty for none
+	notes    []func()            // lines to be logged without the lock
+	stats    Stats
+}
+
+// Stats holds the counters of evaluation.
+type Stats struct {
+	Rules       int    // enabled
+	Unreadable  int    // stored and not judged, since they cannot be read
+	Active      int    // whose alarm is raised
+	Delayed     int    // in an on-delay or off-delay
+	Transitions uint64 // raises and clears that were stored
+	Waiting     int    // raises and clears that wait to be stored
+	Folded      uint64 // raises and clears that were left out, because too many waited
+	Err         error  // of the last attempt to store, nil when it succeeded
+}
+
+// New loads the rules and starts to evaluate them. What is active in the target is compared with
+// the rules: the alarm of a rule that is no more is cleared.
+func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Service, error) {
+	if store == nil || target == nil {
+		return nil, errors.New("alarms: Rules need a RuleStore and a Target")
+	}
+	if o.FlushEvery < 0 || o.RetryAfter < 0 || o.Follow < 0 {
+		return nil, errors.New("alarms: RulesOptions.FlushEvery, RetryAfter and Follow must not be negative")
+	}
+	r := &Service{
+		store: store, states: o.States, target: target, log: o.Logger, now: o.Now, newID: o.NewID, current: o.Current, kept: o.Pending,
+		every: cmp.Or(o.FlushEvery, 250*time.Millisecond), retry: cmp.Or(o.RetryAfter, time.Second),
+		wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1), backlogs: make(map[string]*backlog),
+		rules: make(map[string]*evaluation), broken: make(map[string]bool), watches: make(map[string]*watch), followEvery: o.Follow,
+	}
+	if r.states == nil {
+		r.states, _ = store.(StateStore)
+	}
+	r.shower, _ = target.(alarms.PendingTarget)
+	r.ahead = alarms.AheadOf(target)
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	if r.newID == nil {
+		r.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if err := r.load(ctx); err != nil {
+		return nil, err
+	}
+	own, cancel := context.WithCancel(context.Background())
+	storing, giveUp := context.WithCancel(context.Background())
+	r.cancel, r.giveUp = cancel, giveUp
+	r.running.Go(func() { r.run(own) })
+	r.running.Go(func() { r.keep(own, storing) })
+	if o.Follow > 0 {
+		r.running.Go(func() { r.follow(own) })
+	}
+	return r, nil
+}
+
+// load takes over what the stores and the target hold.
+func (r *Service) load(ctx context.Context) error {
+	// Others may add and remove rules meanwhile. An alarm that is active before the rules are read, and has
+	// no rule then, is one whose rule is no more.
+	raised, err := r.raised(ctx)
+	if err != nil {
+		return err
+	}
+	if r.version, err = r.store.RulesVersion(ctx); err != nil {
+		return err
+	}
+	list, err := r.store.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	kept := make(map[string]State)
+	if r.states != nil {
+		states, err := r.states.RuleStates(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range states {
+			kept[s.RuleID] = s
+		}
+	}
+	ids, pending, err := r.loadPending(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	for _, id := range ids { // what is stored is behind that
+		if signals := pending[id]; len(signals) > 0 {
+			raised[id] = signals[len(signals)-1].Raise != nil
+			for _, s := range signals {
+				r.queueSignal(id, s)
+			}
+		}
+	}
+	for _, rule := range list {
+		e, ok := r.readable(rule)
+		if !ok {
+			delete(raised, rule.ID)
+			continue
+		}
+		if rule.Enabled {
+			lasts, active := raised[rule.ID]
+			e.restore(kept[rule.ID], lasts, now)
+			if !active || lasts {
+				delete(raised, rule.ID)
+			}
+		}
+		r.rules[rule.ID] = e
+		r.join(e, now)
+	}
+	for id, lasts := range raised { // of rules that were removed, disabled or changed before the process ended
+		e := r.rules[id]
+		switch {
+		case e == nil:
+			r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, alarms.Signal{At: now, Comment: whyRemoved})
+		case lasts || !e.rule.Latching:
+			r.transit(e, alarms.Signal{At: now})
+		}
+	}
+	return nil
+}
+
+// Close ends evaluation and stores what waits, within ctx. Changes that are told afterwards are
+// ignored.
+func (r *Service) Close(ctx context.Context) error {
+	r.cancel()
+	// What is being stored is awaited, since what is given up would have to be stored again.
+	defer context.AfterFunc(ctx, r.giveUp)()
+	r.running.Wait()
+	r.giveUp()
+	r.mu.Lock()
+	r.watches = nil
+	r.mu.Unlock()
+	return r.flush(ctx)
+}
+
+// Stats returns the counters of evaluation.
+func (r *Service) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.stats
+	s.Unreadable = len(r.broken)
+	for _, e := range r.rules {
+		if !e.rule.Enabled {
+			continue
+		}
+		s.Rules++
+		switch e.phase {
+		case PhaseActive:
+			s.Active++
+		case PhaseOnDelay, PhaseOffDelay:
+			s.Delayed++
+		}
+	}
+	s.Waiting = r.queue.Len()
+	return s
+}
+
+// List returns the rules that can be read by ID.
+func (r *Service) List(ctx context.Context) ([]Rule, error) {
+	list, err := r.store.Rules(ctx)
+	return slices.DeleteFunc(list, func(rule Rule) bool { return rule.Unreadable }), err
+}
+
+// Get returns a rule or ErrRuleNotFound.
+func (r *Service) Get(ctx context.Context, id string) (Rule, error) { return r.store.Rule(ctx, id) }
+
+// Phase returns the evaluation phase of a rule; PhaseNormal for one that is unknown or disabled.
+func (r *Service) Phase(id string) Phase {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.rules[id]; e != nil {
+		return e.phase
+	}
+	return PhaseNormal
+}
+
+// join has a rule evaluated when its tags change, and at once as far as their samples are known.
+func (r *Service) join(e *evaluation, now time.Time) {
+	if !e.rule.Enabled || r.watches == nil {
+		return
+	}
+	e.tag = r.watch(e.rule.Tag, e)
+	if e.rule.Kind == Deviation && e.rule.SetpointTag != "" {
+		e.setpoint = r.watch(e.rule.SetpointTag, e)
+	}
+	if e.tag.known {
+		r.evaluate(e, now)
+	}
+}
+
+func (r *Service) watch(tag string, e *evaluation) *watch {
+	w := r.watches[tag]
+	if w == nil {
+		w = &watch{name: tag}
+		r.watches[tag] = w
+		if r.current != nil {
+			if s, ok := r.current(tag); ok {
+				w.take(&s.Sample)
+				if s.Tag != nil {
+					w.unit = s.Tag.Unit
+				}
+			}
+		}
+	}
+	for _, x := range w.rules {
+		if x == e {
+			return w // the setpoint is the tag itself
+		}
+	}
+	w.rules = append(w.rules, e)
+	return w
+}
+
+// leave takes a rule out of the index and stops its timer.
+func (r *Service) leave(e *evaluation) {
+	r.timers.remove(e)
+	for _, w := range []*watch{e.tag, e.setpoint} {
+		if w == nil {
+			continue
+		}
+		w.drop(e)
+		if len(w.rules) == 0 {
+			delete(r.watches, w.name)
+		}
+	}
+}

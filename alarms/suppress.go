@@ -1,0 +1,223 @@
+package alarms
+
+import (
+	"context"
+	"time"
+
+	"github.com/otkit/otkit/alarms/internal/limits"
+)
+
+// Shelve puts a condition aside for a time of at most Options.MaxShelve. Shelving a shelved one sets
+// its time limit again. A key that was never heard of may be shelved too; an unknown code or ID is an
+// ErrAlarmNotFound, a bad time an ErrInvalidRequest.
+func (s *Service) Shelve(ctx context.Context, ref Ref, d time.Duration, by, comment string) (Condition, error) {
+	if d <= 0 || d > s.maxShelve {
+		return Condition{}, ErrInvalidRequest.Because("an alarm is shelved for more than 0 and at most %v", s.maxShelve)
+	}
+	c, err := s.withhold(ctx, ref, by, comment, func(dr *draft, c *Condition) (Event, bool) {
+		c.Suppression |= SuppressionShelved
+		c.ShelvedUntil, c.ShelvedBy = stamp(dr.now.Add(d)), by
+		return Event{Kind: Shelved, Until: c.ShelvedUntil}, true
+	})
+	if err == nil {
+		select {
+		case s.shelf <- struct{}{}:
+		default:
+		}
+	}
+	return c, err
+}
+
+// Unshelve ends shelving. What is not shelved stays as it is.
+func (s *Service) Unshelve(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
+	return s.withhold(ctx, ref, by, comment, func(_ *draft, c *Condition) (Event, bool) { return unshelve(c) })
+}
+
+func unshelve(c *Condition) (Event, bool) {
+	if c.Suppression&SuppressionShelved == 0 {
+		return Event{}, false
+	}
+	c.Suppression &^= SuppressionShelved
+	c.ShelvedUntil, c.ShelvedBy = time.Time{}, ""
+	return Event{Kind: Unshelved}, true
+}
+
+// SuppressByDesign suppresses a condition because the plant's logic makes it meaningless now.
+// A key that was never heard of may be suppressed too.
+func (s *Service) SuppressByDesign(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
+	return s.withhold(ctx, ref, by, comment, set(SuppressionByDesign, Suppressed))
+}
+
+// UnsuppressByDesign ends suppression by design.
+func (s *Service) UnsuppressByDesign(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
+	return s.withhold(ctx, ref, by, comment, unset(SuppressionByDesign, Unsuppressed))
+}
+
+// OutOfService takes a condition out of service, for maintenance. A key that was never heard of may be
+// taken out too.
+func (s *Service) OutOfService(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
+	return s.withhold(ctx, ref, by, comment, set(SuppressionOutOfService, OutOfService))
+}
+
+// InService puts a condition back in service.
+func (s *Service) InService(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
+	return s.withhold(ctx, ref, by, comment, unset(SuppressionOutOfService, InService))
+}
+
+func set(why Suppression, kind EventKind) func(*draft, *Condition) (Event, bool) {
+	return func(_ *draft, c *Condition) (Event, bool) {
+		was := c.Suppression
+		c.Suppression |= why
+		return Event{Kind: kind}, c.Suppression != was
+	}
+}
+
+func unset(why Suppression, kind EventKind) func(*draft, *Condition) (Event, bool) {
+	return func(_ *draft, c *Condition) (Event, bool) {
+		was := c.Suppression
+		c.Suppression &^= why
+		return Event{Kind: kind}, c.Suppression != was
+	}
+}
+
+// withhold changes why a condition is suppressed, journals it and returns the condition as it is then.
+func (s *Service) withhold(ctx context.Context, ref Ref, by, comment string, change func(*draft, *Condition) (Event, bool)) (Condition, error) {
+	if err := requireBy(by, comment); err != nil {
+		return Condition{}, err
+	}
+	if ref.Key != "" {
+		if msg := limits.Fault(ref.Key, 1, maxKey); msg != "" {
+			return Condition{}, ErrInvalidRequest.Because("the key %s", msg)
+		}
+		ref.Create = true
+	}
+	var out Condition
+	err := s.do(ctx, []Ref{ref}, func(d *draft, found []Found) error {
+		c := found[0].Condition
+		if c == nil {
+			return ErrAlarmNotFound
+		}
+		if e, changed := change(d, c); changed {
+			e.By, e.Comment = by, comment
+			d.withheld(e, c)
+		}
+		out = *c
+		if c.Last != nil {
+			last := *c.Last
+			out.Last = &last
+		}
+		return nil
+	})
+	if err != nil {
+		return Condition{}, err
+	}
+	return out, nil
+}
+
+// withheld journals a change of Condition.Suppression and carries it over to the newest occurrence while
+// that is active or unacknowledged. When suppression ends it is announced, unless acknowledged.
+func (d *draft) withheld(e Event, c *Condition) {
+	d.condition(c)
+	switch {
+	case c.Suppression == 0:
+		c.SuppressedBy, c.SuppressedAt, c.SuppressionComment = "", time.Time{}, ""
+	case e.Kind == Shelved, e.Kind == Suppressed, e.Kind == OutOfService:
+		c.SuppressedBy, c.SuppressedAt, c.SuppressionComment = e.By, d.now, e.Comment
+	}
+	if o := c.Last; o != nil && (o.Active || !o.Acknowledged()) {
+		e.New = o.Active && o.Suppression != 0 && c.Suppression == 0 && !o.Acknowledged()
+		o.Suppression = c.Suppression
+	}
+	d.event(e, c, c.Last)
+}
+
+// shelfCheck is how often time limits are looked up, for those that another process has set and for a
+// clock that was set.
+const shelfCheck = time.Minute
+
+// shelf is a condition that is shelved.
+type shelf struct {
+	until time.Time // by the clock, as it is stored
+	end   time.Time // when that is on the clock that nobody sets
+}
+
+// watchShelf ends shelving at its time limits.
+func (s *Service) watchShelf(ctx context.Context, next time.Time) {
+	for {
+		wait := shelfCheck
+		if !next.IsZero() {
+			wait = min(wait, max(time.Until(next), time.Millisecond))
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-s.shelf:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		timer.Stop()
+		var err error
+		if next, err = s.unshelveDue(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("shelved alarms cannot be put back", "error", err)
+			next = time.Now().Add(time.Second)
+		}
+	}
+}
+
+// unshelveDue ends shelving whose time limit has come and gives the next one, on the clock that nobody sets;
+// zero for none.
+func (s *Service) unshelveDue(ctx context.Context) (next time.Time, err error) {
+	list, err := s.store.SuppressedConditions(ctx)
+	if err != nil {
+		return next, err
+	}
+	var due []Ref
+	var limits []time.Time // of due
+	now, mono := s.clock(), time.Now()
+	before := s.shelves
+	s.shelves = make(map[int64]shelf)
+	for i := range list {
+		c := &list[i]
+		if c.Suppression&SuppressionShelved == 0 {
+			continue
+		}
+		one, known := before[c.Code]
+		if !known || !one.until.Equal(c.ShelvedUntil) {
+			one = shelf{until: c.ShelvedUntil, end: mono.Add(c.shelvedFor(now))}
+		}
+		s.shelves[c.Code] = one
+		switch {
+		case !one.end.After(mono) || !c.ShelvedUntil.After(now):
+			due, limits = append(due, ByCode(c.Code)), append(limits, c.ShelvedUntil)
+		case next.IsZero() || one.end.Before(next):
+			next = one.end
+		}
+	}
+	if len(due) == 0 {
+		return next, nil
+	}
+	return next, s.do(ctx, due, func(d *draft, found []Found) error {
+		for i, f := range found {
+			c := f.Condition
+			if c == nil || !c.ShelvedUntil.Equal(limits[i]) { // it was shelved anew
+				continue
+			}
+			if e, changed := unshelve(c); changed {
+				e.Comment = "the time limit has come"
+				d.withheld(e, c)
+			}
+		}
+		return nil
+	})
+}
+
+// shelvedFor returns for how long a condition is still shelved when it is first seen. A clock that was set
+// back meanwhile, so that it was shelved at a time to come, makes that no longer than it was meant to be.
+func (c *Condition) shelvedFor(now time.Time) time.Duration {
+	left := c.ShelvedUntil.Sub(now)
+	if c.SuppressedAt.After(now) {
+		left = min(left, c.ShelvedUntil.Sub(c.SuppressedAt))
+	}
+	return left
+}

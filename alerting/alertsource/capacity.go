@@ -1,0 +1,87 @@
+package alertsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/otkit/otkit/alerting"
+)
+
+// DefaultMaxActive is the default of Options.MaxActive.
+const DefaultMaxActive = 10_000
+
+// errNoRoom is why an alert fails that would raise one alarm too many.
+var errNoRoom = errors.New("would raise more alarms than may be active")
+
+// takeRoom reports whether the alarm of an alert may become active. One that is active needs no more room.
+func (c *conversion) takeRoom(ctx context.Context, a *alert) (bool, error) {
+	if len(c.open[a.key.Alarm]) > 0 {
+		return true, nil
+	}
+	if !c.counted {
+		open, err := c.w.history.CountOpen(ctx, alerting.ReceivedKeyPrefix)
+		if err != nil {
+			return false, err
+		}
+		c.room, c.counted = c.w.o.MaxActive-int(open), true
+	}
+	c.room--
+	return c.room >= 0, nil
+}
+
+const (
+	truncatedFor  = 24 * time.Hour // without another post of the group, its alerts count as known again
+	maxTruncated  = 1000           // groups that are remembered
+	restartedPost = ""             // stands for the groups that were cut before a restart
+)
+
+// noteTruncated raises an alarm when a sender has left out alerts, and forgets a group that is whole again.
+func (w *Receiver) noteTruncated(ctx context.Context, p *post) {
+	w.mu.Lock()
+	_, was := w.truncated[p.group]
+	if p.omitted == 0 {
+		delete(w.truncated, p.group)
+	} else if was || len(w.truncated) < maxTruncated {
+		w.truncated[p.group] = w.o.Now()
+	}
+	whole := was && len(w.truncated) == 0
+	w.mu.Unlock()
+	switch {
+	case p.omitted > 0:
+		w.o.Logger.Warn("sender left out alerts", "count", p.omitted, "receiver", p.receiver, "externalURL", p.externalURL)
+		if raisePlatform(ctx, w.alarms, w.o.Logger, truncatedKey, fmt.Sprintf("Alertmanager leaves alerts out, %d in the last post of the "+
+			"receiver %q: they raise no alarm here. Set max_alerts of its webhook_config to 0.", p.omitted, p.receiver)) {
+			w.mu.Lock()
+			delete(w.truncated, restartedPost)
+			w.mu.Unlock()
+		}
+	case whole:
+		clearPlatform(ctx, w.alarms, w.o.Logger, truncatedKey)
+	}
+}
+
+// Maintain clears the alarms about posts that were cut and about too many active alarms when they are over.
+// Call it every minute or so.
+func (w *Receiver) Maintain(ctx context.Context) error {
+	w.mu.Lock()
+	for group, at := range w.truncated {
+		if w.o.Now().Sub(at) > truncatedFor {
+			delete(w.truncated, group)
+		}
+	}
+	whole := len(w.truncated) == 0
+	w.mu.Unlock()
+	if whole {
+		clearPlatform(ctx, w.alarms, w.o.Logger, truncatedKey)
+	}
+	open, err := w.history.CountOpen(ctx, alerting.ReceivedKeyPrefix)
+	if err != nil {
+		return err
+	}
+	if open < int64(w.o.MaxActive) {
+		clearPlatform(ctx, w.alarms, w.o.Logger, fullKey)
+	}
+	return nil
+}

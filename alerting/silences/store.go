@@ -1,0 +1,48 @@
+package silences
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Silence keeps alarms of some sources from being told to anybody for a time. Times are kept to the
+// microsecond.
+type Silence struct {
+	ID         string // GUID
+	SourceType string // of the alarm, such as Equipment or Sensor, in any case; "*" for every type
+	Pattern    string // of the alarm's source; see [Pattern]
+	Reason     string
+	CreatedBy  string
+	CreatedAt  time.Time
+	StartsAt   time.Time
+	EndsAt     time.Time
+	Anonymous  bool // made without a token
+}
+
+// Broad reports whether the silence matches every alarm.
+func (s Silence) Broad() bool { return s.SourceType == "*" && strings.Trim(s.Pattern, "*") == "" }
+
+// Room bounds the silences of a store, ended ones included. Zero is no limit.
+type Room struct {
+	Total     int
+	Anonymous int // those made without a token
+}
+
+// ActiveAt reports whether the silence holds at a time: from its start on and until just before its end.
+func (s Silence) ActiveAt(t time.Time) bool {
+	return !t.Before(s.StartsAt) && t.Before(s.EndsAt)
+}
+
+// Store keeps silences. Safe for concurrent use. Package alertingtest has a conformance suite.
+type Store interface {
+	// AddSilence stores a new silence, durably. Where there is no room for it, those that ended first by its
+	// CreatedAt are removed; if that is not enough, it returns ErrTooManySilences.
+	AddSilence(ctx context.Context, s Silence, room Room) error
+	// RemoveSilence removes a silence or gives ErrSilenceNotFound. Of several calls for one id a
+	// single one succeeds.
+	RemoveSilence(ctx context.Context, id string) error
+	// Silences returns every silence that ends after the given time, the newest first by CreatedAt and
+	// then by ID. The zero time lists all.
+	Silences(ctx context.Context, endsAfter time.Time) ([]Silence, error)
+}

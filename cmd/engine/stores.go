@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+
+	otkit "github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/internal/engineconfig"
+	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/aasstore"
+	"github.com/otkit/otkit/storage/accountstore"
+	"github.com/otkit/otkit/storage/alarmstore"
+	"github.com/otkit/otkit/storage/alertstore"
+	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/historystore"
+	"github.com/otkit/otkit/storage/tagstore"
+)
+
+// schemas returns the tables of the engine.
+func schemas() []storage.Schema {
+	return []storage.Schema{
+		accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(),
+	}
+}
+
+// useStores keeps everything in a database.
+func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
+	accounts, accountsErr := accountstore.New(db)
+	tags, tagsErr := tagstore.New(db)
+	history, historyErr := historystore.New(db, historystore.Options{})
+	alarms, alarmsErr := alarmstore.New(db)
+	alerts, alertsErr := alertstore.New(db)
+	aas, aasErr := aasstore.New(db)
+	audit, auditErr := auditstore.New(db)
+	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr); err != nil {
+		return err
+	}
+	o.Accounts.Accounts, o.Accounts.Sessions = accounts, accounts
+	o.Tags.Writes, o.Tags.HistoryStore = tags, history
+	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
+	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
+	o.AAS.Store, o.Audit.Store = aas, audit
+	o.Ping, o.Shortage = db.Ping, db.Shortage
+	if s.Storage.Driver == "postgres" {
+		o.Shared = &otkit.Shared{Keys: accounts}
+	}
+	return nil
+}

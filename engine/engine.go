@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/rules"
+	"github.com/otkit/otkit/audit"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/transport/aasapi/aaspart"
+	"github.com/otkit/otkit/transport/accountsapi/accountspart"
+	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
+	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
+	"github.com/otkit/otkit/transport/auditapi/auditpart"
+	"github.com/otkit/otkit/transport/hubs/hubspart"
+	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
+)
+
+// Engine is a server with all parts. Make it with New, then Run it; or Start it, serve its Handler,
+// and Close it.
+type Engine struct {
+	*server.Server
+	opts     Options
+	password string // of the admin account that New made, when it chose it
+
+	audit    *auditpart.Audit
+	accounts *accountspart.Accounts // nil WithoutAccounts
+	tags     *tagspart.Tags
+	alarms   *alarmspart.Alarms
+	alerting *alertingpart.Alerting
+	aas      *aaspart.AAS
+	hubs     *hubspart.Hubs
+	notices  *notices
+
+	storageFails atomic.Bool // as the last check found, for the log
+}
+
+// New returns an engine. It opens the model file and the signing keys, makes the first account when
+// there is none, starts the drivers and opens the port, when Options name one. It answers once Start
+// is called. When New fails, what it has opened is closed again.
+func New(ctx context.Context, o Options) (*Engine, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{opts: o}
+	parts, err := e.parts(ctx)
+	if err != nil {
+		return nil, errors.Join(err, server.CloseParts(context.WithoutCancel(ctx), parts...))
+	}
+	so := e.opts.Server
+	so.Audit = e.audit.Log()
+	so.Authenticator, so.OnRefused = o.authenticator(e.accounts), e.notices.onRefused(so.OnRefused)
+	if e.Server, err = server.New(ctx, so, append(parts, o.Parts...)...); err != nil {
+		return nil, err
+	}
+	if e.accounts != nil {
+		// The account comes last: a start that fails must not leave one whose password nobody has seen.
+		if e.password, err = e.accounts.EnsureAdmin(ctx); err != nil {
+			return nil, errors.Join(err, e.Close(context.WithoutCancel(ctx)))
+		}
+	}
+	return e, nil
+}
+
+// parts makes the parts, each with those that it needs. The order is that in which they drain: what a
+// part hands on while it drains, a later one still takes.
+func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
+	o := &e.opts
+	if e.audit, err = auditpart.New(o.Audit); err != nil {
+		return list, err
+	}
+	list = append(list, e.audit.Part())
+	if !o.WithoutAccounts {
+		o.Accounts.OnLogin = e.onLogin(o.Accounts.OnLogin)
+		if e.accounts, err = accountspart.New(ctx, o.Accounts); err != nil {
+			return list, err
+		}
+		list = append(list, e.accounts.Part())
+	}
+	o.Tags.OnMaxWithoutToken = e.onMaxTags
+	if e.tags, err = tagspart.New(ctx, o.Tags); err != nil {
+		return list, err
+	}
+	list = append(list, e.tags.Part())
+	if err := o.owner(); err != nil {
+		return list, err
+	}
+	if e.alarms, err = alarmspart.New(ctx, e.tags, o.Alarms); err != nil {
+		return list, err
+	}
+	list = append(list, e.alarms.Part())
+	e.notices = newNotices(e.alarms.Service(), o.Server.Now, o.Server.Logger)
+	if e.alerting, err = alertingpart.New(ctx, e.alarms, o.Alerting); err != nil {
+		return list, err
+	}
+	list = append(list, e.alerting.Part())
+	if e.aas, err = aaspart.New(ctx, e.tags, o.AAS); err != nil {
+		return list, err
+	}
+	list = append(list, e.aas.Part())
+	if e.hubs, err = hubspart.New(ctx, e.tags, e.alarms, e.alerting, e.aas, o.Hubs); err != nil {
+		return list, err
+	}
+	return append(list, e.hubs.Part(), e.own()), nil
+}
+
+// onLogin returns what records logins, and reports them to the embedder.
+func (e *Engine) onLogin(own func(context.Context, accounts.LoginEvent)) func(context.Context, accounts.LoginEvent) {
+	return func(ctx context.Context, event accounts.LoginEvent) {
+		e.audit.OnLogin(ctx, event)
+		if own != nil {
+			own(ctx, event)
+		}
+	}
+}
+
+// Audit returns the audit log, for programs that embed the engine.
+func (e *Engine) Audit() *audit.Log { return e.audit.Log() }
+
+// InitialAdminPassword returns the password of the admin account that New made, when there was no
+// account and no password was set; else it is empty. Show it to the operator once: it is kept nowhere.
+func (e *Engine) InitialAdminPassword() string { return e.password }
+
+// Tags returns the tag engine, for programs that embed the engine.
+func (e *Engine) Tags() *tags.Engine { return e.tags.Engine() }
+
+// Alarms returns the alarms, for programs that embed the engine.
+func (e *Engine) Alarms() *alarms.Service { return e.alarms.Service() }
+
+// AlarmRules returns the alarm rules, for programs that embed the engine.
+func (e *Engine) AlarmRules() *rules.Service { return e.alarms.Rules() }
+
+// AAS returns the asset administration shells, for programs that embed the engine.
+func (e *Engine) AAS() *repository.Service { return e.aas.Service() }

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/transport/aasapi/aaspart"
+	"github.com/otkit/otkit/transport/accountsapi/accountspart"
+	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
+	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
+	"github.com/otkit/otkit/transport/auditapi/auditpart"
+	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/hubs/hubspart"
+	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
+)
+
+// Options configure an Engine. Only DataDir is required; without stores everything else is kept in
+// memory. A store that has to be closed is closed by who opened it, after Close.
+type Options struct {
+	DataDir string // signing keys and, unless Tags.ModelPath is set, the model file. Required
+
+	// Server is about the port, TLS, limits and logs. Its Authenticator may be nil; one that is set is
+	// asked who calls before the accounts are, or instead of them WithoutAccounts.
+	Server server.Options
+
+	// The parts. Their Now and Logger default to those of the server, their DataDir to that above.
+	Audit    auditpart.Options
+	Accounts accountspart.Options
+	Tags     tagspart.Options
+	Alarms   alarmspart.Options
+	Alerting alertingpart.Options
+	AAS      aaspart.Options
+	Hubs     hubspart.Options
+	Parts    []server.Part // of the embedder; they drain after the others and close before them
+
+	// WithoutAccounts leaves out the accounts with their routes; Server.Authenticator is required then.
+	WithoutAccounts bool
+
+	// Shared is set where engines on other machines use the same stores; nil where this one has them for
+	// itself.
+	Shared *Shared
+	// Ping reports whether the stores can be used, for readiness. It may be nil.
+	Ping func(ctx context.Context) error
+	// Shortage returns what is wrong with the room on the stores' disk, for health; empty when nothing is.
+	// It may be nil.
+	Shortage func() string
+}
+
+// Shared is what engines that share their stores need besides: each publishes to its subscribers and
+// browsers the alarms of all, and accepts the tokens that any of them has signed. Keys is required.
+type Shared struct {
+	Keys accounts.KeyStore
+	Poll time.Duration // how often what others have stored is looked for; default 250 ms
+}
+
+func (o Options) withDefaults() (Options, error) {
+	switch {
+	case o.DataDir == "":
+		return o, errors.New("engine: Options.DataDir is required")
+	case o.WithoutAccounts && o.Server.Authenticator == nil:
+		return o, errors.New("engine: Options.Server.Authenticator is required WithoutAccounts")
+	}
+	if o.Server.Logger == nil {
+		o.Server.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Server.Now == nil {
+		o.Server.Now = time.Now
+	}
+	if err := o.share(); err != nil {
+		return o, err
+	}
+	for _, p := range []struct {
+		now *func() time.Time
+		log **slog.Logger
+	}{
+		{&o.Audit.Now, &o.Audit.Logger}, {&o.Accounts.Now, &o.Accounts.Logger}, {&o.Tags.Now, &o.Tags.Logger}, {&o.Alarms.Now, &o.Alarms.Logger},
+		{&o.Alerting.Now, &o.Alerting.Logger}, {&o.AAS.Now, &o.AAS.Logger}, {&o.Hubs.Now, &o.Hubs.Logger},
+	} {
+		if *p.now == nil {
+			*p.now = o.Server.Now
+		}
+		if *p.log == nil {
+			*p.log = o.Server.Logger
+		}
+	}
+	o.Accounts.DataDir = cmp.Or(o.Accounts.DataDir, o.DataDir)
+	o.Alarms.DataDir = cmp.Or(o.Alarms.DataDir, o.DataDir)
+	o.Tags.ModelPath = cmp.Or(o.Tags.ModelPath, filepath.Join(o.DataDir, "config", "equipment_model.json"))
+	o.AAS.MaxBodyBytes = cmp.Or(o.AAS.MaxBodyBytes, o.Server.MaxBodyBytes)
+	if o.Hubs.AllowedOrigins == nil {
+		o.Hubs.AllowedOrigins = o.Server.CORSOrigins
+	}
+	return o, nil
+}
+
+// share gives the parts what they need where engines share the stores.
+func (o *Options) share() (err error) {
+	if o.Shared == nil {
+		return nil
+	}
+	switch {
+	case o.Shared.Keys == nil:
+		return errors.New("engine: Options.Shared.Keys is required")
+	case o.Shared.Poll < 0:
+		return errors.New("engine: Options.Shared.Poll must not be negative")
+	}
+	poll := cmp.Or(o.Shared.Poll, 250*time.Millisecond)
+	o.Accounts.SharedKeys, o.Alarms.Poll = o.Shared.Keys, poll
+	return nil
+}
+
+// owner names the engine among those that share a database.
+func (o *Options) owner() (err error) {
+	if o.Alerting.Owner == "" {
+		if o.Alerting.Owner, err = alertingpart.EngineName(o.DataDir); err != nil {
+			return err
+		}
+	}
+	if o.Alarms.Drivers.Engine == "" && o.Shared != nil {
+		o.Alarms.Drivers.Engine = o.Alerting.Owner
+	}
+	return nil
+}
+
+// authenticator returns what finds out who calls: the embedder's login first, then the accounts.
+func (o *Options) authenticator(a *accountspart.Accounts) auth.Authenticator {
+	switch {
+	case a == nil:
+		return o.Server.Authenticator
+	case o.Server.Authenticator == nil:
+		return a.Authenticator()
+	}
+	return auth.First(o.Server.Authenticator, a.Authenticator())
+}

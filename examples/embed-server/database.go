@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/aasstore"
+	"github.com/otkit/otkit/storage/alarmstore"
+	"github.com/otkit/otkit/storage/alertstore"
+	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/historystore"
+	"github.com/otkit/otkit/storage/tagstore"
+)
+
+// schemas are the tables of the stores below, for sqlite.Open or postgres.Open.
+func schemas() []storage.Schema {
+	return []storage.Schema{
+		tagstore.Schema(), historystore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(),
+	}
+}
+
+// useDatabase has the engine keep everything in a database. A store that stays nil is in memory.
+func useDatabase(o *engine.Options, db *storage.DB) error {
+	writes, writesErr := tagstore.New(db)
+	history, historyErr := historystore.New(db, historystore.Options{})
+	alarms, alarmsErr := alarmstore.New(db)
+	alerts, alertsErr := alertstore.New(db)
+	shells, shellsErr := aasstore.New(db)
+	audit, auditErr := auditstore.New(db)
+	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr); err != nil {
+		return err
+	}
+	o.Tags.Writes, o.Tags.HistoryStore = writes, history
+	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
+	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
+	o.AAS.Store, o.Audit.Store = shells, audit
+	o.Ping, o.Shortage = db.Ping, db.Shortage
+	return nil
+}

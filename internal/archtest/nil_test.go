@@ -1,0 +1,130 @@
+package archtest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/aas/mqttevents"
+	"github.com/otkit/otkit/aas/netcompliance"
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/aas/tagmap"
+	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alerting/alertsource"
+	"github.com/otkit/otkit/alerting/dispatch"
+	"github.com/otkit/otkit/alerting/history"
+	"github.com/otkit/otkit/alerting/silences"
+	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/aasstore"
+	"github.com/otkit/otkit/storage/accountstore"
+	"github.com/otkit/otkit/storage/alarmstore"
+	"github.com/otkit/otkit/storage/alertstore"
+	"github.com/otkit/otkit/storage/historystore"
+	"github.com/otkit/otkit/storage/tagstore"
+	"github.com/otkit/otkit/tags"
+	taghistory "github.com/otkit/otkit/tags/history"
+	"github.com/otkit/otkit/tags/tagconfig"
+	"github.com/otkit/otkit/transport/aasapi"
+	"github.com/otkit/otkit/transport/aasapi/aasgrpc"
+	"github.com/otkit/otkit/transport/aasapi/aasv1"
+	"github.com/otkit/otkit/transport/accountsapi"
+	"github.com/otkit/otkit/transport/accountsapi/accountspart"
+	"github.com/otkit/otkit/transport/alarmsapi"
+	"github.com/otkit/otkit/transport/alarmsapi/alarmsgrpc"
+	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
+	"github.com/otkit/otkit/transport/alertingapi"
+	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
+	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/hubs"
+	"github.com/otkit/otkit/transport/hubs/hubspart"
+	"github.com/otkit/otkit/transport/middleware"
+	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi"
+	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
+	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
+)
+
+// No constructor accepts nil and panics later: it returns an error that names what is missing.
+func TestConstructorsNameWhatIsMissing(t *testing.T) {
+	ctx := t.Context()
+	memory, shells := alarms.NewMemory(), repository.NewMemory()
+	service, err := alarms.New(ctx, memory, alarms.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, service.Close()) }()
+	repo, err := repository.New(shells, repository.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, repo.Close()) }()
+	quiet, err := silences.New(silences.NewMemory(), silences.Options{})
+	require.NoError(t, err)
+	tagEngine, err := tags.New(tags.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tagEngine.Close(ctx)) }()
+	people := accounts.NewMemory()
+	table, err := auth.NewTable()
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name, missing string
+		make          func() (any, error)
+	}{
+		{"mqttevents.Start", "service", func() (any, error) { return mqttevents.Start(nil, mqttevents.Options{}) }},
+		{"netcompliance.New", "source", func() (any, error) { return netcompliance.New(nil, netcompliance.Options{}) }},
+		{"repository.New", "store", func() (any, error) { return repository.New(nil, repository.Options{}) }},
+		{"tagmap.NewSource", "engine", func() (any, error) { return tagmap.NewSource(nil, tagmap.SourceOptions{}) }},
+		{"accounts.New", "store", func() (any, error) { return accounts.New(nil, people, accounts.Options{}) }},
+		{"accounts.New sessions", "sessions", func() (any, error) { return accounts.New(people, nil, accounts.Options{}) }},
+		{"alarms.New", "store", func() (any, error) { return alarms.New(ctx, nil, alarms.Options{}) }},
+		{"alertsource.New", "alarms", func() (any, error) { return alertsource.New(nil, history.NewMemory(), quiet, alertsource.Options{}) }},
+		{"alertsource.New history", "history", func() (any, error) { return alertsource.New(service, nil, quiet, alertsource.Options{}) }},
+		{"alertsource.New silences", "silences", func() (any, error) { return alertsource.New(service, history.NewMemory(), nil, alertsource.Options{}) }},
+		{"dispatch.New", "journal", func() (any, error) { return dispatch.New(dispatch.Deps{}, dispatch.Options{}) }},
+		{"history.New", "store", func() (any, error) { return history.New(nil) }},
+		{"silences.New", "store", func() (any, error) { return silences.New(nil, silences.Options{}) }},
+		{"engine.New", "DataDir", func() (any, error) { return engine.New(ctx, engine.Options{}) }},
+		{"engine.New login", "Authenticator", func() (any, error) {
+			return engine.New(ctx, engine.Options{DataDir: t.TempDir(), WithoutAccounts: true})
+		}},
+		{"storage.New", "dialect", func() (any, error) { return storage.New(ctx, nil, nil, storage.Options{}) }},
+		{"aasstore.New", "db", func() (any, error) { return aasstore.New(nil) }},
+		{"accountstore.New", "db", func() (any, error) { return accountstore.New(nil) }},
+		{"alarmstore.New", "db", func() (any, error) { return alarmstore.New(nil) }},
+		{"alertstore.New", "db", func() (any, error) { return alertstore.New(nil) }},
+		{"historystore.New", "db", func() (any, error) { return historystore.New(nil, historystore.Options{}) }},
+		{"tagstore.New", "db", func() (any, error) { return tagstore.New(nil) }},
+		{"tags.AddDriver", "driver", func() (any, error) { return nil, tagEngine.AddDriver("a", nil, tags.DriverOptions{}) }},
+		{"history.NewRecorder", "store", func() (any, error) { return taghistory.NewRecorder(nil, taghistory.RecorderOptions{}) }},
+		{"tagconfig.NewBinder", "engine", func() (any, error) { return tagconfig.NewBinder(nil, nil) }},
+		{"aasapi.New", "service", func() (any, error) { return aasapi.New(nil, aasapi.Options{}) }},
+		{"aasgrpc.New", "service", func() (any, error) { return aasgrpc.New(nil) }},
+		{"aasv1.New", "service", func() (any, error) { return aasv1.New(nil, aasv1.Options{}) }},
+		{"accountsapi.New", "authority", func() (any, error) { return accountsapi.New(nil, nil, accountsapi.Options{}) }},
+		{"accountspart.New", "DataDir", func() (any, error) { return accountspart.New(ctx, accountspart.Options{}) }},
+		{"alarmsapi.New", "service", func() (any, error) { return alarmsapi.New(nil, nil, alarmsapi.Options{}) }},
+		{"alarmsapi.New rules", "rules", func() (any, error) { return alarmsapi.New(service, nil, alarmsapi.Options{}) }},
+		{"alarmsgrpc.New", "service", func() (any, error) { return alarmsgrpc.New(nil, alarmsgrpc.Options{}) }},
+		{"alarmspart.New", "tags", func() (any, error) { return alarmspart.New(ctx, nil, alarmspart.Options{}) }},
+		{"alertingapi.New", "silences", func() (any, error) { return alertingapi.New(alertingapi.Deps{}, alertingapi.Options{}) }},
+		{"alertingpart.New", "alarms", func() (any, error) { return alertingpart.New(ctx, nil, alertingpart.Options{}) }},
+		{"auth.New", "accounts", func() (any, error) { return auth.New(nil, nil, auth.Options{}) }},
+		{"auth.NewGuard", "authenticator", func() (any, error) { return auth.NewGuard(nil, table, auth.GuardOptions{}) }},
+		{"hubs.NewDashboard", "hub", func() (any, error) { return hubs.NewDashboard(nil, service, quiet, hubs.DashboardOptions{}) }},
+		{"hubs.NewDemo", "hub", func() (any, error) { return hubs.NewDemo(nil, service) }},
+		{"hubspart.New", "tags", func() (any, error) { return hubspart.New(ctx, nil, nil, nil, nil, hubspart.Options{}) }},
+		{"middleware.NewServer", "handler", func() (any, error) { return middleware.NewServer(nil, middleware.ServerOptions{}) }},
+		{"server.New", "Authenticator", func() (any, error) { return server.New(ctx, server.Options{}) }},
+		{"tagsapi.New", "engine", func() (any, error) { return tagsapi.New(nil, tagsapi.Options{}) }},
+		{"tagconfigapi.New", "store", func() (any, error) { return tagconfigapi.New(nil, tagconfigapi.Options{}) }},
+		{"tagsgrpc.New", "engine", func() (any, error) { return tagsgrpc.New(nil, tagsgrpc.Options{}) }},
+		{"tagspart.New", "ModelPath", func() (any, error) { return tagspart.New(ctx, tagspart.Options{}) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var err error
+			require.NotPanics(t, func() { _, err = c.make() })
+			require.Error(t, err)
+			require.Contains(t, strings.ToLower(err.Error()), strings.ToLower(c.missing))
+		})
+	}
+}

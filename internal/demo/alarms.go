@@ -1,0 +1,124 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/rules"
+	"github.com/otkit/otkit/tags/simdriver"
+)
+
+// Rules are the alarm rules of the plant. The pressure passes its limit every few minutes, the
+// vibration every few days; the temperature does when the setpoint is set too high.
+func Rules() []rules.Rule {
+	return []rules.Rule{
+		{ID: "sim.temperature-high", Name: "Reactor warm", Tag: "sim.temperature", Kind: rules.High, Limit: 80, Deadband: 2,
+			OnDelay: 2 * time.Second, Severity: alarms.Warning, Enabled: true},
+		{ID: "sim.temperature-high-high", Name: "Reactor hot", Tag: "sim.temperature", Kind: rules.HighHigh, Limit: 90, Deadband: 2,
+			OnDelay: time.Second, Severity: alarms.Critical, Enabled: true},
+		{ID: pressureRule, Name: "Feed pressure high", Tag: "sim.pressure", Kind: rules.High, Limit: pressureLimit, Deadband: 0.2,
+			OnDelay: 2 * time.Second, OffDelay: 2 * time.Second, Severity: alarms.Warning, Enabled: true},
+		{ID: vibrationRule, Name: "Bearing wears out", Tag: "sim.vibration", Kind: rules.High, Limit: vibrationLimit, Deadband: 0.5,
+			OnDelay: 5 * time.Second, Severity: alarms.Error, Enabled: true},
+		{ID: "sim.stopped", Name: "Line has stopped", Tag: "sim.running", Kind: rules.Discrete, States: []string{"false"},
+			Severity: alarms.Info, Enabled: true},
+		{ID: "sim.temperature-lost", Name: "Temperature is not read", Tag: "sim.temperature", Kind: rules.BadQuality,
+			OnDelay: 10 * time.Second, Severity: alarms.Critical, Enabled: true},
+	}
+}
+
+const (
+	pressureRule   = "sim.pressure-high"
+	pressureLimit  = 5.8
+	vibrationRule  = "sim.vibration-high"
+	vibrationLimit = 7.1
+)
+
+// AddRules adds the plant's rules, those that are there already left alone.
+func AddRules(ctx context.Context, service *rules.Service) error {
+	for _, r := range Rules() {
+		if _, err := service.Add(ctx, r); err != nil && !errors.Is(err, rules.ErrExists) {
+			return fmt.Errorf("rule %s: %w", r.ID, err)
+		}
+	}
+	return nil
+}
+
+// alarmStep is how fine the past alarms are. Every 37th look at the pressure is one that counts, or
+// there would be hundreds of the same every day.
+const alarmStep = 5 * time.Minute
+
+// FillAlarms stores a month of past alarms, unless the journal has events already, and returns the
+// number of the last of them: alarms up to it are history, and are not to be notified. Call it
+// before any notification is sent: then it returns the same number again when the one before
+// it has been killed, and 0 when the journal begins with events that are not the plant's.
+func FillAlarms(ctx context.Context, d *simdriver.Driver, service *alarms.Service, now time.Time) (last int64, err error) {
+	known, err := service.Events(ctx, 0, 1)
+	if err != nil {
+		return 0, err
+	}
+	if len(known) == 0 {
+		signals, err := pastSignals(d, now)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := service.Apply(ctx, signals); err != nil {
+			return 0, err
+		}
+	}
+	for {
+		events, err := service.Events(ctx, last, 10_000)
+		if err != nil || len(events) == 0 {
+			return last, err
+		}
+		for _, e := range events {
+			if key := e.Occurrence.Key; key != "rule:"+pressureRule && key != "rule:"+vibrationRule {
+				return last, nil
+			}
+			last = e.Seq
+		}
+	}
+}
+
+// pastSignals are the raises and clears of the month, by time.
+func pastSignals(d *simdriver.Driver, now time.Time) ([]alarms.Signal, error) {
+	var signals []alarms.Signal
+	for _, w := range []struct {
+		rule, address, text string
+		limit               float64
+		every               int
+		severity            alarms.Severity
+	}{
+		{pressureRule, "pressure", "Feed pressure high", pressureLimit, 37, alarms.Warning},
+		{vibrationRule, "vibration", "Bearing wears out", vibrationLimit, 1, alarms.Error},
+	} {
+		active := false
+		look := 0
+		for at := now.Add(-HistoryAge).Truncate(alarmStep); at.Before(now.Add(-alarmStep)); at = at.Add(alarmStep) {
+			v, err := d.ValueAt(w.address, at)
+			if err != nil {
+				return nil, err
+			}
+			f, _ := v.Float()
+			look++
+			switch over := f > w.limit && look%w.every == 0; {
+			case over && !active:
+				active = true
+				signals = append(signals, alarms.Signal{At: at, Raise: &alarms.Alarm{Key: "rule:" + w.rule, Source: DriverID + "." + w.address,
+					SourceType: "Sensor", Message: fmt.Sprintf("%s: %s is %.2f, limit %g", w.text, w.address, f, w.limit), Severity: w.severity, At: at}})
+			case f <= w.limit && active, active && w.every > 1:
+				active = false
+				signals = append(signals, alarms.Signal{Key: "rule:" + w.rule, At: at})
+			}
+		}
+		if active {
+			signals = append(signals, alarms.Signal{Key: "rule:" + w.rule, At: now.Add(-alarmStep)})
+		}
+	}
+	slices.SortStableFunc(signals, func(a, b alarms.Signal) int { return a.At.Compare(b.At) })
+	return signals, nil
+}

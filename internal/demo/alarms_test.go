@@ -1,0 +1,51 @@
+package demo_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/internal/demo"
+)
+
+func TestTheRulesAreValid(t *testing.T) {
+	for _, r := range demo.Rules() {
+		require.NoError(t, r.Validate(), r.ID)
+	}
+}
+
+func TestAMonthOfAlarms(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	d, _, err := demo.NewDriver(clock)
+	require.NoError(t, err)
+	service, err := alarms.New(t.Context(), alarms.NewMemory(), alarms.Options{Now: clock})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, service.Close()) })
+
+	last, err := demo.FillAlarms(t.Context(), d, service, now)
+	require.NoError(t, err)
+	require.Greater(t, last, int64(50))
+
+	page, err := service.History(t.Context(), now.Add(-demo.HistoryAge), now, alarms.ListQuery{Page: 1, PageSize: 500})
+	require.NoError(t, err)
+	require.Greater(t, page.Total, 30)
+	for _, o := range page.Occurrences {
+		require.False(t, o.Active)
+		require.True(t, o.RaisedAt.Before(o.ClearedAt))
+	}
+	active, err := service.Active(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, active)
+
+	again, err := demo.FillAlarms(t.Context(), d, service, now)
+	require.NoError(t, err)
+	require.Equal(t, last, again, "it is made once")
+	_, err = service.Raise(t.Context(), alarms.Alarm{Key: "boiler", Source: "boiler", Message: "not of the plant", Severity: alarms.Error})
+	require.NoError(t, err)
+	again, err = demo.FillAlarms(t.Context(), d, service, now)
+	require.NoError(t, err)
+	require.Equal(t, last, again)
+}

@@ -1,0 +1,63 @@
+package settings
+
+import "strings"
+
+// nearest returns the candidate with the fewest edits from a name, if these are few enough for a typing error: one for each three
+// characters.
+func nearest(name string, candidates []string) (string, bool) {
+	best, least := "", max(1, len(name)/3)+1
+	for _, c := range candidates {
+		if d := edits(strings.ToLower(name), strings.ToLower(c)); d < least {
+			best, least = c, d
+		}
+	}
+	return best, best != ""
+}
+
+// edits is the Levenshtein distance in bytes, of names as long as names are.
+func edits(a, b string) int {
+	const longest = 200
+	if len(a) > longest || len(b) > longest {
+		return longest
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// unknown returns the problem with a key that is not a member of a section. It suggests a member of the same section, or one of
+// that very name elsewhere.
+func unknown(root, in *setting, path []string, name string) string {
+	const rule = "is not a known setting"
+	var siblings []string
+	for _, m := range in.members {
+		siblings = append(siblings, m.name)
+	}
+	if near, ok := nearest(name, siblings); ok {
+		return rule + "; did you mean " + display(append(path[:len(path):len(path)], near)) + "?"
+	}
+	elsewhere := ""
+	root.leaves(nil, "0", func(at []string, _ *setting) {
+		if elsewhere == "" && strings.EqualFold(at[len(at)-1], name) {
+			elsewhere = display(at)
+		}
+	})
+	if elsewhere != "" {
+		return rule + "; did you mean " + elsewhere + "?"
+	}
+	return rule
+}

@@ -1,0 +1,2 @@
+// Package aasstore keeps asset administration shells, submodels and their files in a database.
+package aasstore

@@ -1,0 +1,189 @@
+package aasstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/internal/runes"
+	"github.com/otkit/otkit/storage"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Schema returns the tables of shells, submodels and their files.
+func Schema() storage.Schema {
+	return storage.Schema{Name: "aas", Set: storage.State, Migrations: migrations, Tables: []storage.Table{
+		{Name: "aas_documents", Key: "kind, id"},
+		{Name: "aas_terms", Key: "kind, name, value, id"},
+		{Name: "aas_files", Key: "kind, id, name"},
+		{Name: "aas_counts", Key: "kind, slot"},
+	}}
+}
+
+// Store keeps asset administration shells and what belongs to them. Safe for concurrent use.
+//
+// An index entry has a bound, so that ids, and names of files, above 1200 bytes are kept in the order
+// of their first 1140 bytes and then of a hash: paging over them misses nothing.
+type Store struct {
+	set     *storage.Set
+	totals  totalCache
+	changes changeLog
+}
+
+var _ repository.Store = (*Store)(nil)
+
+// New returns a store over a database that was opened with [Schema].
+func New(db *storage.DB) (*Store, error) {
+	set, err := db.SetOf(Schema())
+	if err != nil {
+		return nil, err
+	}
+	return &Store{set: set}, nil
+}
+
+const (
+	maxKeyBytes    = 1200
+	keyPrefixBytes = 1140
+)
+
+// keyOf returns what stands for a text in an index: the text or, for a long one, its beginning and its
+// hash, which together are longer than any text that stands for itself. Zero bytes, which PostgreSQL
+// does not take, are written in another way.
+func keyOf(text string) string {
+	text = withoutZeros(text)
+	if len(text) <= maxKeyBytes {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return runes.Cut(text, keyPrefixBytes) + hex.EncodeToString(sum[:])
+}
+
+var (
+	zeroBytes = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
+	zerosBack = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01")
+)
+
+func withoutZeros(text string) string {
+	if strings.ContainsAny(text, "\x00\x01") {
+		return zeroBytes.Replace(text)
+	}
+	return text
+}
+
+// longText returns what stands for the whole text when keyOf does not.
+func longText(text string) sql.NullString {
+	text = withoutZeros(text)
+	return sql.NullString{String: text, Valid: len(text) > maxKeyBytes}
+}
+
+// textOf returns the text that keyOf or longText was made of.
+func textOf(kept string) string {
+	if strings.Contains(kept, "\x01") {
+		return zerosBack.Replace(kept)
+	}
+	return kept
+}
+
+const selectDocument = "SELECT id, long_id, id_short, version, live, json FROM aas_documents "
+
+func scanDocument(row storage.Scanner, kind repository.Kind) (d repository.Document, key string, err error) {
+	var long sql.NullString
+	d.Kind = kind
+	err = row.Scan(&key, &long, &d.IDShort, &d.Version, &d.Live, &d.JSON)
+	if d.ID = textOf(key); long.Valid {
+		d.ID = textOf(long.String)
+	}
+	return d, key, err
+}
+
+// Get implements repository.Store.
+func (s *Store) Get(ctx context.Context, kind repository.Kind, ids ...string) ([]repository.Document, error) {
+	if direct, ok := s.set.Direct(); ok && len(ids) == 1 {
+		return getSingle(ctx, direct, kind, keyOf(ids[0]))
+	}
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = keyOf(id)
+	}
+	var list []repository.Document
+	err := s.set.View(ctx, "aas.get", func(ctx context.Context, tx *storage.Tx) (err error) {
+		list, err = documentsByKey(ctx, tx, kind, keys)
+		return err
+	})
+	return list, err
+}
+
+// documentsByKey returns the documents that are there in the order of keys.
+func documentsByKey(ctx context.Context, tx *storage.Tx, kind repository.Kind, keys []string) ([]repository.Document, error) {
+	if len(keys) == 1 {
+		var list []repository.Document
+		err := tx.Each(ctx, selectDocument+"WHERE kind = ? AND id = ?", []any{int64(kind), keys[0]}, func(row storage.Scanner) error {
+			d, _, err := scanDocument(row, kind)
+			list = append(list, d)
+			return err
+		})
+		return list, err
+	}
+	found := make(map[string]repository.Document, len(keys))
+	wanted := make([]any, len(keys))
+	for i, key := range keys {
+		wanted[i] = key
+	}
+	for marks, part := range storage.InLists(wanted) {
+		args := append([]any{int64(kind)}, part...)
+		err := tx.Each(ctx, selectDocument+"WHERE kind = ? AND id IN "+marks, args, func(row storage.Scanner) error {
+			d, key, err := scanDocument(row, kind)
+			found[key] = d
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	list := make([]repository.Document, 0, len(found))
+	for _, key := range keys {
+		if d, ok := found[key]; ok {
+			list = append(list, d)
+			delete(found, key)
+		}
+	}
+	return list, nil
+}
+
+// File implements repository.Store.
+func (s *Store) File(ctx context.Context, key repository.FileKey) (repository.StoredFile, error) {
+	f := repository.StoredFile{Key: key}
+	err := s.set.View(ctx, "aas.file", func(ctx context.Context, tx *storage.Tx) error {
+		return tx.Row(ctx, "SELECT content_type, data FROM aas_files WHERE kind = ? AND id = ? AND name = ?",
+			[]any{int64(key.Kind), keyOf(key.ID), keyOf(key.Name)}, &f.ContentType, &f.Data)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return repository.StoredFile{}, repository.ErrFileNotFound.On("name", key.Name)
+	}
+	return f, err
+}
+
+// FileNames implements repository.Store.
+func (s *Store) FileNames(ctx context.Context, kind repository.Kind, id string) ([]string, error) {
+	var names []string
+	err := s.set.View(ctx, "aas.files", func(ctx context.Context, tx *storage.Tx) error {
+		names = nil
+		return tx.Each(ctx, "SELECT COALESCE(long_name, name) FROM aas_files WHERE kind = ? AND id = ?",
+			[]any{int64(kind), keyOf(id)}, func(row storage.Scanner) error {
+				var name string
+				err := row.Scan(&name)
+				names = append(names, textOf(name))
+				return err
+			})
+	})
+	slices.Sort(names)
+	return names, err
+}

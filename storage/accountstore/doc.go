@@ -1,0 +1,2 @@
+// Package accountstore keeps accounts, sessions and the public keys of engines in a database.
+package accountstore

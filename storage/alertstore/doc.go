@@ -1,0 +1,2 @@
+// Package alertstore keeps silences, the history of alerts and the outbox of notifications in a database.
+package alertstore

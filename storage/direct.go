@@ -1,0 +1,82 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"time"
+)
+
+// Direct runs single statements without a transaction around them. With a server that saves the round trips of its
+// begin and its end, most of what a small request costs.
+type Direct struct{ set *Set }
+
+// Direct returns a Direct over the set. ok is false where writers share a transaction and there is nothing to save.
+func (s *Set) Direct() (d Direct, ok bool) { return Direct{s}, !s.features.Group }
+
+// run runs a statement, and repeats it if it met another transaction.
+func (d Direct) run(ctx context.Context, op string, statement func() error) error {
+	start := time.Now()
+	err := d.set.retry(ctx, func() error {
+		if d.set.closed.Load() {
+			return ErrClosed
+		}
+		return explain(d.set.dialect, statement())
+	})
+	d.set.observe(op, time.Since(start), err)
+	return err
+}
+
+// Row reads one row. If there is none, Row returns sql.ErrNoRows.
+func (d Direct) Row(ctx context.Context, op, query string, args []any, read func(Scanner) error) error {
+	return d.run(ctx, op, func() error {
+		return read(d.set.pools.Read.QueryRowContext(ctx, d.set.rebind(query), args...))
+	})
+}
+
+// Exec runs a statement that writes, and returns the number of rows that it changed. A context that ends counts until
+// the statement begins, as in [Set.Update].
+func (d Direct) Exec(ctx context.Context, op, query string, args []any) (n int64, err error) {
+	err = d.write(ctx, op, func(ctx context.Context, conn *sql.Conn) error {
+		r, err := conn.ExecContext(ctx, d.set.rebind(query), args...)
+		if err == nil {
+			n, err = r.RowsAffected()
+		}
+		return err
+	})
+	return n, err
+}
+
+// WriteRow is Exec for a statement that returns one row.
+func (d Direct) WriteRow(ctx context.Context, op, query string, args []any, dest ...any) error {
+	return d.write(ctx, op, func(ctx context.Context, conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, d.set.rebind(query), args...).Scan(dest...)
+	})
+}
+
+// maxStale is how many connections of the pool may turn out to be closed by the server.
+const maxStale = 3
+
+func (d Direct) write(ctx context.Context, op string, statement func(context.Context, *sql.Conn) error) error {
+	return d.run(ctx, op, func() (err error) {
+		for range maxStale {
+			err = d.onConn(ctx, statement)
+			if !errors.Is(err, driver.ErrBadConn) { // which says that nothing was sent
+				break
+			}
+		}
+		return err
+	})
+}
+
+func (d Direct) onConn(ctx context.Context, statement func(context.Context, *sql.Conn) error) error {
+	conn, err := d.set.pools.Write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // back to the pool
+	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxEnd)
+	defer cancel()
+	return statement(kept, conn)
+}

@@ -1,0 +1,2 @@
+// Package historystore keeps the samples of tags in a database, compressed in chunks.
+package historystore

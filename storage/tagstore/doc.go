@@ -1,0 +1,2 @@
+// Package tagstore keeps the log of writes to tags in a database.
+package tagstore

@@ -1,0 +1,30 @@
+package history
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/otkit/otkit/tags"
+)
+
+// Sample is a stored sample of a tag. Times have microsecond precision.
+type Sample struct {
+	Tag     string
+	Time    time.Time  // the sample's source time
+	Value   tags.Value // zero when the quality is Bad and nothing was known
+	Quality tags.Quality
+	Reason  tags.Reason
+}
+
+// Store stores samples. Implementations are safe for concurrent use. Package tagstest has a conformance suite.
+type Store interface {
+	// Append stores samples of any tags in any order. When it returns nil, they survive the end of
+	// the process. Of two samples of a tag with the same time, the later one replaces the other.
+	Append(ctx context.Context, samples []Sample) error
+	// Range yields a tag's samples with start <= time < end in ascending order of time. A tag that
+	// was never stored yields nothing. An error ends the sequence.
+	Range(ctx context.Context, tag string, start, end time.Time) iter.Seq2[Sample, error]
+	// Trim removes samples older than before and, if maxBytes > 0, the oldest beyond that size.
+	Trim(ctx context.Context, before time.Time, maxBytes int64) error
+}

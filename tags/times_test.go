@@ -1,0 +1,99 @@
+package tags_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
+)
+
+// lastUpdated is the time of the value, whatever becomes of its quality. History and subscribers hear
+// when the quality fell.
+func TestDegradingLeavesTheTimeOfTheValue(t *testing.T) {
+	for name, c := range map[string]struct {
+		harm func(t *testing.T, d *device)
+		want tags.Reason
+	}{
+		"no connection":    {func(_ *testing.T, d *device) { d.set(func(d *device) { d.readErr = tags.ErrNotConnected }) }, tags.ReasonNotConnected},
+		"failed calls":     {func(_ *testing.T, d *device) { d.set(func(d *device) { d.readErr = errDevice }) }, tags.ReasonNotConnected},
+		"a failed reading": {func(_ *testing.T, d *device) { d.fails(tags.ErrTimeout, "a") }, tags.ReasonTimeout},
+		"no call":          {func(t *testing.T, d *device) { freeze(t, d) }, tags.ReasonStale},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDevice()
+				d.has("a", tags.IntValue(7))
+				store := history.NewMemory()
+				recorder, err := history.NewRecorder(store, history.RecorderOptions{})
+				require.NoError(t, err)
+				e := newEngine(t, tags.Options{})
+				e.Observe(recorder.Observe)
+				require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a")}}))
+				after(5 * time.Second)
+				taken := sampleOf(t, e, "plc.a").SourceTime
+				s, err := e.Subscribe(tags.SubscribeOptions{Names: []string{"plc.a"}})
+				require.NoError(t, err)
+				defer s.Close()
+				_, err = s.Next(t.Context(), 0)
+				require.NoError(t, err)
+
+				broken := time.Now()
+				c.harm(t, d)
+				after(15 * time.Second)
+				got := sampleOf(t, e, "plc.a")
+				require.Equal(t, tags.Bad, got.Quality)
+				require.Equal(t, c.want, got.Reason)
+				require.Equal(t, tags.IntValue(7), got.Value)
+				require.Equal(t, taken, got.SourceTime)
+				require.False(t, got.ServerTime.Before(broken))
+
+				changes, err := s.Next(t.Context(), 0)
+				require.NoError(t, err)
+				require.True(t, changes[0].Degraded)
+				require.Equal(t, taken, changes[0].SourceTime)
+				require.False(t, changes[0].Time().Before(broken))
+				require.NoError(t, recorder.Close(t.Context()))
+				var last history.Sample
+				for sample, err := range store.Range(t.Context(), "plc.a", broken, time.Now().Add(time.Second)) {
+					require.NoError(t, err)
+					last = sample
+				}
+				require.Equal(t, c.want, last.Reason)
+				require.Equal(t, got.ServerTime.UTC().Truncate(time.Microsecond), last.Time.UTC().Truncate(time.Microsecond))
+			})
+		})
+	}
+}
+
+func TestHistoryOfAnEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := history.NewMemory()
+		r, err := history.NewRecorder(store, history.RecorderOptions{})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, r.Close(t.Context())) }()
+		d := newDevice()
+		e := newEngine(t, tags.Options{})
+		defer e.Observe(r.Observe)()
+		require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a")}}))
+		start := time.Now()
+		for i := range 5 {
+			d.has("a", tags.IntValue(int64(i)))
+			after(time.Second)
+		}
+		d.set(func(d *device) { d.readErr = tags.ErrNotConnected })
+		after(2 * time.Second)
+		require.NoError(t, e.RemoveDriver(t.Context(), "plc"))
+		require.NoError(t, r.Flush(t.Context()))
+		var got []string
+		for s, err := range store.Range(t.Context(), "plc.a", start, time.Now().Add(time.Second)) {
+			require.NoError(t, err)
+			got = append(got, fmt.Sprint(s.Value, " ", s.Quality, " ", s.Reason))
+		}
+		require.Equal(t, []string{"0 Good ", "1 Good ", "2 Good ", "3 Good ", "4 Good ", "4 Bad NotConnected", "4 Bad NoDriver"}, got)
+	})
+}

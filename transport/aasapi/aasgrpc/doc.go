@@ -1,0 +1,2 @@
+// Package aasgrpc serves the gRPC API of asset administration shells: AasRepositoryApi and AasRegistryApi.
+package aasgrpc

@@ -1,0 +1,220 @@
+// Package alarmspart is the part of a server for alarms: the alarms themselves, the rules that raise
+// them, and the alarms of drivers that are offline.
+package alarmspart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/driveralarms"
+	"github.com/otkit/otkit/alarms/rules"
+	"github.com/otkit/otkit/transport/alarmsapi"
+	"github.com/otkit/otkit/transport/alarmsapi/alarmsgrpc"
+	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/health"
+	"github.com/otkit/otkit/transport/metrics"
+	"github.com/otkit/otkit/transport/platformgrpc"
+	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
+)
+
+// Options configure the alarms of a server. The zero value works: everything is kept in memory then.
+type Options struct {
+	Alarms      alarms.Store
+	Resolutions alarms.ResolutionStore
+	Rules       rules.Store
+	RuleStates  rules.StateStore
+
+	// DataDir has the file of alarms that cannot be stored; without it they are lost at a restart.
+	DataDir string
+	// Poll is how often alarms of other engines that share the stores are looked for; 0 where there are none.
+	Poll   time.Duration
+	MaxAge time.Duration // how long cleared alarms and their events are kept; default 400 days
+	Limits alarms.Limits // what counts as too much in alarm analytics
+	// Drivers are the alarms of drivers that are offline. Now and Logger default to those below.
+	Drivers driveralarms.Options
+
+	Now    func() time.Time // default: time.Now
+	Logger *slog.Logger     // default: discards
+}
+
+func (o *Options) setDefaults() {
+	if o.Alarms == nil || o.Resolutions == nil || o.Rules == nil || o.RuleStates == nil {
+		memory := alarms.NewMemory()
+		ruleMemory := rules.NewMemory(memory)
+		if o.Alarms == nil {
+			o.Alarms = memory
+		}
+		if o.Resolutions == nil {
+			o.Resolutions = memory
+		}
+		if o.Rules == nil {
+			o.Rules = ruleMemory
+		}
+		if o.RuleStates == nil {
+			o.RuleStates = ruleMemory
+		}
+	}
+	if o.MaxAge == 0 {
+		o.MaxAge = 400 * 24 * time.Hour
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Drivers.Now == nil {
+		o.Drivers.Now = o.Now
+	}
+	if o.Drivers.Logger == nil {
+		o.Drivers.Logger = o.Logger
+	}
+}
+
+// Alarms is the part. Make it with New.
+type Alarms struct {
+	opts    Options
+	service *alarms.Service
+	rules   *rules.Service
+	drivers *driveralarms.Monitor
+	pending *pendingFile // nil where there is none
+}
+
+// New opens the alarms, whose rules judge the tags from now on.
+func New(ctx context.Context, t *tagspart.Tags, o Options) (*Alarms, error) {
+	if t == nil {
+		return nil, errors.New("alarms: New: the tags are nil")
+	}
+	o.setDefaults()
+	a := &Alarms{opts: o}
+	if err := a.open(ctx, t); err != nil {
+		ctx = context.WithoutCancel(ctx)
+		return nil, errors.Join(err, a.drain(ctx), a.close(ctx))
+	}
+	return a, nil
+}
+
+// maxShelved is how long an alarm may be shelved.
+const maxShelved = 7 * 24 * time.Hour
+
+func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
+	o := a.opts
+	a.service, err = alarms.New(ctx, o.Alarms, alarms.Options{Logger: o.Logger, Now: o.Now, Resolutions: o.Resolutions, Limits: o.Limits,
+		Follow: o.Poll, MaxShelve: maxShelved})
+	if err != nil {
+		return fmt.Errorf("alarms: %w", err)
+	}
+	a.rules, err = rules.New(ctx, o.Rules, a.service, rules.Options{Logger: o.Logger, Now: o.Now,
+		States: o.RuleStates, Pending: a.openPending(), Current: t.Current, Follow: o.Poll})
+	if err != nil {
+		return fmt.Errorf("alarm rules: %w", err)
+	}
+	t.Observe(a.rules.Observe)
+	a.drivers, err = driveralarms.New(t.Engine(), a.service, o.Drivers)
+	return err
+}
+
+// openPending returns nil where there is no file: that is no reason not to start.
+func (a *Alarms) openPending() rules.PendingStore {
+	if a.opts.DataDir == "" {
+		return nil
+	}
+	var err error
+	if a.pending, err = openPendingFile(a.opts.DataDir); err != nil {
+		a.opts.Logger.Warn("failed to open the file of pending alarms; a restart would lose alarms that cannot be stored", "error", err)
+		return nil
+	}
+	return a.pending
+}
+
+// Service returns the alarms.
+func (a *Alarms) Service() *alarms.Service { return a.service }
+
+// Rules returns the alarm rules.
+func (a *Alarms) Rules() *rules.Service { return a.rules }
+
+// Part returns what the alarms contribute to a server.
+func (a *Alarms) Part() server.Part {
+	o := a.opts
+	return server.Part{Name: "alarms", Operations: Operations(), Audited: alarmsapi.Audited(a.rules), Routes: a.routes, GRPC: a.grpc,
+		Checks: []health.Check{
+			{Name: "alarm-rules", Run: a.checkRules},
+			{Name: "alarm-journal", Ready: true, Run: a.checkJournal},
+		},
+		Metrics: a.addMetrics,
+		Jobs: []func(context.Context){a.drivers.Run, a.log,
+			server.Every(time.Hour, o.Logger, "failed to remove old alarms", func(ctx context.Context) error {
+				return a.service.Trim(ctx, o.Now().Add(-o.MaxAge))
+			})},
+		Drain: a.drain, Close: a.close}
+}
+
+func (a *Alarms) routes(r server.Router) error {
+	api, err := alarmsapi.New(a.service, a.rules, alarmsapi.Options{Caller: auth.NameOf, Now: a.opts.Now})
+	if err != nil {
+		return err
+	}
+	api.Mount(r)
+	return nil
+}
+
+func (a *Alarms) grpc(r grpc.ServiceRegistrar) error {
+	api, err := alarmsgrpc.New(a.service, alarmsgrpc.Options{Caller: auth.NameOf})
+	if err != nil {
+		return err
+	}
+	platformgrpc.Register(server.Methods(r, "GetAlarms", "SubscribeAlarms", "GetAlarmHistory", "AcknowledgeAlarm", "AcknowledgeAlarms"), nil, api)
+	return nil
+}
+
+func (a *Alarms) addMetrics(m *metrics.Metrics) error {
+	return errors.Join(m.AddAlarms(a.service), m.AddJournal(a.service))
+}
+
+// log leaves a line for each alarm that is raised or ends, until ctx ends.
+func (a *Alarms) log(ctx context.Context) {
+	_ = a.service.Follow(ctx, alarms.SubscribeOptions{All: true}, func(events []alarms.Event) { // it ends with ctx or the service
+		for i := range events {
+			logAlarm(ctx, a.opts.Logger, &events[i])
+		}
+	})
+}
+
+func logAlarm(ctx context.Context, log *slog.Logger, e *alarms.Event) {
+	what := "alarm raised"
+	switch {
+	case e.Kind.Ends():
+		what = "alarm cleared"
+	case e.Kind != alarms.Raised:
+		return
+	}
+	o := &e.Occurrence
+	log.LogAttrs(ctx, slog.LevelInfo, what, slog.String("alarm", o.ID), slog.Int64("code", o.Code), slog.String("source", o.Source),
+		slog.String("severity", o.Severity.String()), slog.String("message", o.Message), slog.String("by", e.By))
+}
+
+// drain ends the rules, which raise the last alarms.
+func (a *Alarms) drain(ctx context.Context) error {
+	var errs []error
+	if a.rules != nil {
+		errs = append(errs, a.rules.Close(ctx))
+	}
+	if a.pending != nil {
+		errs = append(errs, a.pending.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (a *Alarms) close(context.Context) error {
+	if a.service == nil {
+		return nil
+	}
+	return a.service.Close()
+}

@@ -1,0 +1,78 @@
+package alarmspart
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alarms"
+)
+
+func TestPendingFileKeepsSignals(t *testing.T) {
+	dir := t.TempDir()
+	f, err := openPendingFile(dir)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	// open is what the next process does.
+	open := func() *pendingFile {
+		f, err := openPendingFile(dir)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	at := time.Date(2024, 2, 29, 1, 2, 3, 456000, time.UTC)
+	signal := func(i int) alarms.Signal {
+		return alarms.Signal{At: at, Raise: &alarms.Alarm{Key: fmt.Sprintf("rule:%d", i), ID: "01900000-0000-7000-8000-000000000001", Source: "t",
+			Message: "ä\"", Severity: alarms.Critical, Labels: map[string]string{"a": "b"}, At: at}}
+	}
+	f = open()
+	got, err := f.LoadPending()
+	require.NoError(t, err)
+	require.Empty(t, got)
+	for n := range 5 {
+		list := []alarms.Signal{{Key: "rule:0", At: at, End: true, Comment: "why", By: "anna"}}
+		for i := range n {
+			list = append(list, signal(i))
+		}
+		saved, err := f.SavePending(list)
+		require.NoError(t, err)
+		require.Equal(t, len(list), saved)
+		again := open()
+		got, err = again.LoadPending()
+		require.NoError(t, err)
+		require.Equal(t, list, got)
+		f = again
+	}
+	size := func() int64 {
+		info, err := os.Stat(filepath.Join(dir, pendingFileName))
+		require.NoError(t, err)
+		return info.Size()
+	}
+	require.EqualValues(t, 2*pendingSlot, size())
+
+	// A copy that a power cut has spoiled gives way to the one before it.
+	_, err = f.SavePending([]alarms.Signal{signal(7)})
+	require.NoError(t, err)
+	_, err = f.file.WriteAt([]byte("x"), int64(f.last%2)*pendingSlot+pendingHeader+5)
+	require.NoError(t, err)
+	f = open()
+	before, err := f.LoadPending()
+	require.NoError(t, err)
+	require.Equal(t, got, before)
+
+	var many []alarms.Signal
+	for i := range 5000 {
+		many = append(many, signal(i))
+	}
+	saved, err := f.SavePending(many)
+	require.NoError(t, err)
+	require.Greater(t, saved, 500)
+	got, err = open().LoadPending()
+	require.NoError(t, err)
+	require.Equal(t, many[:saved], got)
+	require.EqualValues(t, 2*pendingSlot, size(), "it never grows")
+}

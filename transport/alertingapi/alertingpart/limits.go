@@ -1,0 +1,96 @@
+package alertingpart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/dispatch"
+	"github.com/otkit/otkit/alerting/history"
+	"github.com/otkit/otkit/alerting/outbox"
+	"github.com/otkit/otkit/alerting/silences"
+)
+
+// engineFile holds the engine's name among those that share a database.
+const engineFile = "engine.id"
+
+// EngineName returns a name that stays the same when the engine starts again. The host is part of it, so
+// that a copied data directory does not make two engines pass for one.
+func EngineName(dataDir string) (string, error) {
+	path := filepath.Join(dataDir, engineFile)
+	text, err := os.ReadFile(path)
+	id := strings.TrimSpace(string(text))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("alerting: %w", err)
+	}
+	if uuid.Validate(id) != nil {
+		id = uuid.NewString()
+		if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
+			return "", fmt.Errorf("alerting: %w", err)
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "" // the id alone will do
+	}
+	return id + "@" + host, nil
+}
+
+// digestLink returns the path of the alerts that a digest combines.
+func digestLink(c alerting.DigestContent) string {
+	query := url.Values{"severity": {c.Severity.Wire()}, "startDate": {c.From.UTC().Format(time.RFC3339Nano)},
+		"endDate": {c.To.Add(time.Microsecond).UTC().Format(time.RFC3339Nano)}, "pageSize": {strconv.Itoa(history.MaxPageSize)}}
+	return "/api/v1.0/alert-history?" + query.Encode()
+}
+
+// silencesFull raises an alarm when no more silences can be made without a token.
+func (p *Alerting) silencesFull(ctx context.Context) {
+	// The one who asks is told anyway, so a failure here needs no more than the next attempt.
+	_, _ = p.alarms.Service().Raise(ctx, alarms.Alarm{Key: silences.FullKey, Source: "alerting", SourceType: "Equipment", Severity: alarms.Warning,
+		Message: "Silences without a token are refused: there are too many (alerting.maxSilences). See /api/v1.0/alert-silence."})
+}
+
+// maintain clears the alarms about limits of the intake that are over.
+func (p *Alerting) maintain(ctx context.Context) error {
+	errs := []error{p.webhook.Maintain(ctx)}
+	_, room, err := p.silences.Summary(ctx)
+	if err == nil && room {
+		_, err = p.alarms.Service().Apply(ctx, []alarms.Signal{{Key: silences.FullKey}})
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// alarmDeadLetters raises an alarm while a channel has messages that it could not tell. When one is added after
+// somebody has acknowledged the alarm, it is ended and raised again.
+func (p *Alerting) alarmDeadLetters(ctx context.Context, channel string, dead outbox.DeadLetterCount) error {
+	key := dispatch.DeadLetterKey(channel)
+	signals := []alarms.Signal{{Key: key}}
+	if dead.Count > 0 {
+		raise := alarms.Signal{Key: key, Raise: &alarms.Alarm{
+			Key: key, Source: "alerting", SourceType: "Equipment", Severity: alarms.Warning,
+			Message: fmt.Sprintf("Messages of the channel %s could not be delivered (%d so far): see /api/v1/alerting/deadletters?channel=%[1]s", channel, dead.Count),
+		}}
+		c, err := p.alarms.Service().Condition(ctx, alarms.ByKey(key))
+		switch {
+		case err != nil && !errors.Is(err, alarms.ErrAlarmNotFound):
+			return err
+		case err == nil && c.Last != nil && c.Last.Acknowledged() && dead.Newest.After(c.Last.AcknowledgedAt):
+			signals = append(signals, raise)
+		default:
+			signals[0] = raise
+		}
+	}
+	_, err := p.alarms.Service().Apply(ctx, signals)
+	return err
+}

@@ -1,0 +1,51 @@
+// Package operation has the row that a domain writes for each operation it offers: who may call it.
+package operation
+
+import "net/http"
+
+// Access is who may call an operation. The zero value is not valid, so that a row that forgets it opens
+// nothing.
+type Access uint8
+
+// The kinds of access, from open to closed. Each role includes the ones before it.
+const (
+	Open     Access = iota + 1 // without a token
+	AnyRole                    // with any good token, even one that names no role
+	Viewer                     // role Viewer or higher
+	Operator                   // role Operator or higher
+	Admin                      // role Admin
+)
+
+// Operation is something that callers may ask for, by REST, gRPC or both.
+type Operation struct {
+	ID     string   // operationId of the OpenAPI document, where it is in there
+	Method string   // HTTP method; empty for an operation of gRPC alone
+	Path   string   // path as chi writes it, from the root of the server
+	GRPC   []string // full method names: /package.Service/Method
+	Access Access
+	// OpenSurface marks an operation that needs no token unless auth.GuardOptions.ProtectOpenSurfaces is set.
+	OpenSurface bool
+	// Unaudited is why calls that are neither GET nor HEAD are not in the audit log. Empty: they are, and calls are
+	// refused while the log cannot be written. An operation that is Open needs a reason, because its callers are unknown.
+	Unaudited string
+	// AuditOptional marks an operation that must not depend on the audit log: it is recorded after the act, if possible.
+	AuditOptional bool
+	// QueryToken marks an operation that also takes the token in the query member access_token,
+	// for browser APIs that cannot set headers.
+	QueryToken bool
+
+	// Stream marks an operation over HTTP whose answer has no end. Its context ends with the caller's
+	// token or session and with the server, and it counts as one of the caller's open streams.
+	Stream bool
+	// Media are content types that the operation reads beside JSON, itself.
+	Media []string
+	// RawBody marks an operation that reads a body of any content type and size itself.
+	RawBody bool
+	// RateLimited is the answer to a caller who asks too often. Nil: limit.ErrTooFast.
+	RateLimited error
+}
+
+// Audited reports whether calls of the operation belong in the audit log: those that may change something.
+func (o Operation) Audited() bool {
+	return o.Unaudited == "" && o.Method != http.MethodGet && o.Method != http.MethodHead
+}

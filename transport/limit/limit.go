@@ -1,0 +1,92 @@
+// Package limit counts calls by who makes them, and refuses those that come too fast.
+package limit
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// ErrTooFast refuses a call. Its Metadata "retryAfter" has the whole seconds to wait.
+var ErrTooFast = fault.New(fault.TooMany, "RATE_LIMITED", "too many requests, try again later").With("retryAfter", "1")
+
+// maxKeys is how many callers a Rate remembers.
+const maxKeys = 10_000
+
+// burst is for how many seconds' worth of calls a bucket has room: a starting client sends many calls together.
+const burst = 10
+
+// Rate is a limit of calls a second for each key, in a token bucket that holds ten seconds' worth. A nil *Rate is no
+// limit. Safe for concurrent use.
+type Rate struct {
+	perSecond rate.Limit
+	burst     int
+	now       func() time.Time
+
+	mu      sync.Mutex
+	buckets map[string]*rate.Limiter
+	refused uint64
+}
+
+// NewRate returns a limit, or nil when perSecond is not above 0. now is nil for time.Now.
+func NewRate(perSecond int, now func() time.Time) *Rate {
+	if perSecond <= 0 {
+		return nil
+	}
+	if now == nil {
+		now = time.Now
+	}
+	return &Rate{perSecond: rate.Limit(perSecond), burst: burst * perSecond, now: now, buckets: make(map[string]*rate.Limiter)}
+}
+
+// Allow counts a call and returns [ErrTooFast] when it comes too fast.
+func (r *Rate) Allow(key string) error {
+	if r == nil {
+		return nil
+	}
+	now := r.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.buckets[key]
+	if b == nil {
+		r.makeRoom(now)
+		b = rate.NewLimiter(r.perSecond, r.burst)
+		r.buckets[key] = b
+	}
+	if b.AllowN(now, 1) {
+		return nil
+	}
+	r.refused++
+	return ErrTooFast
+}
+
+// Refused returns how many calls were refused.
+func (r *Rate) Refused() uint64 {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refused
+}
+
+// makeRoom keeps the table within its bound. Of a few keys picked at random it drops the one with the fullest bucket,
+// so that filling the table does not free a caller that is being held back.
+func (r *Rate) makeRoom(now time.Time) {
+	if len(r.buckets) < maxKeys {
+		return
+	}
+	fullest, tokens, looked := "", -1.0, 0
+	for key, b := range r.buckets {
+		if t := b.TokensAt(now); t > tokens {
+			fullest, tokens = key, t
+		}
+		if looked++; looked == 16 {
+			break
+		}
+	}
+	delete(r.buckets, fullest)
+}

@@ -1,0 +1,2 @@
+// Package problemgrpc turns errors into statuses of gRPC, by the table of package problem.
+package problemgrpc

@@ -1,0 +1,155 @@
+package recorder
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/otkit/otkit/audit"
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/transport/audited"
+	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/problem"
+	"github.com/otkit/otkit/transport/remote"
+)
+
+// Options of a [Recorder].
+type Options struct {
+	// Descriptions are by the ID of the operation.
+	Descriptions map[string]audited.Description
+	// Message returns a gRPC request as JSON with lower camel case names. Nil: requests over gRPC are recorded without
+	// values.
+	Message func(request any) []byte
+	// WriteError answers an HTTP request whose intent could not be stored. Required.
+	WriteError func(http.ResponseWriter, *http.Request, error)
+}
+
+// Recorder is auth.Recorder over an audit log. Safe for concurrent use.
+type Recorder struct {
+	log  *audit.Log
+	opts Options
+}
+
+var _ auth.Recorder = (*Recorder)(nil)
+
+// New returns a recorder.
+func New(log *audit.Log, opts Options) (*Recorder, error) {
+	switch {
+	case log == nil:
+		return nil, errors.New("recorder: log is required")
+	case opts.WriteError == nil:
+		return nil, errors.New("recorder: Options.WriteError is required")
+	}
+	return &Recorder{log: log, opts: opts}, nil
+}
+
+// Act returns an act of the caller of ctx, for what is recorded by other means than the guard.
+func Act(ctx context.Context, via, action string) audit.Act {
+	act := audit.Act{Actor: auth.NameOf(ctx), Via: via, Action: action}
+	if p, ok := auth.From(ctx); ok {
+		act.Principal, act.Role, act.Session = p.Issuer+" "+p.Subject, string(p.Role), p.SessionID
+	}
+	if from, ok := remote.From(ctx); ok {
+		act.Address = from.String()
+	}
+	return act
+}
+
+func (r *Recorder) describe(ctx context.Context, via string, op auth.Operation, c audited.Call) audit.Act {
+	act := Act(ctx, via, op.ID)
+	d := r.opts.Descriptions[op.ID]
+	if d.Objects != nil {
+		act.Objects = d.Objects(c)
+	} else {
+		act.Objects = c.Params()
+	}
+	if d.Before != nil {
+		act.Before = audit.JSON(d.Before(ctx, c))
+	}
+	if !d.NoValues {
+		act.After = audit.JSON(c.Body)
+	}
+	return act
+}
+
+// begin stores the intent of a call; end must be called with its result.
+func (r *Recorder) begin(ctx context.Context, op auth.Operation, act audit.Act) (end func(audit.Result), err error) {
+	if op.AuditOptional {
+		return func(result audit.Result) { r.log.Record(act, result) }, nil
+	}
+	intent, err := r.log.Begin(ctx, act)
+	if err != nil {
+		return nil, err
+	}
+	return intent.End, nil
+}
+
+// Denied implements auth.Recorder.
+func (r *Recorder) Denied(ctx context.Context, op auth.Operation, p *auth.Principal, err error) {
+	act := Act(auth.WithPrincipal(ctx, p), "", op.ID)
+	r.log.RecordRefused(act, resultOf(err))
+}
+
+// Unary implements auth.Recorder.
+func (r *Recorder) Unary(ctx context.Context, op auth.Operation, req any, next func(context.Context, any) (any, error)) (answer any, err error) {
+	var c audited.Call
+	if r.opts.Message != nil {
+		c.Body = r.opts.Message(req)
+	}
+	end, err := r.begin(ctx, op, r.describe(ctx, "grpc", op, c))
+	if err != nil {
+		return nil, err
+	}
+	result := audit.Result{Outcome: audit.Unknown, Detail: "panic"}
+	defer func() { end(result) }()
+	answer, err = next(ctx, req)
+	result = resultOf(err)
+	if err == nil && r.opts.Descriptions[op.ID].Detail && r.opts.Message != nil {
+		result.Detail = audit.JSON(r.opts.Message(answer))
+	}
+	return answer, err
+}
+
+// resultOf returns the result of an act that ended with an error or nil.
+func resultOf(err error) audit.Result {
+	if err == nil {
+		return audit.Result{Outcome: audit.Succeeded}
+	}
+	result := audit.Result{Outcome: audit.Failed, Detail: err.Error()}
+	f, ok := fault.From(err)
+	if ok {
+		result.Code = f.Code
+	}
+	switch problem.FaultOf(err).Kind {
+	case fault.Internal, fault.BadGateway, fault.Unavailable:
+	case fault.Canceled: // perhaps after it was done
+		result.Outcome = audit.Unknown
+	default:
+		result.Outcome = audit.Refused
+	}
+	return result
+}
+
+// resultOfStatus returns the result of an act that was answered over HTTP.
+func resultOfStatus(status int, body []byte) audit.Result {
+	result := audit.Result{Outcome: audit.Succeeded}
+	switch {
+	case status < http.StatusBadRequest:
+		return result
+	case status == problem.StatusClientClosed, status == http.StatusGatewayTimeout: // canceled, perhaps after it was done
+		result.Outcome = audit.Unknown
+	case status < http.StatusInternalServerError:
+		result.Outcome = audit.Refused
+	default:
+		result.Outcome = audit.Failed
+	}
+	var problem struct{ Code, ErrorCode, Detail, Message, Title string }
+	if json.Unmarshal(body, &problem) == nil {
+		result.Code = cmp.Or(problem.Code, problem.ErrorCode)
+		result.Detail = cmp.Or(problem.Detail, problem.Message, problem.Title)
+	}
+	result.Code = cmp.Or(result.Code, http.StatusText(status))
+	return result
+}

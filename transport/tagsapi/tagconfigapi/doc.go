@@ -1,0 +1,3 @@
+// Package tagconfigapi serves the REST API of the configuration of tags: reading, bulk changes,
+// spreadsheets.
+package tagconfigapi

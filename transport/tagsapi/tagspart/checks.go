@@ -1,0 +1,71 @@
+package tagspart
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/transport/health"
+)
+
+func (t *Tags) checks() []health.Check {
+	checks := []health.Check{
+		{Name: "driver", Run: t.checkDrivers},
+		{Name: "tag-configuration", Run: t.checkConfig},
+	}
+	if t.recorder != nil {
+		checks = append(checks, health.Check{Name: "history", Run: t.checkHistory})
+	}
+	return checks
+}
+
+// checkDrivers is Degraded while a driver is not online: the engine itself works.
+func (t *Tags) checkDrivers(context.Context) health.Result {
+	r := health.Result{Status: health.Healthy, Data: map[string]any{}}
+	offline := 0
+	drivers := t.engine.Drivers()
+	for _, d := range drivers {
+		r.Data[d.ID] = d.State
+		if d.State != tags.DriverOnline {
+			offline++
+			r.Status = health.Degraded
+		}
+	}
+	r.Description = fmt.Sprintf("%d of %d drivers online", len(drivers)-offline, len(drivers))
+	return r
+}
+
+func (t *Tags) checkConfig(context.Context) health.Result {
+	refused := len(t.binder.Errors())
+	switch err := t.config.Err(); {
+	case err != nil:
+		return health.Result{Status: health.Degraded, Description: "the model file cannot be read; the last good configuration is in force"}
+	case refused > 0:
+		return health.Result{Status: health.Degraded, Description: fmt.Sprintf("%d configured tags were refused", refused)}
+	}
+	r := health.Result{Status: health.Healthy, Description: fmt.Sprintf("%d tags configured", len(t.config.List()))}
+	if unknown := t.config.Unknown(); len(unknown) > 0 {
+		r.Data = map[string]any{"unknownMembers": unknown}
+	}
+	return r
+}
+
+// dropShown is how long health is Degraded after samples of the history were lost.
+const dropShown = 10 * time.Minute
+
+func (t *Tags) checkHistory(context.Context) health.Result {
+	stats := t.recorder.Stats()
+	r := health.Result{Status: health.Healthy, Description: "samples are stored",
+		Data: map[string]any{"stored": stats.Stored, "waiting": stats.Pending, "dropped": stats.Dropped}}
+	if stats.Dropped > 0 {
+		r.Data["droppedBy"], r.Data["lastDrop"] = stats.DroppedBy, stats.LastDrop.UTC()
+	}
+	switch {
+	case stats.Err != nil:
+		r.Status, r.Description = health.Degraded, "samples cannot be stored; the newest wait in memory"
+	case stats.Dropped > 0 && t.opts.Now().Sub(stats.LastDrop) < dropShown:
+		r.Status, r.Description = health.Degraded, "samples of the history were lost lately"
+	}
+	return r
+}

@@ -1,0 +1,38 @@
+package tagspart
+
+import (
+	"net/http"
+
+	"github.com/otkit/otkit/transport/auth"
+)
+
+// Operations are the operations of the part.
+func Operations() []auth.Operation {
+	const api = "/platform.v1.PlatformApi/"
+	return append([]auth.Operation{
+		{ID: "listTags", Method: http.MethodGet, Path: "/api/v1/tags", GRPC: []string{api + "GetTagList"}, Access: auth.Viewer},
+		{ID: "readTag", Method: http.MethodGet, Path: "/api/v1/tags/{tag_name}", GRPC: []string{api + "ReadTag"}, Access: auth.Viewer},
+		{ID: "readTags", Method: http.MethodPost, Path: "/api/v1/tags:batchRead", GRPC: []string{api + "ReadTags"}, Access: auth.Viewer, Unaudited: "reads only"},
+		{ID: "getTagHistory", Method: http.MethodGet, Path: "/api/v1/tags/{tag_name}/history", Access: auth.Viewer},
+		{ID: "getWrite", Method: http.MethodGet, Path: "/api/v1/tags/writes/{writeId}", GRPC: []string{api + "GetWrite"}, Access: auth.Viewer},
+		{ID: "streamTags", Method: http.MethodGet, Path: "/api/v1/tags/stream", GRPC: []string{
+			api + "SubscribeTagChanges",
+			api + "StreamTagChanges",
+		}, Access: auth.Viewer, QueryToken: true, Stream: true},
+		{ID: "writeTag", Method: http.MethodPost, Path: "/api/v1/tags/{driver_id}/{address}/write", GRPC: []string{api + "WriteTag"}, Access: auth.Admin},
+		{ID: "writeTags", Method: http.MethodPost, Path: "/api/v1/tags:batchWrite", GRPC: []string{api + "WriteTags"}, Access: auth.Admin},
+		{ID: "listDrivers", Method: http.MethodGet, Path: "/api/v1/drivers", Access: auth.Viewer},
+	}, configOperations()...)
+}
+
+// configOperations are those of the tag configuration.
+func configOperations() []auth.Operation {
+	const base = "/api/v1.0/config/tags"
+	return []auth.Operation{
+		{ID: "getTagConfig", Method: http.MethodGet, Path: base, Access: auth.Viewer, OpenSurface: true},
+		{ID: "exportTagConfig", Method: http.MethodGet, Path: base + "/export", Access: auth.Viewer, OpenSurface: true},
+		{ID: "bulkTagConfig", Method: http.MethodPost, Path: base + "/bulk", Access: auth.Admin, OpenSurface: true},
+		{ID: "importTagConfig", Method: http.MethodPost, Path: base + "/import", Access: auth.Admin, OpenSurface: true,
+			Media: []string{"text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}},
+	}
+}

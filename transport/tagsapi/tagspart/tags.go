@@ -1,0 +1,259 @@
+// Package tagspart is the part of a server for tags: the engine that reads and writes them, their
+// history and their configuration.
+package tagspart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
+	"github.com/otkit/otkit/tags/tagconfig"
+	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/metrics"
+	"github.com/otkit/otkit/transport/platformgrpc"
+	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi"
+	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
+	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
+)
+
+// Options configure the tags of a server. ModelPath is required; without stores everything is kept in memory.
+type Options struct {
+	ModelPath string // the tag configuration's model file
+	Drivers   []Driver
+
+	Writes tags.WriteLog // default: the newest 10,000 in memory
+	// WriteLogMaxAge is how long the outcomes of writes are kept, when the store can trim them. Default 31 days.
+	WriteLogMaxAge time.Duration
+	HistoryStore   history.Store // default: in memory
+	History        HistoryOptions
+
+	// MaxWithoutToken is how many tags the configuration may have for a caller without a token to add one; negative
+	// for no limit, default 10,000. It does not hold for callers with a token.
+	MaxWithoutToken int
+	// OnMaxWithoutToken is called when that limit has refused a request. It must not wait. It may be nil.
+	OnMaxWithoutToken func(ctx context.Context, limit int)
+
+	Now    func() time.Time // default: time.Now
+	Logger *slog.Logger     // default: discards
+}
+
+// Driver is one driver of the tag engine.
+type Driver struct {
+	ID      string
+	Driver  tags.Driver
+	Options tags.DriverOptions // Tags are what the driver knows of its tags; the tag configuration is laid over them
+}
+
+// HistoryOptions configure the history of tag values.
+type HistoryOptions struct {
+	Disabled   bool
+	MaxAge     time.Duration // default 31 days; negative for no limit
+	MaxBytes   int64         // default 1 GiB; negative for no limit
+	FlushEvery time.Duration // longest time that a sample waits to be stored; default 1 s
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.ModelPath == "" {
+		return o, errors.New("tags: Options.ModelPath is required")
+	}
+	if o.Writes == nil {
+		o.Writes = tags.NewMemoryWriteLog(10_000)
+	}
+	if o.WriteLogMaxAge == 0 {
+		o.WriteLogMaxAge = 31 * 24 * time.Hour
+	}
+	switch {
+	case o.History.Disabled:
+		o.HistoryStore = nil
+	case o.HistoryStore == nil:
+		o.HistoryStore = history.NewMemory()
+	}
+	if o.MaxWithoutToken == 0 {
+		o.MaxWithoutToken = 10_000
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	seen := make(map[string]bool)
+	for i, d := range o.Drivers {
+		if d.Driver == nil {
+			return o, fmt.Errorf("tags: Options.Drivers[%d] has a nil Driver", i)
+		}
+		if seen[d.ID] {
+			return o, tags.ErrDriverExists.On("driverId", d.ID)
+		}
+		seen[d.ID] = true
+	}
+	return o, nil
+}
+
+// Tags is the part. Make it with New.
+type Tags struct {
+	opts     Options
+	engine   *tags.Engine
+	recorder *history.Recorder // nil when no history is kept
+	config   *tagconfig.Store
+	binder   *tagconfig.Binder
+
+	mu        sync.Mutex
+	unobserve []func()
+}
+
+// New opens the tag configuration and starts the drivers.
+func New(ctx context.Context, o Options) (*Tags, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	engine, err := tags.New(tags.Options{Logger: o.Logger, Now: o.Now, Writes: o.Writes})
+	if err != nil {
+		return nil, err
+	}
+	t := &Tags{opts: o, engine: engine}
+	if err := t.open(); err != nil {
+		return nil, errors.Join(err, t.drain(context.WithoutCancel(ctx)))
+	}
+	return t, nil
+}
+
+func (t *Tags) open() (err error) {
+	o := t.opts
+	if o.HistoryStore != nil {
+		t.recorder, err = history.NewRecorder(o.HistoryStore, history.RecorderOptions{Logger: o.Logger, Now: o.Now,
+			MaxAge: o.History.MaxAge, MaxBytes: o.History.MaxBytes, FlushInterval: o.History.FlushEvery})
+		if err != nil {
+			return err
+		}
+		t.engine.Observe(t.recorder.Observe)
+	}
+	if t.binder, err = tagconfig.NewBinder(t.engine, o.Logger); err != nil {
+		return err
+	}
+	t.config, err = tagconfig.Open(tagconfig.Options{Path: o.ModelPath, Logger: o.Logger, Now: o.Now, OnChange: t.binder.SetConfig})
+	if err != nil {
+		return fmt.Errorf("tag configuration: %w", err)
+	}
+	for _, d := range o.Drivers {
+		if err := t.addDriver(d); err != nil {
+			return fmt.Errorf("driver %s: %w", d.ID, err)
+		}
+	}
+	return nil
+}
+
+// addDriver brings a driver in: its tags are known to the configuration before the driver runs.
+func (t *Tags) addDriver(d Driver) error {
+	base := make([]tags.Tag, len(d.Options.Tags))
+	items := make([]tagconfig.Config, len(d.Options.Tags))
+	for i, tag := range d.Options.Tags {
+		tag.Driver = d.ID
+		if err := tag.Validate(); err != nil {
+			return err
+		}
+		base[i], items[i] = tag, tagconfig.FromTag(tag)
+	}
+	t.config.Seed(d.ID, items...)
+	t.binder.SetBase(d.ID, base)
+	o := d.Options
+	o.Tags = nil
+	return t.engine.AddDriver(d.ID, d.Driver, o)
+}
+
+// Engine returns the tag engine.
+func (t *Tags) Engine() *tags.Engine { return t.engine }
+
+// Current returns a tag with its newest sample, and reports whether there is such a tag.
+func (t *Tags) Current(name string) (tags.Snapshot, bool) {
+	s, err := t.engine.Read(name)
+	return s, err == nil
+}
+
+// Observe has every change of a tag observed until the engine begins to stop: what happens to tags while
+// drivers are stopped is no fault of theirs.
+func (t *Tags) Observe(observe func([]tags.Change)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unobserve = append(t.unobserve, t.engine.Observe(observe))
+}
+
+// Part returns what the tags contribute to a server.
+func (t *Tags) Part() server.Part {
+	described := tagsapi.Audited(t.engine)
+	maps.Copy(described, tagconfigapi.Audited(t.config))
+	return server.Part{Name: "tags", Operations: Operations(), Audited: described, Routes: t.routes, GRPC: t.grpc,
+		Checks: t.checks(), Metrics: t.addMetrics, Jobs: t.jobs(), Drain: t.drain}
+}
+
+func (t *Tags) routes(r server.Router) error {
+	api, err := tagsapi.New(t.engine, tagsapi.Options{History: t.opts.HistoryStore, Caller: auth.NameOf, Now: t.opts.Now})
+	if err != nil {
+		return err
+	}
+	config, err := tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags})
+	if err != nil {
+		return err
+	}
+	api.Mount(r)
+	config.Mount(r)
+	return nil
+}
+
+// maxTags is the limit of the tag configuration for a caller.
+func (t *Tags) maxTags(ctx context.Context) int {
+	if _, ok := auth.From(ctx); ok {
+		return 0
+	}
+	return max(0, t.opts.MaxWithoutToken)
+}
+
+func (t *Tags) onMaxTags(ctx context.Context) {
+	if t.opts.OnMaxWithoutToken != nil {
+		t.opts.OnMaxWithoutToken(ctx, t.opts.MaxWithoutToken)
+	}
+}
+
+func (t *Tags) grpc(r grpc.ServiceRegistrar) error {
+	api, err := tagsgrpc.New(t.engine, tagsgrpc.Options{Caller: auth.NameOf})
+	if err != nil {
+		return err
+	}
+	platformgrpc.Register(server.Methods(r, "GetTagList", "ReadTag", "ReadTags", "WriteTag", "WriteTags", "GetWrite", "SubscribeTagChanges", "StreamTagChanges"), api, nil)
+	return nil
+}
+
+func (t *Tags) addMetrics(m *metrics.Metrics) error {
+	if err := m.AddDrivers(t.engine.Drivers); err != nil {
+		return err
+	}
+	if t.recorder == nil {
+		return nil
+	}
+	return m.AddHistory(t.recorder.Stats)
+}
+
+// drain stops the drivers after their queued writes, and stores what the history still holds.
+func (t *Tags) drain(ctx context.Context) error {
+	t.mu.Lock()
+	for _, end := range t.unobserve {
+		end()
+	}
+	t.unobserve = nil
+	t.mu.Unlock()
+	err := t.engine.Close(ctx)
+	if t.recorder != nil {
+		err = errors.Join(err, t.recorder.Close(ctx))
+	}
+	return err
+}
