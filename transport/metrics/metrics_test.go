@@ -154,7 +154,7 @@ func TestNamesAndDocumentation(t *testing.T) {
 		if !strings.HasPrefix(f.GetName(), "otkit_") {
 			continue
 		}
-		require.True(t, strings.Contains(string(doc), f.GetName()), "%s is not in doc.go", f.GetName())
+		require.Contains(t, string(doc), f.GetName(), "%s is not in doc.go", f.GetName())
 		require.NotEmpty(t, f.GetHelp())
 	}
 }
