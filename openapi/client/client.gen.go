@@ -637,13 +637,18 @@ type AlarmList struct {
 
 // AlarmResolution defines model for AlarmResolution.
 type AlarmResolution struct {
-	ActionTaken   string    `json:"actionTaken"`
-	AlarmCode     int64     `json:"alarmCode"`
-	ID            int64     `json:"id"`
-	Notes         *string   `json:"notes"`
-	ResolvedAt    time.Time `json:"resolvedAt"`
-	ResolvedBy    string    `json:"resolvedBy"`
-	WasSuccessful bool      `json:"wasSuccessful"`
+	ActionTaken string  `json:"actionTaken"`
+	AlarmCode   int64   `json:"alarmCode"`
+	ID          int64   `json:"id"`
+	Notes       *string `json:"notes"`
+
+	// RecordedBy The account that recorded it; empty if it is not known.
+	RecordedBy string    `json:"recordedBy"`
+	ResolvedAt time.Time `json:"resolvedAt"`
+
+	// ResolvedBy As the caller sent it.
+	ResolvedBy    string `json:"resolvedBy"`
+	WasSuccessful bool   `json:"wasSuccessful"`
 }
 
 // AlarmRule defines model for AlarmRule.
@@ -719,10 +724,15 @@ type AlertHistoryRecord struct {
 
 // AlertSilence defines model for AlertSilence.
 type AlertSilence struct {
-	CreatedAt       time.Time `json:"createdAt"`
-	CreatedBy       string    `json:"createdBy"`
-	EndsAt          time.Time `json:"endsAt"`
-	Reason          string    `json:"reason"`
+	CreatedAt time.Time `json:"createdAt"`
+
+	// CreatedBy As the caller sent it.
+	CreatedBy string    `json:"createdBy"`
+	EndsAt    time.Time `json:"endsAt"`
+	Reason    string    `json:"reason"`
+
+	// RecordedBy The account that added it; empty without a token.
+	RecordedBy      string    `json:"recordedBy"`
 	SilenceID       string    `json:"silenceId"`
 	SourceIDPattern string    `json:"sourceIdPattern"`
 	SourceType      string    `json:"sourceType"`
