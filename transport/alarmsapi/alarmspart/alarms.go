@@ -19,7 +19,6 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/alarmsgrpc"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/health"
-	"github.com/otkit/otkit/transport/platformgrpc"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
@@ -170,7 +169,7 @@ func (a *Alarms) grpc(r grpc.ServiceRegistrar) error {
 	if err != nil {
 		return err
 	}
-	platformgrpc.Register(server.Methods(r, "GetAlarms", "SubscribeAlarms", "GetAlarmHistory", "AcknowledgeAlarm", "AcknowledgeAlarms"), nil, api)
+	api.Register(server.Methods(r, "GetAlarms", "SubscribeAlarms", "GetAlarmHistory", "AcknowledgeAlarm", "AcknowledgeAlarms"))
 	return nil
 }
 

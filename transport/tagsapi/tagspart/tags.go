@@ -18,7 +18,6 @@ import (
 	"github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/auth"
-	"github.com/otkit/otkit/transport/platformgrpc"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
@@ -229,7 +228,7 @@ func (t *Tags) grpc(r grpc.ServiceRegistrar) error {
 	if err != nil {
 		return err
 	}
-	platformgrpc.Register(server.Methods(r, "GetTagList", "ReadTag", "ReadTags", "WriteTag", "WriteTags", "GetWrite", "SubscribeTagChanges", "StreamTagChanges"), api, nil)
+	api.Register(server.Methods(r, "GetTagList", "ReadTag", "ReadTags", "WriteTag", "WriteTags", "GetWrite", "SubscribeTagChanges", "StreamTagChanges"))
 	return nil
 }
 
