@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/otkit/otkit/internal/logging"
 	"github.com/otkit/otkit/transport/middleware"
 	"github.com/otkit/otkit/transport/problem"
 	"github.com/otkit/otkit/transport/problem/problemgrpc"
@@ -69,18 +70,15 @@ func logCall(ctx context.Context, o middleware.TraceOptions, method string, bega
 	if strings.HasPrefix(method, "/grpc.") { // health and reflection
 		level = slog.LevelDebug
 	}
+	if !o.Logger.Enabled(ctx, level) {
+		return
+	}
 	from := ""
 	if p, ok := peer.FromContext(ctx); ok {
 		from = remote.Shown(ctx, p.Addr.String())
 	}
-	o.Logger.LogAttrs(ctx, level, "request",
-		slog.String("method", "gRPC"),
-		slog.String("path", method),
-		slog.String("status", status.Code(err).String()),
-		slog.String("duration", time.Since(began).String()),
-		slog.String("remote", from),
-		slog.String("subject", problem.Subject(ctx)),
-		slog.String("traceId", problem.TraceID(ctx)))
+	logging.Request{Method: "gRPC", Path: method, Code: status.Code(err).String(), Duration: time.Since(began), Remote: from,
+		Subject: problem.Subject(ctx), TraceID: problem.TraceID(ctx)}.Log(ctx, o.Logger, level)
 }
 
 // settle returns the status of a call that returned err or, when panicked is not nil, panicked.
