@@ -46,7 +46,9 @@ func NewTraceID() string {
 		}
 	}
 	b[0] |= 1 // all zeros is not a valid id
-	return hex.EncodeToString(b[:])
+	var text [32]byte
+	hex.Encode(text[:], b[:])
+	return string(text[:])
 }
 
 // SetSubject notes who the caller is, for log lines; outer layers see it too. Outside of WithTrace
