@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otkit/otkit/internal/logging"
+	"github.com/otkit/otkit/transport/internal/call"
 	"github.com/otkit/otkit/transport/middleware"
 	"github.com/otkit/otkit/transport/problem"
 	"github.com/otkit/otkit/transport/problem/problemgrpc"
@@ -55,7 +56,13 @@ func (s tracedStream) Context() context.Context { return s.ctx }
 
 func withGRPCTrace(ctx context.Context, o middleware.TraceOptions) context.Context {
 	traceparent := ""
-	if values := metadata.ValueFromIncomingContext(ctx, "traceparent"); len(values) == 1 {
+	var values []string
+	if c := call.Of(ctx); c != nil && c.Metadata != nil {
+		values = c.Metadata["traceparent"]
+	} else {
+		values = metadata.ValueFromIncomingContext(ctx, "traceparent")
+	}
+	if len(values) == 1 {
 		traceparent = values[0]
 	}
 	return o.Context(ctx, traceparent)
@@ -75,7 +82,7 @@ func logCall(ctx context.Context, o middleware.TraceOptions, method string, bega
 	}
 	from := ""
 	if p, ok := peer.FromContext(ctx); ok {
-		from = remote.Shown(ctx, p.Addr.String())
+		from = remote.Shown(ctx, p.Addr)
 	}
 	logging.Request{Method: "gRPC", Path: method, Code: status.Code(err).String(), Duration: time.Since(began), Remote: from,
 		Subject: problem.Subject(ctx), TraceID: problem.TraceID(ctx)}.Log(ctx, o.Logger, level)
