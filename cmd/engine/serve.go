@@ -16,6 +16,7 @@ import (
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/demo"
 	"github.com/otkit/otkit/internal/engineconfig"
+	"github.com/otkit/otkit/internal/heapfloor"
 	"github.com/otkit/otkit/internal/logging"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/tagstore"
@@ -38,6 +39,7 @@ func (c *command) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	e := &engine{command: c, settings: s, withDemo: *withDemo}
+	defer heapfloor.Set(heapfloor.Size)()
 	lines := logging.NewBatch(c.errOut)
 	defer func() { _ = lines.Close() }()
 	e.log = s.Log.New(lines, &e.level)
