@@ -11,15 +11,16 @@ import (
 
 // Request is the line of a request or a gRPC call that is done.
 type Request struct {
-	Method   string
-	Path     string
-	Status   int    // of HTTP; 0 for gRPC
-	Code     string // of gRPC
-	Bytes    int64  // of an answer over HTTP
-	Duration time.Duration
-	Remote   string
-	Subject  string
-	TraceID  string
+	Method  string
+	Path    string
+	Status  int    // of HTTP; 0 for gRPC
+	Code    string // of gRPC
+	Bytes   int64  // of an answer over HTTP
+	Began   time.Time
+	Ended   time.Time // the time of the line
+	Remote  string
+	Subject string
+	TraceID string
 }
 
 // Log writes the line with a logger. A logger of [New] appends it without the records and attributes of slog, which cost
@@ -29,7 +30,7 @@ func (r Request) Log(ctx context.Context, log *slog.Logger, level slog.Level) {
 		return
 	}
 	if h, ok := log.Handler().(*handler); ok && h.with == "" && level < slog.LevelWarn && r.isPlain() {
-		h.request(time.Now(), level, &r)
+		h.request(level, &r)
 		return
 	}
 	log.LogAttrs(ctx, level, "request", r.attrs()...)
@@ -43,7 +44,7 @@ func (r *Request) attrs() []slog.Attr {
 	} else {
 		attrs = append(attrs, slog.String("status", r.Code))
 	}
-	return append(attrs, slog.String("duration", r.Duration.String()), slog.String("remote", r.Remote),
+	return append(attrs, slog.String("duration", r.Ended.Sub(r.Began).String()), slog.String("remote", r.Remote),
 		slog.String("subject", r.Subject), slog.String("traceId", r.TraceID))
 }
 
@@ -65,13 +66,13 @@ func isPlain(s string) bool {
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // request writes a line whose texts are plain.
-func (h *handler) request(now time.Time, level slog.Level, r *Request) {
+func (h *handler) request(level slog.Level, r *Request) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	if h.json {
-		*buffer = r.appendJSON((*buffer)[:0], now, level)
+		*buffer = r.appendJSON((*buffer)[:0], level)
 	} else {
-		*buffer = r.appendText((*buffer)[:0], now, level)
+		*buffer = r.appendText((*buffer)[:0], level)
 	}
 	if batch, ok := h.out.(*Batch); ok {
 		batch.later(*buffer)
@@ -80,8 +81,8 @@ func (h *handler) request(now time.Time, level slog.Level, r *Request) {
 	_, _ = h.out.Write(*buffer) // as slog does: a log that cannot be written is not logged
 }
 
-func (r *Request) appendText(b []byte, now time.Time, level slog.Level) []byte {
-	b = appendMillis(append(b, "time="...), now)
+func (r *Request) appendText(b []byte, level slog.Level) []byte {
+	b = appendMillis(append(b, "time="...), r.Ended)
 	b = append(append(append(b, " level="...), level.String()...), " msg=request"...)
 	b = appendText(append(b, " method="...), r.Method)
 	b = appendText(append(b, " path="...), r.Path)
@@ -91,7 +92,7 @@ func (r *Request) appendText(b []byte, now time.Time, level slog.Level) []byte {
 	} else {
 		b = appendText(append(b, " status="...), r.Code)
 	}
-	b = append(append(b, " duration="...), r.Duration.String()...)
+	b = append(append(b, " duration="...), r.Ended.Sub(r.Began).String()...)
 	b = appendText(append(b, " remote="...), r.Remote)
 	b = appendText(append(b, " subject="...), r.Subject)
 	return append(appendText(append(b, " traceId="...), r.TraceID), '\n')
@@ -117,8 +118,8 @@ func appendMillis(b []byte, t time.Time) []byte {
 	return append(b, zone[:rest]...)
 }
 
-func (r *Request) appendJSON(b []byte, now time.Time, level slog.Level) []byte {
-	b = now.AppendFormat(append(b, `{"time":"`...), time.RFC3339Nano)
+func (r *Request) appendJSON(b []byte, level slog.Level) []byte {
+	b = r.Ended.AppendFormat(append(b, `{"time":"`...), time.RFC3339Nano)
 	b = append(append(append(b, `","level":"`...), level.String()...), `","msg":"request","method":"`...)
 	b = append(append(append(b, r.Method...), `","path":"`...), r.Path...)
 	if r.Status != 0 {
@@ -128,7 +129,7 @@ func (r *Request) appendJSON(b []byte, now time.Time, level slog.Level) []byte {
 	} else {
 		b = append(append(append(b, `","status":"`...), r.Code...), `","duration":"`...)
 	}
-	b = append(append(append(b, r.Duration.String()...), `","remote":"`...), r.Remote...)
+	b = append(append(append(b, r.Ended.Sub(r.Began).String()...), `","remote":"`...), r.Remote...)
 	b = append(append(append(b, `","subject":"`...), r.Subject...), `","traceId":"`...)
 	return append(append(b, r.TraceID...), '"', '}', '\n')
 }

@@ -21,8 +21,8 @@ func TestLinesOfRequestsAreAsSlogWritesThem(t *testing.T) {
 		now := time.Date(2026, 3, 1, 8, 15, 2, 7_000_123, zone)
 		for _, text := range texts {
 			for _, r := range []Request{
-				{Method: "GET", Path: text, Status: 200, Bytes: 366, Duration: 1234 * time.Microsecond, Remote: "192.0.2.7:4711", Subject: "anna", TraceID: "0af7"},
-				{Method: "gRPC", Path: "/p.S/M", Code: text, Remote: text, Subject: text, TraceID: "0af7"},
+				{Method: "GET", Path: text, Status: 200, Bytes: 366, Began: now.Add(-1234 * time.Microsecond), Ended: now, Remote: "192.0.2.7:4711", Subject: "anna", TraceID: "0af7"},
+				{Method: "gRPC", Path: "/p.S/M", Began: now, Ended: now, Code: text, Remote: text, Subject: text, TraceID: "0af7"},
 			} {
 				for _, json := range []bool{false, true} {
 					var want, got bytes.Buffer
@@ -37,7 +37,7 @@ func TestLinesOfRequestsAreAsSlogWritesThem(t *testing.T) {
 						require.NotEqual(t, "plain", text)
 						continue
 					}
-					New(&got, Options{JSON: json}).Handler().(*handler).request(now, slog.LevelInfo, &r)
+					New(&got, Options{JSON: json}).Handler().(*handler).request(slog.LevelInfo, &r)
 					require.Equal(t, want.String(), got.String())
 				}
 			}
@@ -145,7 +145,7 @@ func TestBatchGoesOnAfterAFailure(t *testing.T) {
 }
 
 func BenchmarkRequest(b *testing.B) {
-	r := Request{Method: "GET", Path: "/api/v1/tags/sim.temperature", Status: 200, Bytes: 366, Duration: 1234 * time.Microsecond,
+	r := Request{Method: "GET", Path: "/api/v1/tags/sim.temperature", Status: 200, Bytes: 366, Began: time.Now(), Ended: time.Now(),
 		Remote: "127.0.0.1:4711", Subject: "admin", TraceID: "0af7651916cd43dd8448eb211c80319c"}
 	log := New(NewBatch(&sink{err: errors.New("none")}), Options{})
 	b.Run("slog", func(b *testing.B) {

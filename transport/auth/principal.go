@@ -48,10 +48,11 @@ func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 
 // identified returns the context of a call whose principal is known.
 func identified(ctx context.Context, p *Principal) context.Context {
-	problem.SetSubject(ctx, p.Name)
-	if c := call.Of(ctx); c != nil {
+	if c := call.Of(ctx); c != nil && c.HasScope() {
 		c.SetPrincipal(p)
+		c.SetSubject(&p.Name)
 		return ctx
 	}
+	problem.SetSubject(ctx, p.Name)
 	return WithPrincipal(ctx, p)
 }

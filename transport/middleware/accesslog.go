@@ -25,7 +25,7 @@ func AccessLog(log *slog.Logger) func(http.Handler) http.Handler {
 			rec, start := Record(w), time.Now()
 			method, path := r.Method, loggedPath(r)
 			defer func() { // also when the handler panics to cut the connection
-				logging.Request{Method: method, Path: path, Status: rec.Status(), Bytes: rec.Bytes(), Duration: time.Since(start),
+				logging.Request{Method: method, Path: path, Status: rec.Status(), Bytes: rec.Bytes(), Began: start, Ended: time.Now(),
 					Remote: r.RemoteAddr, Subject: problem.Subject(ctx), TraceID: problem.TraceID(ctx)}.Log(ctx, log, levelOf(path, rec.Status()))
 			}()
 			next.ServeHTTP(rec, r)

@@ -83,5 +83,8 @@ func (c *Context) SetScope(traceID string, log *slog.Logger) {
 // HasScope reports whether SetScope was called.
 func (c *Context) HasScope() bool { return c.set[ScopeKey] }
 
+// SetSubject sets who the caller is, for log lines. The text must not change.
+func (c *Context) SetSubject(subject *string) { c.scope.Subject.Store(subject) }
+
 // SetPrincipal sets who makes the call.
 func (c *Context) SetPrincipal(principal any) { c.principal, c.set[PrincipalKey] = principal, true }

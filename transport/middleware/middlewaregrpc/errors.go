@@ -84,7 +84,7 @@ func logCall(ctx context.Context, o middleware.TraceOptions, method string, bega
 	if p, ok := peer.FromContext(ctx); ok {
 		from = remote.Shown(ctx, p.Addr)
 	}
-	logging.Request{Method: "gRPC", Path: method, Code: status.Code(err).String(), Duration: time.Since(began), Remote: from,
+	logging.Request{Method: "gRPC", Path: method, Code: status.Code(err).String(), Began: began, Ended: time.Now(), Remote: from,
 		Subject: problem.Subject(ctx), TraceID: problem.TraceID(ctx)}.Log(ctx, o.Logger, level)
 }
 
