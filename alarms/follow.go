@@ -109,7 +109,7 @@ var errSeen = errors.New("alarms: the end of the journal was seen")
 // endOfJournal returns the number of the last event that is stored.
 func endOfJournal(ctx context.Context, store Store) (int64, error) {
 	var last int64
-	err := store.Write(ctx, nil, func(next int64, _ []Found) (Changes, error) {
+	err := store.Write(ctx, nil, func(next int64, _ []RefResult) (Changes, error) {
 		last = next - 1
 		return Changes{}, errSeen
 	})
@@ -136,7 +136,7 @@ func (s *Service) follow(ctx context.Context) {
 		if n == followBatch {
 			continue
 		}
-		timer := time.NewTimer(s.followEvery)
+		timer := time.NewTimer(s.pollInterval)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
@@ -158,8 +158,8 @@ func (s *Service) catchUp(ctx context.Context) (int, error) {
 
 // tellOwn publishes what this service has just stored. Where another service has stored
 // something before it, the journal is read first, so that the order is kept.
-func (s *Service) tellOwn(events []Event) {
-	if s.hub.publish(events, s.followEvery == 0) {
+func (s *Service) publishOwn(events []Event) {
+	if s.hub.publish(events, s.pollInterval == 0) {
 		return
 	}
 	select {

@@ -22,7 +22,7 @@ func TestServicesOnOneStoreTellOneJournal(t *testing.T) {
 	services := make([]*alarms.Service, 3)
 	subs := make([]*alarms.Subscription, len(services))
 	for i := range services {
-		services[i] = service(t, store, alarms.Options{Follow: time.Millisecond})
+		services[i] = service(t, store, alarms.Options{PollInterval: time.Millisecond})
 		sub, err := services[i].Subscribe(alarms.SubscribeOptions{All: true})
 		require.NoError(t, err)
 		defer sub.Close()
@@ -58,7 +58,7 @@ func TestFollowing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore()
 		open := func() *alarms.Service {
-			s, err := alarms.New(t.Context(), store, alarms.Options{Follow: time.Second})
+			s, err := alarms.New(t.Context(), store, alarms.Options{PollInterval: time.Second})
 			require.NoError(t, err)
 			return s
 		}
@@ -108,7 +108,7 @@ func (m *moody) Events(ctx context.Context, after int64, limit int) ([]alarms.Ev
 func TestFollowingGoesOnAfterAnOutage(t *testing.T) {
 	store := &moody{Store: newStore()}
 	one := service(t, store.Store, alarms.Options{})
-	other := service(t, store, alarms.Options{Follow: time.Millisecond})
+	other := service(t, store, alarms.Options{PollInterval: time.Millisecond})
 	sub, err := other.Subscribe(alarms.SubscribeOptions{})
 	require.NoError(t, err)
 	defer sub.Close()
@@ -125,7 +125,7 @@ func TestFollowingGoesOnAfterAnOutage(t *testing.T) {
 		n += len(events)
 	}
 	require.Equal(t, 2501, n)
-	_, err = alarms.New(t.Context(), store, alarms.Options{Follow: -1})
+	_, err = alarms.New(t.Context(), store, alarms.Options{PollInterval: -1})
 	require.ErrorContains(t, err, "Follow")
 }
 

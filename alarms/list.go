@@ -78,7 +78,7 @@ const maxSearchLabels = 10
 func (s *Search) Check() error {
 	var bad []fault.Field
 	for _, text := range [][2]string{{"source", s.Source}, {"text", s.Text}} {
-		if msg := limits.Fault(text[1], 0, maxKey); msg != "" {
+		if msg := limits.Violation(text[1], 0, maxKey); msg != "" {
 			bad = append(bad, fault.Field{Field: text[0], Message: msg})
 		}
 	}
@@ -86,9 +86,9 @@ func (s *Search) Check() error {
 		bad = append(bad, fault.Field{Field: "label", Message: fmt.Sprintf("must not be more than %d", maxSearchLabels)})
 	}
 	for name, value := range s.Labels {
-		msg := limits.Fault(name, 1, maxKey)
+		msg := limits.Violation(name, 1, maxKey)
 		if msg == "" {
-			msg = limits.Fault(value, 0, limits.MaxMessage)
+			msg = limits.Violation(value, 0, limits.MaxMessage)
 		}
 		if msg != "" {
 			bad = append(bad, fault.Field{Field: "label", Message: msg})
@@ -203,7 +203,7 @@ func (s *Service) EventsOf(ctx context.Context, id string, page, size int) ([]Ev
 // those alone: codes that are there can be had while nothing can be stored.
 func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
 	for _, key := range keys {
-		if msg := limits.Fault(key, 1, maxKey); msg != "" {
+		if msg := limits.Violation(key, 1, maxKey); msg != "" {
 			return nil, ErrInvalidRequest.Because("a key %s", msg)
 		}
 	}
@@ -220,7 +220,7 @@ func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, e
 	if len(refs) == 0 {
 		return codes, nil
 	}
-	err = s.do(ctx, refs, func(_ *draft, found []Found) error {
+	err = s.do(ctx, refs, func(_ *draft, found []RefResult) error {
 		for i, f := range found {
 			codes[refs[i].Key] = f.Condition.Code
 		}
@@ -261,7 +261,7 @@ func (s *Service) Trend(ctx context.Context, start, end time.Time) ([]TrendPoint
 	if err := checkSpan(start, end); err != nil {
 		return nil, err
 	}
-	hours, err := s.store.Hours(ctx, start, end)
+	hours, err := s.store.HourlyCounts(ctx, start, end)
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +309,7 @@ func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) 
 		name, value string
 		most        int
 	}{{"resolvedBy", r.ResolvedBy, maxKey}, {"actionTaken", r.ActionTaken, maxComment}} {
-		msg := limits.Fault(text.value, 1, text.most)
+		msg := limits.Violation(text.value, 1, text.most)
 		if msg == "" && strings.TrimSpace(text.value) == "" {
 			msg = "is required"
 		}
@@ -321,7 +321,7 @@ func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) 
 		bad = append(bad, fault.Field{Field: "wasSuccessful", Message: "is required"})
 	}
 	if r.Notes != nil {
-		if msg := limits.Fault(*r.Notes, 0, 4*maxComment); msg != "" {
+		if msg := limits.Violation(*r.Notes, 0, 4*maxComment); msg != "" {
 			bad = append(bad, fault.Field{Field: "notes", Message: msg})
 		}
 	}
@@ -361,7 +361,7 @@ func (s *Service) EachActive(ctx context.Context) iter.Seq2[Occurrence, error] {
 				if !yield(o, nil) {
 					return
 				}
-				q.Before = o.Mark()
+				q.Before = o.Position()
 			}
 			if len(p.Occurrences) < q.Limit {
 				return

@@ -21,8 +21,8 @@ type twice struct{ *alarms.Memory }
 
 var errAgain = errors.New("again")
 
-func (m twice) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
-	err := m.Memory.Write(ctx, refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+func (m twice) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
+	err := m.Memory.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		if _, err := change(next, found); err != nil {
 			return alarms.Changes{}, err
 		}
@@ -376,7 +376,7 @@ func TestUnshelvedByTime(t *testing.T) {
 		all, err := s.Events(t.Context(), 0, 100)
 		require.NoError(t, err)
 		require.Equal(t, alarms.Unshelved, all[len(all)-1].Kind)
-		require.False(t, all[len(all)-1].New, "somebody knows of it")
+		require.False(t, all[len(all)-1].Annunciate, "somebody knows of it")
 		require.NoError(t, s.Close())
 	})
 }
@@ -397,7 +397,7 @@ type flaky struct {
 
 var errDisk = errors.New("disk is full")
 
-func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if f.hold != nil {
 		<-f.hold
 	}
@@ -430,7 +430,7 @@ type picky struct {
 	hold chan struct{}
 }
 
-func (p *picky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (p *picky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	<-p.hold
 	for _, ref := range refs {
 		if ref.Key == "refused" {
@@ -497,9 +497,9 @@ func TestOptions(t *testing.T) {
 	_, err := alarms.New(t.Context(), nil, alarms.Options{})
 	require.Error(t, err)
 	for name, o := range map[string]alarms.Options{
-		"MaxShelve":             {MaxShelve: -1},
-		"MaxGroup":              {MaxGroup: -1},
-		"MaxWaiting":            {MaxWaiting: -1},
+		"MaxShelve":             {MaxTimeShelved: -1},
+		"MaxGroup":              {MaxCommitBatch: -1},
+		"MaxWaiting":            {MaxPending: -1},
 		"Limits.FloodEnd":       {Limits: alarms.Limits{FloodEnd: 20}},
 		"Limits.Top":            {Limits: alarms.Limits{Top: 1000}},
 		"Limits.RateAcceptable": {Limits: alarms.Limits{RateAcceptable: 20}},

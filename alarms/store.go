@@ -35,7 +35,7 @@ func canonical(id string) string {
 }
 
 // Found is what a Ref names.
-type Found struct {
+type RefResult struct {
 	Condition  *Condition  // nil when there is none
 	Occurrence *Occurrence // the one that the Ref names by ID; otherwise Condition.Last, which may be nil
 }
@@ -57,10 +57,10 @@ type Query struct {
 	Code           int64     // of this condition only; 0 for any
 	Start, End     time.Time // raised at Start or later and before End; zero for no bound
 	Search
-	Before        Mark // older than this one; the zero Mark for any. For reading on where the last page ended.
-	Offset, Limit int  // so many are skipped and given; Limit 0 gives none
-	Count         bool // the number of all that are selected is wanted, Before, Offset and Limit apart
-	NoLabels      bool // the labels are not wanted, so that a store need not read them
+	Before        Position // older than this one; the zero Mark for any. For reading on where the last page ended.
+	Offset, Limit int      // so many are skipped and given; Limit 0 gives none
+	Count         bool     // the number of all that are selected is wanted, Before, Offset and Limit apart
+	NoLabels      bool     // the labels are not wanted, so that a store need not read them
 }
 
 // Search narrows a list by what occurrences say. Letters A to Z match in either case. The zero Search
@@ -85,16 +85,16 @@ const (
 )
 
 // Mark is the place of an occurrence in a list.
-type Mark struct {
+type Position struct {
 	RaisedAt time.Time
 	Seq      int64
 }
 
 // Mark returns the place of an occurrence in a list.
-func (o *Occurrence) Mark() Mark { return Mark{RaisedAt: o.RaisedAt, Seq: o.Seq} }
+func (o *Occurrence) Position() Position { return Position{RaisedAt: o.RaisedAt, Seq: o.Seq} }
 
 // Compare returns -1, 0 or 1: the order of lists is from high to low.
-func (m Mark) Compare(other Mark) int {
+func (m Position) Compare(other Position) int {
 	return cmp.Or(m.RaisedAt.Compare(other.RaisedAt), cmp.Compare(m.Seq, other.Seq))
 }
 
@@ -105,13 +105,13 @@ type Page struct {
 }
 
 // Hour counts the occurrences raised in one hour of UTC.
-type Hour struct {
+type HourlyCount struct {
 	Start  time.Time // on the hour
 	Counts [4]int    // by Severity
 }
 
 // Life is what analytics need of an occurrence.
-type Life struct {
+type ActiveInterval struct {
 	Seq                 int64
 	Code                int64
 	RaisedAt, ClearedAt time.Time // ClearedAt is zero while active
@@ -131,7 +131,7 @@ type Store interface {
 	//
 	// The events of a call are numbered by change: next, next+1, ... without a gap. An event never
 	// becomes visible after one with a higher number has.
-	Write(ctx context.Context, refs []Ref, change func(next int64, found []Found) (Changes, error)) error
+	Write(ctx context.Context, refs []Ref, change func(next int64, found []RefResult) (Changes, error)) error
 
 	// Occurrence returns an occurrence or ErrAlarmNotFound.
 	Occurrence(ctx context.Context, id string) (Occurrence, error)
@@ -154,9 +154,9 @@ type Store interface {
 
 	// Hours counts occurrences with start <= RaisedAt < end by the hour of UTC and severity, ascending.
 	// Hours without an occurrence are left out.
-	Hours(ctx context.Context, start, end time.Time) ([]Hour, error)
+	HourlyCounts(ctx context.Context, start, end time.Time) ([]HourlyCount, error)
 	// Lives yields the occurrences with start <= RaisedAt < end, ascending by Seq. An error ends it.
-	Lives(ctx context.Context, start, end time.Time) iter.Seq2[Life, error]
+	ActiveIntervals(ctx context.Context, start, end time.Time) iter.Seq2[ActiveInterval, error]
 
 	// Trim removes occurrences that were cleared before the given time, and events from before it that
 	// were also journalled before it, as their IDs say, which are UUIDv7: an event can be from long before

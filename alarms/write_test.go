@@ -21,12 +21,12 @@ type silent struct {
 	before, commit atomic.Bool
 }
 
-func (s *silent) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (s *silent) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if s.before.Load() {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	return s.Memory.Write(ctx, refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+	return s.Memory.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		changes, err := change(next, found)
 		if err == nil && s.commit.Load() {
 			<-ctx.Done()
@@ -102,7 +102,7 @@ func TestSilentStoreIsGivenUp(t *testing.T) {
 func TestCloseThoughCallsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &silent{Memory: alarms.NewMemory()}
-		s, err := alarms.New(t.Context(), store, alarms.Options{MaxWaiting: 1})
+		s, err := alarms.New(t.Context(), store, alarms.Options{MaxPending: 1})
 		require.NoError(t, err)
 		store.before.Store(true)
 		var calls sync.WaitGroup
@@ -129,7 +129,7 @@ type forgetful struct {
 
 var errLost = errors.New("the connection was lost at the commit")
 
-func (s *forgetful) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (s *forgetful) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if gate := s.gate.Load(); gate != nil {
 		<-*gate
 	}

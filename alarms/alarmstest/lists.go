@@ -26,7 +26,7 @@ func testStates(t *testing.T, s *store) {
 				s.acknowledge(t, alarms.ByKey(key), noon)
 			}
 			if reason != 0 {
-				s.change(t, alarms.ByKey(key), noon, alarms.Suppressed, func(f alarms.Found) {
+				s.change(t, alarms.ByKey(key), noon, alarms.Suppressed, func(f alarms.RefResult) {
 					f.Condition.Suppression, f.Occurrence.Suppression = reason, reason
 				})
 			}
@@ -180,7 +180,7 @@ func testManyPages(t *testing.T, s *store) {
 		key := alarms.ByKey(fmt.Sprintf("k%d", i*97))
 		s.acknowledge(t, key, noon)
 		s.clear(t, key, noon)
-		s.change(t, key, noon, alarms.Escalated, func(f alarms.Found) {
+		s.change(t, key, noon, alarms.Escalated, func(f alarms.RefResult) {
 			f.Occurrence.Severity, f.Occurrence.RaisedAt = alarms.Critical, f.Occurrence.RaisedAt.Add(time.Hour)
 		})
 	}

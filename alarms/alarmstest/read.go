@@ -21,7 +21,7 @@ func testOrder(t *testing.T, s *store) {
 	require.Equal(t, want, seqs(s.all(t)), "newest first is by the time of the raise")
 	require.Equal(t, want, seqs(s.query(t, alarms.Query{Start: noon.Add(-2 * time.Hour), End: noon.Add(2 * time.Hour), Limit: 10}).Occurrences))
 	var lives []int64
-	for l, err := range s.Lives(t.Context(), noon.Add(-2*time.Hour), noon.Add(2*time.Hour)) {
+	for l, err := range s.ActiveIntervals(t.Context(), noon.Add(-2*time.Hour), noon.Add(2*time.Hour)) {
 		require.NoError(t, err)
 		lives = append(lives, l.Seq)
 	}
@@ -42,7 +42,7 @@ func testOrder(t *testing.T, s *store) {
 			break
 		}
 		paged = append(paged, seqs(p.Occurrences)...)
-		q.Before = p.Occurrences[len(p.Occurrences)-1].Mark()
+		q.Before = p.Occurrences[len(p.Occurrences)-1].Position()
 	}
 	require.Equal(t, want, paged)
 	require.Equal(t, []int64{same[0].Seq, 1}, seqs(s.query(t, alarms.Query{Offset: 3, Limit: 2}).Occurrences))
@@ -78,7 +78,7 @@ func testFilters(t *testing.T, s *store) {
 		{Code: all[7].Code},
 		{Code: all[7].Code, Active: true, Unacknowledged: true},
 		{Code: 1 << 40},
-		{Before: all[20].Mark()},
+		{Before: all[20].Position()},
 		{Active: true, Suppressed: alarms.ExcludeSuppressed, Start: noon, End: noon.Add(time.Second)},
 	} {
 		var want []int64
@@ -124,7 +124,7 @@ func testPaging(t *testing.T, s *store) {
 			if len(p.Occurrences) < size {
 				break
 			}
-			q.Before = p.Occurrences[size-1].Mark()
+			q.Before = p.Occurrences[size-1].Position()
 		}
 		require.Equal(t, seqs(s.all(t)), byOffset, "pages of %d", size)
 		require.Equal(t, byOffset, byKey, "pages of %d", size)
@@ -166,7 +166,7 @@ func testEvents(t *testing.T, s *store) {
 	s.raise(t, noon, nil, "a", "b", "c")
 	s.clear(t, alarms.ByKey("b"), noon.Add(-time.Hour)) // the clock was set back
 	s.acknowledge(t, alarms.ByKey("c"), noon)
-	s.change(t, alarms.ByKey("a"), noon, alarms.Shelved, func(f alarms.Found) {})
+	s.change(t, alarms.ByKey("a"), noon, alarms.Shelved, func(f alarms.RefResult) {})
 	all := s.events(t)
 	require.Len(t, all, 6)
 	for i, e := range all {
@@ -214,7 +214,7 @@ func testEventsOf(t *testing.T, s *store) {
 func testWithheld(t *testing.T, s *store) {
 	until := noon.Add(time.Hour + time.Microsecond)
 	s.raise(t, noon, nil, "a", "b")
-	shelve := func(f alarms.Found) {
+	shelve := func(f alarms.RefResult) {
 		f.Condition.Suppression, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = alarms.SuppressionShelved, until, "anna"
 		f.Condition.SuppressedBy, f.Condition.SuppressedAt, f.Condition.SuppressionComment = "anna", noon, "in repair"
 		if f.Occurrence != nil {
@@ -243,7 +243,7 @@ func testWithheld(t *testing.T, s *store) {
 	require.Equal(t, list[1].Code, last.Occurrence.Code)
 
 	for _, key := range []string{"b", "never raised"} {
-		s.change(t, alarms.ByKey(key), noon, alarms.Unshelved, func(f alarms.Found) {
+		s.change(t, alarms.ByKey(key), noon, alarms.Unshelved, func(f alarms.RefResult) {
 			f.Condition.Suppression, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = 0, time.Time{}, ""
 			if f.Occurrence != nil {
 				f.Occurrence.Suppression = 0
@@ -263,9 +263,9 @@ func testHours(t *testing.T, s *store) {
 	for i, at := range []time.Time{hour.Add(-time.Microsecond), hour, hour.Add(time.Hour - time.Microsecond), hour.Add(3 * time.Hour), hour.Add(3*time.Hour + time.Minute)} {
 		s.raise(t, at, func(_ int, o *alarms.Occurrence) { o.Severity = alarms.Severity(i % 4) }, fmt.Sprintf("k%d", i))
 	}
-	got, err := s.Hours(t.Context(), hour.Add(-time.Hour), hour.Add(24*time.Hour))
+	got, err := s.HourlyCounts(t.Context(), hour.Add(-time.Hour), hour.Add(24*time.Hour))
 	require.NoError(t, err)
-	want := []alarms.Hour{
+	want := []alarms.HourlyCount{
 		{Start: hour.Add(-time.Hour), Counts: [4]int{1, 0, 0, 0}},
 		{Start: hour, Counts: [4]int{0, 1, 1, 0}},
 		{Start: hour.Add(3 * time.Hour), Counts: [4]int{1, 0, 0, 1}},
@@ -275,7 +275,7 @@ func testHours(t *testing.T, s *store) {
 		require.True(t, want[i].Start.Equal(got[i].Start), "hour %d is %v", i, got[i].Start)
 		require.Equal(t, want[i].Counts, got[i].Counts, "hour %d", i)
 	}
-	got, err = s.Hours(t.Context(), hour.Add(time.Microsecond), hour.Add(3*time.Hour+time.Microsecond))
+	got, err = s.HourlyCounts(t.Context(), hour.Add(time.Microsecond), hour.Add(3*time.Hour+time.Microsecond))
 	require.NoError(t, err)
 	require.Len(t, got, 2)
 	require.Equal(t, [4]int{0, 0, 1, 0}, got[0].Counts, "the range cuts its first hour")
@@ -295,7 +295,7 @@ func testLives(t *testing.T, s *store) {
 		}
 	}, keys...)
 	i := 10
-	for l, err := range s.Lives(t.Context(), all[10].RaisedAt, all[n-10].RaisedAt) {
+	for l, err := range s.ActiveIntervals(t.Context(), all[10].RaisedAt, all[n-10].RaisedAt) {
 		require.NoError(t, err)
 		require.Equal(t, all[i].Seq, l.Seq)
 		require.Equal(t, all[i].Code, l.Code)
@@ -305,7 +305,7 @@ func testLives(t *testing.T, s *store) {
 		i++
 	}
 	require.Equal(t, n-10, i)
-	for _, err := range s.Lives(t.Context(), noon, noon.Add(time.Hour)) {
+	for _, err := range s.ActiveIntervals(t.Context(), noon, noon.Add(time.Hour)) {
 		require.NoError(t, err)
 		break // a reader may stop early
 	}
@@ -326,7 +326,7 @@ func testTrim(t *testing.T, s *store) {
 	require.NoError(t, err)
 	shelved := s.raise(t, at(4), nil, "d")[0]
 	s.clear(t, alarms.ByKey("d"), at(5))
-	s.change(t, alarms.ByKey("d"), at(5), alarms.Shelved, func(f alarms.Found) {
+	s.change(t, alarms.ByKey("d"), at(5), alarms.Shelved, func(f alarms.RefResult) {
 		f.Condition.Suppression, f.Condition.ShelvedUntil = alarms.SuppressionShelved, at(50)
 	})
 	gone := s.raise(t, at(6), nil, "e")[0]

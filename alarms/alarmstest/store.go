@@ -89,7 +89,7 @@ func (s *store) raise(t testing.TB, at time.Time, alter func(i int, o *alarms.Oc
 		ids[i] = [2]string{s.id(), s.id()}
 	}
 	var out []alarms.Occurrence
-	err := s.Write(t.Context(), refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+	err := s.Write(t.Context(), refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		out = out[:0]
 		var c alarms.Changes
 		for i, f := range found {
@@ -103,7 +103,7 @@ func (s *store) raise(t testing.TB, at time.Time, alter func(i int, o *alarms.Oc
 			f.Condition.Last = o
 			c.Conditions = append(c.Conditions, f.Condition)
 			c.Occurrences = append(c.Occurrences, o)
-			c.Events = append(c.Events, alarms.Event{Seq: o.Seq, ID: ids[i][1], At: at, Kind: alarms.Raised, Occurrence: *o, New: true})
+			c.Events = append(c.Events, alarms.Event{Seq: o.Seq, ID: ids[i][1], At: at, Kind: alarms.Raised, Occurrence: *o, Annunciate: true})
 			out = append(out, *o)
 		}
 		return c, nil
@@ -120,10 +120,10 @@ func occurrence(id string, seq int64, c *alarms.Condition, at time.Time) *alarms
 }
 
 // change alters what one ref names and journals it as an event of the kind.
-func (s *store) change(t testing.TB, ref alarms.Ref, at time.Time, kind alarms.EventKind, alter func(alarms.Found)) {
+func (s *store) change(t testing.TB, ref alarms.Ref, at time.Time, kind alarms.EventKind, alter func(alarms.RefResult)) {
 	t.Helper()
 	id := s.id()
-	err := s.Write(t.Context(), []alarms.Ref{ref}, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+	err := s.Write(t.Context(), []alarms.Ref{ref}, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		f := found[0]
 		if f.Condition == nil {
 			return alarms.Changes{}, alarms.ErrAlarmNotFound
@@ -145,12 +145,12 @@ func (s *store) change(t testing.TB, ref alarms.Ref, at time.Time, kind alarms.E
 
 func (s *store) clear(t testing.TB, ref alarms.Ref, at time.Time) {
 	t.Helper()
-	s.change(t, ref, at, alarms.Cleared, func(f alarms.Found) { f.Occurrence.Active, f.Occurrence.ClearedAt = false, at })
+	s.change(t, ref, at, alarms.Cleared, func(f alarms.RefResult) { f.Occurrence.Active, f.Occurrence.ClearedAt = false, at })
 }
 
 func (s *store) acknowledge(t testing.TB, ref alarms.Ref, at time.Time) {
 	t.Helper()
-	s.change(t, ref, at, alarms.Acknowledged, func(f alarms.Found) {
+	s.change(t, ref, at, alarms.Acknowledged, func(f alarms.RefResult) {
 		f.Occurrence.AcknowledgedAt, f.Occurrence.AcknowledgedBy, f.Occurrence.Comment = at, "anna", "seen"
 	})
 }
@@ -161,7 +161,7 @@ func (s *store) query(t testing.TB, q alarms.Query) alarms.Page {
 	require.NoError(t, err, "Occurrences of %+v", q)
 	require.LessOrEqual(t, len(p.Occurrences), q.Limit, "Occurrences of %+v", q)
 	for i := 1; i < len(p.Occurrences); i++ {
-		require.Negative(t, p.Occurrences[i].Mark().Compare(p.Occurrences[i-1].Mark()), "order of %+v", q)
+		require.Negative(t, p.Occurrences[i].Position().Compare(p.Occurrences[i-1].Position()), "order of %+v", q)
 	}
 	return p
 }

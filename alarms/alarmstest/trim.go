@@ -13,12 +13,12 @@ import (
 func testTrimBackdated(t *testing.T, s *store) {
 	const late = "018de400-0000-7000-8000-000000000001" // some hours after those of id
 	s.raise(t, noon.AddDate(0, 0, -7), nil, "old")
-	err := s.Write(t.Context(), []alarms.Ref{{Key: "late", Create: true}}, func(next int64, f []alarms.Found) (alarms.Changes, error) {
+	err := s.Write(t.Context(), []alarms.Ref{{Key: "late", Create: true}}, func(next int64, f []alarms.RefResult) (alarms.Changes, error) {
 		o := occurrence(s.id(), next, f[0].Condition, noon.AddDate(-1, 0, 0))
 		f[0].Condition.Last = o
 		return alarms.Changes{
 			Conditions: []*alarms.Condition{f[0].Condition}, Occurrences: []*alarms.Occurrence{o},
-			Events: []alarms.Event{{Seq: next, ID: late, At: o.RaisedAt, Kind: alarms.Raised, Occurrence: *o, New: true}},
+			Events: []alarms.Event{{Seq: next, ID: late, At: o.RaisedAt, Kind: alarms.Raised, Occurrence: *o, Annunciate: true}},
 		}, nil
 	})
 	require.NoError(t, err)

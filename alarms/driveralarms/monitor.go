@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	driverKey = "driver-offline:" // the key of a driver's alarm is this and the driver's id
-	lookEvery = time.Second
+	driverKey    = "driver-offline:" // the key of a driver's alarm is this and the driver's id
+	pollInterval = time.Second
 )
 
 // Source lists the drivers of a plant with their states. A tags.Engine is one.
@@ -115,7 +115,7 @@ func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 // is to be called once. What cannot be stored is kept and tried again; an outage that is over by then is
 // stored with its end. With Options.Disabled it returns when the alarms that stood are cleared.
 func (d *Monitor) Run(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -148,7 +148,7 @@ func (d *Monitor) step(ctx context.Context) error {
 	if !d.loaded {
 		err = d.load(ctx, now)
 	}
-	d.look(now)
+	d.poll(now)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (d *Monitor) watch(key string, now time.Time) *driverWatch {
 }
 
 // look moves every driver on.
-func (d *Monitor) look(now time.Time) {
+func (d *Monitor) poll(now time.Time) {
 	there, stopped := make(map[string]bool), make(map[string]bool)
 	for _, s := range d.drivers() {
 		key := driverKey + s.ID
@@ -231,7 +231,7 @@ func (d *Monitor) look(now time.Time) {
 		w.follow(&s, now, d.delay)
 		switch {
 		case w.since.IsZero() && w.raised:
-			w.transit(alarms.Signal{Key: key, At: now.Add(d.ahead()), End: true})
+			w.transit(alarms.Signal{Key: key, At: now.Add(d.ahead()), Reset: true})
 		case !w.since.IsZero() && !w.raised && now.Sub(w.since) >= d.delay:
 			w.transit(d.alarm(key, &s, now.Add(d.ahead())))
 		}
@@ -245,7 +245,7 @@ func (d *Monitor) look(now time.Time) {
 		case there[key]:
 		case w.raised && !d.disabled && !stopped[key] && !w.missing(now, d.delay):
 		case w.raised:
-			w.transit(alarms.Signal{Key: key, At: now.Add(d.ahead()), End: true, Comment: why})
+			w.transit(alarms.Signal{Key: key, At: now.Add(d.ahead()), Reset: true, Comment: why})
 		case len(w.pending) == 0:
 			delete(d.watches, key)
 		}

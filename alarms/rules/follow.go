@@ -18,7 +18,7 @@ const recheckAfter = 2 * time.Second
 // follow takes over what others change in the store, until ctx ends.
 func (r *Service) follow(ctx context.Context) {
 	failing := false
-	ticker := time.NewTicker(r.followEvery)
+	ticker := time.NewTicker(r.pollInterval)
 	defer ticker.Stop()
 	for {
 		select {

@@ -36,7 +36,7 @@ func (p *plant) join() {
 	var err error
 	p.service, err = alarms.New(p.t.Context(), p.store, alarms.Options{})
 	require.NoError(p.t, err)
-	p.rules, err = rules.New(p.t.Context(), p.store, p.service, rules.Options{Follow: 250 * time.Millisecond})
+	p.rules, err = rules.New(p.t.Context(), p.store, p.service, rules.Options{PollInterval: 250 * time.Millisecond})
 	require.NoError(p.t, err)
 }
 
@@ -147,7 +147,7 @@ func TestRulesThatCannotBeFollowed(t *testing.T) {
 		service, err := alarms.New(t.Context(), store, alarms.Options{})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, service.Close()) }()
-		r, err := rules.New(t.Context(), store, service, rules.Options{Follow: time.Second})
+		r, err := rules.New(t.Context(), store, service, rules.Options{PollInterval: time.Second})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, r.Close(t.Context())) }()
 		store.fails.Store(true)

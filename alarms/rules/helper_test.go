@@ -73,7 +73,7 @@ var errLost = errors.New("the connection was lost at the commit")
 
 var errDisk = errors.New("disk is full")
 
-func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if f.hold != nil {
 		<-f.hold
 	}

@@ -234,7 +234,7 @@ func TestWhatIsPendingChangesTheList(t *testing.T) {
 		requireTold(t, fresh, once...)
 		count, _ := p.service.Unjournaled()
 		require.Equal(t, 2, count)
-		require.Positive(t, p.rules.Stats().Folded)
+		require.Positive(t, p.rules.Stats().Coalesced)
 		p.store.broken.Store(false)
 		pass(3 * time.Second)
 		require.Equal(t, last, p.active().ID)

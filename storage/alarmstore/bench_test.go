@@ -140,7 +140,7 @@ func BenchmarkAlarmList(b *testing.B) {
 		})
 		b.Run(kind+"/hours", func(b *testing.B) {
 			for b.Loop() {
-				_, err := db.Alarms().Hours(b.Context(), storetest.When, storetest.When.Add(24*time.Hour))
+				_, err := db.Alarms().HourlyCounts(b.Context(), storetest.When, storetest.When.Add(24*time.Hour))
 				require.NoError(b, err)
 			}
 		})

@@ -82,7 +82,7 @@ func addEvents(ctx context.Context, tx *storage.Tx, list []alarms.Event) error {
 		if err != nil {
 			return err
 		}
-		rows[i] = []any{e.Seq, e.ID, storage.Timestamp(e.At), string(e.Kind), storage.Text(e.By), storage.Text(e.Comment), storage.Timestamp(e.Until), e.New, string(text), e.Occurrence.Seq}
+		rows[i] = []any{e.Seq, e.ID, storage.Timestamp(e.At), string(e.Kind), storage.Text(e.By), storage.Text(e.Comment), storage.Timestamp(e.Until), e.Annunciate, string(text), e.Occurrence.Seq}
 	}
 	return tx.Insert(ctx, "INSERT INTO alarm_events (seq, id, at_us, kind, done_by, comment, until_us, is_new, occurrence, occurrence_seq) VALUES", rows, "")
 }
@@ -124,7 +124,7 @@ const selectEvent = "SELECT seq, id, at_us, kind, done_by, comment, until_us, is
 // scanEvent reads an event; broken is the reason why its occurrence cannot be read.
 func scanEvent(row storage.Scanner) (e alarms.Event, broken, err error) {
 	var text []byte
-	err = row.Scan(&e.Seq, &e.ID, (*storage.Timestamp)(&e.At), &e.Kind, &e.By, &e.Comment, (*storage.Timestamp)(&e.Until), &e.New, &text)
+	err = row.Scan(&e.Seq, &e.ID, (*storage.Timestamp)(&e.At), &e.Kind, &e.By, &e.Comment, (*storage.Timestamp)(&e.Until), &e.Annunciate, &text)
 	if err == nil {
 		e.Occurrence, broken = readSnapshot(text)
 	}

@@ -107,12 +107,12 @@ const maxShelved = 7 * 24 * time.Hour
 func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 	o := a.opts
 	a.service, err = alarms.New(ctx, o.Alarms, alarms.Options{Logger: o.Logger, Now: o.Now, Resolutions: o.Resolutions, Limits: o.Limits,
-		Follow: o.Poll, MaxShelve: maxShelved})
+		PollInterval: o.Poll, MaxTimeShelved: maxShelved})
 	if err != nil {
 		return fmt.Errorf("alarms: %w", err)
 	}
 	a.rules, err = rules.New(ctx, o.Rules, a.service, rules.Options{Logger: o.Logger, Now: o.Now,
-		States: o.RuleStates, Pending: a.openPending(), Current: t.Current, Follow: o.Poll})
+		States: o.RuleStates, Pending: a.openPending(), Current: t.Current, PollInterval: o.Poll})
 	if err != nil {
 		return fmt.Errorf("alarm rules: %w", err)
 	}
