@@ -101,7 +101,7 @@ func (s *Service) Analytics(ctx context.Context, start, end time.Time) (Analytic
 	}
 	var times []time.Time
 	byCode := make(map[int64][]time.Time)
-	for l, err := range s.store.ActiveIntervals(ctx, start, end) {
+	for l, err := range s.statistics.ActiveIntervals(ctx, start, end) {
 		if err != nil {
 			return a, err
 		}

@@ -26,7 +26,7 @@ func (s *Service) Follow(ctx context.Context, o SubscribeOptions, handle func([]
 		}
 		for err == nil {
 			var events []Event
-			if events, err = sub.Next(ctx, followBatch); err == nil {
+			if events, err = sub.Next(ctx, journalBatch); err == nil {
 				f.deliver(events)
 			}
 		}
@@ -54,7 +54,7 @@ const journalRetry = time.Second
 func (f *follower) catchUp(ctx context.Context, until int64) error {
 	failing := false
 	for f.after < until {
-		events, err := f.service.store.Events(ctx, f.after, followBatch)
+		events, err := f.service.store.Events(ctx, f.after, journalBatch)
 		if err != nil {
 			if ctx.Err() == nil && !failing {
 				f.service.log.Error("failed to read the alarm journal; retrying", "error", err)
@@ -101,8 +101,8 @@ func (f *follower) deliver(events []Event) {
 	}
 }
 
-// followBatch is how many events are read from the journal at once.
-const followBatch = 1000
+// journalBatch is how many events are read from the journal at once.
+const journalBatch = 1000
 
 var errSeen = errors.New("alarms: the end of the journal was seen")
 
@@ -133,7 +133,7 @@ func (s *Service) follow(ctx context.Context) {
 			s.log.Info("the journal of alarms is followed again")
 		}
 		failing = err != nil
-		if n == followBatch {
+		if n == journalBatch {
 			continue
 		}
 		timer := time.NewTimer(s.pollInterval)
@@ -148,7 +148,7 @@ func (s *Service) follow(ctx context.Context) {
 
 // catchUp publishes events that are stored and not published yet. It returns how many it has read.
 func (s *Service) catchUp(ctx context.Context) (int, error) {
-	events, err := s.store.Events(ctx, s.hub.last(), followBatch)
+	events, err := s.store.Events(ctx, s.hub.last(), journalBatch)
 	if err != nil {
 		return 0, err
 	}

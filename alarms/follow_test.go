@@ -63,7 +63,9 @@ func TestFollowing(t *testing.T) {
 			return s
 		}
 		one, other := open(), open()
-		defer func() { require.NoError(t, errors.Join(one.Close(), other.Close())) }()
+		defer func() {
+			require.NoError(t, errors.Join(one.Close(context.Background()), other.Close(context.Background())))
+		}()
 		sub, err := other.Subscribe(alarms.SubscribeOptions{All: true})
 		require.NoError(t, err)
 		defer sub.Close()
@@ -126,7 +128,7 @@ func TestFollowingGoesOnAfterAnOutage(t *testing.T) {
 	}
 	require.Equal(t, 2501, n)
 	_, err = alarms.New(t.Context(), store, alarms.Options{PollInterval: -1})
-	require.ErrorContains(t, err, "Follow")
+	require.ErrorContains(t, err, "PollInterval")
 }
 
 // TestFollowMissesNothing has a follower sleep while far more happens than its subscription holds.
@@ -187,7 +189,7 @@ func TestFollowMissesNothing(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, append(want, "k0"), heard())
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 		require.ErrorIs(t, <-done, alarms.ErrClosed)
 		require.ErrorIs(t, s.Follow(t.Context(), alarms.SubscribeOptions{}, func([]alarms.Event) {}), alarms.ErrClosed)
 	})
@@ -227,7 +229,7 @@ func TestFollowMissesNothingBeforeTheFirstEvent(t *testing.T) {
 			keys = append(keys, <-got)
 		}
 		require.Equal(t, []string{"early", "k0", "k1", "k2"}, keys)
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 		require.ErrorIs(t, <-done, alarms.ErrClosed)
 	})
 }

@@ -3,7 +3,6 @@ package alarms
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -166,13 +165,17 @@ func (s *Service) RecentHistory(ctx context.Context, limit int) ([]Occurrence, e
 
 // Occurrence returns an occurrence, which may not be stored yet, or ErrAlarmNotFound.
 func (s *Service) Occurrence(ctx context.Context, id string) (Occurrence, error) {
-	o, err := s.store.Occurrence(ctx, canonical(id))
-	if errors.Is(err, ErrAlarmNotFound) {
-		if pending := s.pending.find(ByID(id)); pending != nil {
-			return *pending, nil
-		}
+	list, err := s.store.OccurrencesByID(ctx, []string{canonical(id)})
+	switch {
+	case err != nil:
+		return Occurrence{}, err
+	case len(list) > 0:
+		return list[0], nil
 	}
-	return o, err
+	if pending := s.pending.find(ByID(id)); pending != nil {
+		return *pending, nil
+	}
+	return Occurrence{}, ErrAlarmNotFound
 }
 
 // OccurrencesByID returns the occurrences with these ids, in any order, each once. Unknown ids are omitted.
@@ -196,7 +199,7 @@ func (s *Service) EventsOf(ctx context.Context, id string, page, size int) ([]Ev
 	if err != nil {
 		return nil, 0, err
 	}
-	return s.store.EventsOf(ctx, o.Seq, query.Offset, query.Limit)
+	return s.journal.EventsOf(ctx, o.Seq, query.Offset, query.Limit)
 }
 
 // Codes returns the codes of the conditions with these keys, which get one where they have none. It writes for
@@ -207,7 +210,7 @@ func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, e
 			return nil, ErrInvalidRequest.Because("a key %s", msg)
 		}
 	}
-	codes, err := s.store.Codes(ctx, keys)
+	codes, err := s.codes.Codes(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -242,9 +245,12 @@ func (s *Service) SuppressedConditions(ctx context.Context) ([]Condition, error)
 	return s.store.SuppressedConditions(ctx)
 }
 
-// Trim forgets what ended before the given time; see Store.Trim.
+// Trim removes what ended before the given time; see [Trimmer]. If the store is not a Trimmer, Trim does nothing.
 func (s *Service) Trim(ctx context.Context, before time.Time) error {
-	return s.store.Trim(ctx, before)
+	if s.trimmer == nil {
+		return nil
+	}
+	return s.trimmer.Trim(ctx, before)
 }
 
 // TrendPoint counts the occurrences raised in one hour.
@@ -261,7 +267,7 @@ func (s *Service) Trend(ctx context.Context, start, end time.Time) ([]TrendPoint
 	if err := checkSpan(start, end); err != nil {
 		return nil, err
 	}
-	hours, err := s.store.HourlyCounts(ctx, start, end)
+	hours, err := s.statistics.HourlyCounts(ctx, start, end)
 	if err != nil {
 		return nil, err
 	}
@@ -351,19 +357,12 @@ func (s *Service) Resolutions(ctx context.Context, code int64) ([]Resolution, er
 // EachActive yields every active occurrence, suppressed ones included, newest first. An error ends it.
 func (s *Service) EachActive(ctx context.Context) iter.Seq2[Occurrence, error] {
 	return func(yield func(Occurrence, error) bool) {
-		for q := (Query{Active: true, Limit: MaxPageSize}); ; {
-			p, err := s.store.Occurrences(ctx, q)
+		for o, err := range each(ctx, s.store, Query{Active: true}) {
 			if err != nil {
 				yield(Occurrence{}, err)
 				return
 			}
-			for _, o := range p.Occurrences {
-				if !yield(o, nil) {
-					return
-				}
-				q.Before = o.Position()
-			}
-			if len(p.Occurrences) < q.Limit {
+			if !yield(*o, nil) {
 				return
 			}
 		}

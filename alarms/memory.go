@@ -38,6 +38,10 @@ type memorySlot struct{ o *Occurrence }
 
 var (
 	_ Store           = (*Memory)(nil)
+	_ CodeLister      = (*Memory)(nil)
+	_ EventLister     = (*Memory)(nil)
+	_ Statistics      = (*Memory)(nil)
+	_ Trimmer         = (*Memory)(nil)
 	_ ResolutionStore = (*Memory)(nil)
 )
 
@@ -222,7 +226,7 @@ func (m *Memory) drop(old func(*Occurrence) bool) {
 	})
 }
 
-// Trim implements [Store].
+// Trim implements [Trimmer].
 func (m *Memory) Trim(ctx context.Context, before time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err

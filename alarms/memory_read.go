@@ -12,20 +12,6 @@ import (
 	"github.com/otkit/otkit/internal/ranked"
 )
 
-// Occurrence implements [Store].
-func (m *Memory) Occurrence(ctx context.Context, id string) (Occurrence, error) {
-	if err := ctx.Err(); err != nil {
-		return Occurrence{}, err
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	slot := m.occurrences[id]
-	if slot == nil {
-		return Occurrence{}, ErrAlarmNotFound
-	}
-	return *slot.o, nil
-}
-
 // OccurrencesByID implements [Store].
 func (m *Memory) OccurrencesByID(ctx context.Context, ids []string) ([]Occurrence, error) {
 	if err := ctx.Err(); err != nil {
@@ -132,7 +118,7 @@ func (m *Memory) Condition(ctx context.Context, ref Ref) (Condition, error) {
 	return Condition{}, ErrAlarmNotFound
 }
 
-// Codes implements [Store].
+// Codes implements [CodeLister].
 func (m *Memory) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -176,7 +162,7 @@ func (m *Memory) Events(ctx context.Context, after int64, limit int) ([]Event, e
 	return slices.Clone(m.events[from:min(len(m.events), from+max(limit, 0))]), nil
 }
 
-// EventsOf implements [Store].
+// EventsOf implements [EventLister].
 func (m *Memory) EventsOf(ctx context.Context, occurrence int64, offset, limit int) ([]Event, int, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
@@ -196,7 +182,7 @@ func (m *Memory) EventsOf(ctx context.Context, occurrence int64, offset, limit i
 	return list, total, nil
 }
 
-// Hours implements [Store].
+// HourlyCounts implements [Statistics].
 func (m *Memory) HourlyCounts(ctx context.Context, start, end time.Time) ([]HourlyCount, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -224,7 +210,7 @@ func (m *Memory) HourlyCounts(ctx context.Context, start, end time.Time) ([]Hour
 	return hours, nil
 }
 
-// Lives implements [Store].
+// ActiveIntervals implements [Statistics].
 func (m *Memory) ActiveIntervals(ctx context.Context, start, end time.Time) iter.Seq2[ActiveInterval, error] {
 	return func(yield func(ActiveInterval, error) bool) {
 		if err := ctx.Err(); err != nil {

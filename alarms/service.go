@@ -42,7 +42,11 @@ type Options struct {
 // Close must be called.
 type Service struct {
 	store          Store
-	resolutions    ResolutionStore
+	codes          CodeLister
+	journal        EventLister
+	statistics     Statistics
+	trimmer        Trimmer         // nil: nothing is removed
+	resolutions    ResolutionStore // nil: resolutions are refused
 	log            *slog.Logger
 	now            func() time.Time
 	newID          func() string
@@ -74,12 +78,12 @@ type Service struct {
 // New starts a service. Alarms whose shelving ended while nothing ran are put back before it returns.
 func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	if store == nil {
-		return nil, errors.New("alarms: a Service needs a Store")
+		return nil, errors.New("alarms: New: store is required")
 	}
 	for _, rule := range []struct {
 		name string
 		bad  bool
-	}{{"Follow", o.PollInterval < 0}, {"MaxShelve", o.MaxTimeShelved < 0}, {"MaxWaiting", o.MaxPending < 0}, {"MaxGroup", o.MaxCommitBatch < 0},
+	}{{"PollInterval", o.PollInterval < 0}, {"MaxTimeShelved", o.MaxTimeShelved < 0}, {"MaxPending", o.MaxPending < 0}, {"MaxCommitBatch", o.MaxCommitBatch < 0},
 		{"WriteTimeout", o.WriteTimeout < 0}} {
 		if rule.bad {
 			return nil, fmt.Errorf("alarms: Options.%s must not be negative", rule.name)
@@ -104,8 +108,10 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	if s.newID == nil {
 		s.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
+	s.codes, s.journal = optional[CodeLister](store, required{store}), optional[EventLister](store, required{store})
+	s.statistics, s.trimmer = optional[Statistics](store, required{store}), optional[Trimmer](store, nil)
 	if s.resolutions == nil {
-		s.resolutions, _ = store.(ResolutionStore)
+		s.resolutions = optional[ResolutionStore](store, nil)
 	}
 	s.times.now = s.now
 	if err := s.times.begin(ctx, store); err != nil {
@@ -122,7 +128,7 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	s.wg.Go(s.write)
 	next, err := s.unshelveDue(ctx)
 	if err != nil {
-		_ = s.Close()
+		_ = s.Close(ctx)
 		return nil, err
 	}
 	s.wg.Go(func() { s.unshelveExpired(s.own, next) })
@@ -132,10 +138,12 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	return s, nil
 }
 
-// Close refuses further calls, waits for those that were taken, for at most Options.WriteTimeout, and ends
-// all subscriptions. It does not close the store.
-func (s *Service) Close() error {
+// Close refuses further calls, waits for those that were accepted, until ctx ends or Options.WriteTimeout has
+// passed, and ends all subscriptions. Calls that are not stored by then return an ErrOutcomeUnknown. Close does not
+// close the store. It may be called twice.
+func (s *Service) Close(ctx context.Context) error {
 	s.cancel()
+	defer context.AfterFunc(ctx, s.giveUp)()
 	defer time.AfterFunc(s.writeTimeout, s.giveUp).Stop()
 	s.callMu.Lock()
 	if !s.ended {

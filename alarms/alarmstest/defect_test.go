@@ -30,7 +30,7 @@ func TestSuiteFindsDefects(t *testing.T) {
 		"orders by number":    "Order",
 		"end inclusive":       "TimeRanges",
 		"counts the page":     "Paging",
-		"shows withheld":      "Filters",
+		"shows suppressed":    "Filters",
 		"forgets labels":      "RoundTrip",
 		"ignores contexts":    "CanceledContext",
 		"trims active ones":   "Trim",
@@ -53,7 +53,7 @@ func TestDefect(t *testing.T) {
 	if name == "" {
 		t.Skip("it is for TestSuiteFindsDefects")
 	}
-	alarmstest.TestStore(t, func(testing.TB) (alarmstest.Store, func() alarmstest.Store) {
+	alarmstest.TestStore(t, func(testing.TB) (alarms.Store, func() alarms.Store) {
 		return &defective{alarms.NewMemory(), name}, nil
 	})
 }
@@ -100,7 +100,7 @@ func (d *defective) Occurrences(ctx context.Context, q alarms.Query) (alarms.Pag
 	if d.defect == "end inclusive" && !q.End.IsZero() {
 		q.End = q.End.Add(time.Microsecond)
 	}
-	if d.defect == "shows withheld" {
+	if d.defect == "shows suppressed" {
 		q.Suppressed = alarms.IncludeSuppressed
 	}
 	p, err := d.Memory.Occurrences(ctx, q)

@@ -2,6 +2,7 @@ package alarmstest
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -10,16 +11,11 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// Store is what TestStore checks.
-type Store interface {
-	alarms.Store
-	alarms.ResolutionStore
-}
-
-// TestStore checks a store against the contracts of alarms.Store and alarms.ResolutionStore. open
-// makes an empty store and closes it with t.Cleanup; it is called for each part of the suite. reopen
-// closes that store and opens what it left on disk; nil where nothing survives.
-func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store)) {
+// TestStore checks a store against the contract of alarms.Store, and against those of the optional interfaces that it
+// implements: alarms.CodeLister, EventLister, Statistics, Trimmer and ResolutionStore. open makes an empty store and
+// closes it with t.Cleanup; it is called for each part of the suite. reopen closes that store and opens what it left on
+// disk; nil if nothing survives.
+func TestStore(t *testing.T, open func(testing.TB) (s alarms.Store, reopen func() alarms.Store)) {
 	t.Helper()
 	for _, part := range []struct {
 		name string
@@ -41,12 +37,15 @@ func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store
 		{"Search", testSearch},
 		{"ManyPages", testManyPages},
 		{"ByID", testByID},
+		{"CodesOf", testCodesOf},
 		{"Events", testEvents},
 		{"EventsOf", testEventsOf},
-		{"Suppression", testWithheld},
-		{"Hours", testHours},
-		{"Lives", testLives},
+		{"Suppression", testSuppression},
+		{"HourlyCounts", testHourlyCounts},
+		{"ActiveIntervals", testActiveIntervals},
 		{"Trim", testTrim},
+		{"TrimManyPages", testTrimManyPages},
+		{"TrimKeepsResolved", testTrimKeepsResolved},
 		{"TrimBackdated", testTrimBackdated},
 		{"Resolutions", testResolutions},
 		{"BigBatch", testBigBatch},
@@ -55,6 +54,7 @@ func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store
 		{"ParallelAcknowledges", testParallelAcknowledges},
 		{"ParallelSequence", testParallelSequence},
 		{"Reopen", testReopen},
+		{"ReopenResolutions", testReopenResolutions},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			s, reopen := open(t)
@@ -65,9 +65,19 @@ func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store
 
 // store is a store under test.
 type store struct {
-	Store
-	reopen func() Store
+	alarms.Store
+	reopen func() alarms.Store
 	ids    int
+}
+
+// optional returns the store as an optional interface, and skips the test if it does not implement it.
+func optional[T any](t *testing.T, s *store) T {
+	t.Helper()
+	own, ok := s.Store.(T)
+	if !ok {
+		t.Skipf("the store does not implement %v", reflect.TypeFor[T]())
+	}
+	return own
 }
 
 var noon = time.Date(2024, 2, 28, 12, 0, 0, 0, time.UTC)
@@ -78,8 +88,8 @@ func (s *store) id() string {
 	return fmt.Sprintf("018de000-0000-7000-8000-%012x", s.ids)
 }
 
-// raise writes one new active occurrence of each key, one event each, and gives them as they stand in
-// the store. alter may change each before it is stored.
+// raise writes one new active occurrence of each key, one event each, and returns them as they are
+// stored. alter may change each before it is stored.
 func (s *store) raise(t testing.TB, at time.Time, alter func(i int, o *alarms.Occurrence), keys ...string) []alarms.Occurrence {
 	t.Helper()
 	refs := make([]alarms.Ref, len(keys))
@@ -184,9 +194,10 @@ func (s *store) events(t testing.TB) []alarms.Event {
 
 func (s *store) stored(t testing.TB, id string) alarms.Occurrence {
 	t.Helper()
-	o, err := s.Occurrence(t.Context(), id)
-	require.NoError(t, err, "Occurrence %s", id)
-	return o
+	list, err := s.OccurrencesByID(t.Context(), []string{id})
+	require.NoError(t, err, "OccurrencesByID %s", id)
+	require.Len(t, list, 1, "OccurrencesByID %s", id)
+	return list[0]
 }
 
 // same compares occurrences; times are equal when they are the same instant.

@@ -11,6 +11,7 @@ import (
 
 // testTrimBackdated has an event that was a year old when it was journalled.
 func testTrimBackdated(t *testing.T, s *store) {
+	trimmer := optional[alarms.Trimmer](t, s)
 	const late = "018de400-0000-7000-8000-000000000001" // some hours after those of id
 	s.raise(t, noon.AddDate(0, 0, -7), nil, "old")
 	err := s.Write(t.Context(), []alarms.Ref{{Key: "late", Create: true}}, func(next int64, f []alarms.RefResult) (alarms.Changes, error) {
@@ -23,9 +24,9 @@ func testTrimBackdated(t *testing.T, s *store) {
 	})
 	require.NoError(t, err)
 	journalled := time.UnixMilli(0x018de4000000)
-	require.NoError(t, s.Trim(t.Context(), journalled))
+	require.NoError(t, trimmer.Trim(t.Context(), journalled))
 	require.Empty(t, s.events(t)[1:])
-	require.Equal(t, late, s.events(t)[0].ID, "it may not have been told yet")
-	require.NoError(t, s.Trim(t.Context(), journalled.Add(time.Millisecond)))
+	require.Equal(t, late, s.events(t)[0].ID, "it may not have been read yet")
+	require.NoError(t, trimmer.Trim(t.Context(), journalled.Add(time.Millisecond)))
 	require.Empty(t, s.events(t))
 }

@@ -20,7 +20,7 @@ func service(t testing.TB, store alarms.Store, o alarms.Options) *alarms.Service
 	t.Helper()
 	s, err := alarms.New(t.Context(), store, o)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	return s
 }
 

@@ -88,12 +88,14 @@ type driverWatch struct {
 // New makes DriverAlarms; Run lets them work.
 func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 	switch {
-	case source == nil || target == nil:
-		return nil, errors.New("alarms: DriverAlarms need a DriverSource and a Target")
+	case source == nil:
+		return nil, errors.New("driveralarms: New: source is required")
+	case target == nil:
+		return nil, errors.New("driveralarms: New: target is required")
 	case o.Delay < 0:
-		return nil, errors.New("alarms: DriverAlarmsOptions.Delay must not be negative")
+		return nil, fmt.Errorf("driveralarms: Options.Delay must not be negative, not %v", o.Delay)
 	case o.Severity != nil && !o.Severity.Valid():
-		return nil, errors.New("alarms: DriverAlarmsOptions.Severity must be Info, Warning, Error or Critical")
+		return nil, fmt.Errorf("driveralarms: Options.Severity must be Info, Warning, Error or Critical, not %v", *o.Severity)
 	}
 	d := &Monitor{
 		source: source, target: target, ahead: alarms.AheadOf(target), log: o.Logger, now: o.Now, delay: cmp.Or(o.Delay, 30*time.Second), severity: alarms.Error,

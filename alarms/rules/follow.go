@@ -54,7 +54,7 @@ func (r *Service) announce(ctx context.Context, rule string) error {
 
 // catchUp reads the rules when any was changed, and carries out what is different.
 func (r *Service) catchUp(ctx context.Context) error {
-	version, err := r.store.RulesVersion(ctx)
+	version, err := r.versions.RulesVersion(ctx)
 	if err != nil || version == r.version {
 		return err
 	}

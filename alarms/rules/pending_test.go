@@ -371,7 +371,7 @@ func TestPendingAlarmsSurviveARestart(t *testing.T) {
 					kept.signals = last
 				}
 				_ = p.rules.Close(t.Context()) // it cannot store what waits
-				require.NoError(t, p.service.Close())
+				require.NoError(t, p.service.Close(context.Background()))
 				kept.signals = last
 				require.NoError(t, store.memory.RemoveRule(t.Context(), "gone"))
 				store.broken.Store(false)

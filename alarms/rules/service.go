@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -72,8 +73,9 @@ type Service struct {
 	running sync.WaitGroup
 
 	pollInterval time.Duration
-	version      int64     // of the rules here; of whoever follows alone
-	settled      time.Time // when to look at the alarms again, zero for never; of whoever follows alone
+	versions     Versioner // the store, if it is one
+	version      int64     // of the rules here; used by follow alone
+	settled      time.Time // when to check the alarms again, zero for never; used by follow alone
 
 	unsure attempt // of flush alone
 
@@ -116,11 +118,8 @@ type Stats struct {
 // New loads the rules and starts to evaluate them. What is active in the target is compared with
 // the rules: the alarm of a rule that is no more is cleared.
 func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Service, error) {
-	if store == nil || target == nil {
-		return nil, errors.New("alarms: Rules need a RuleStore and a Target")
-	}
-	if o.FlushInterval < 0 || o.RetryInterval < 0 || o.PollInterval < 0 {
-		return nil, errors.New("alarms: RulesOptions.FlushEvery, RetryAfter and Follow must not be negative")
+	if err := o.check(store, target); err != nil {
+		return nil, err
 	}
 	r := &Service{
 		store: store, states: o.States, target: target, log: o.Logger, now: o.Now, newID: o.NewID, current: o.Current, kept: o.Pending,
@@ -131,6 +130,7 @@ func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Se
 	if r.states == nil {
 		r.states, _ = store.(StateStore)
 	}
+	r.versions, _ = store.(Versioner)
 	r.shower, _ = target.(alarms.PendingTarget)
 	r.ahead = alarms.AheadOf(target)
 	if r.log == nil {
@@ -156,6 +156,28 @@ func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Se
 	return r, nil
 }
 
+// check reports what is missing or wrong for New.
+func (o *Options) check(store Store, target alarms.Target) error {
+	switch {
+	case store == nil:
+		return errors.New("rules: New: store is required")
+	case target == nil:
+		return errors.New("rules: New: target is required")
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{{"FlushInterval", o.FlushInterval}, {"RetryInterval", o.RetryInterval}, {"PollInterval", o.PollInterval}} {
+		if f.value < 0 {
+			return fmt.Errorf("rules: Options.%s must not be negative, not %v", f.name, f.value)
+		}
+	}
+	if _, ok := store.(Versioner); !ok && o.PollInterval > 0 {
+		return errors.New("rules: Options.PollInterval requires a store that is a Versioner")
+	}
+	return nil
+}
+
 // load takes over what the stores and the target hold.
 func (r *Service) load(ctx context.Context) error {
 	// Others may add and remove rules meanwhile. An alarm that is active before the rules are read, and has
@@ -164,8 +186,10 @@ func (r *Service) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.version, err = r.store.RulesVersion(ctx); err != nil {
-		return err
+	if r.pollInterval > 0 {
+		if r.version, err = r.versions.RulesVersion(ctx); err != nil {
+			return err
+		}
 	}
 	list, err := r.store.Rules(ctx)
 	if err != nil {

@@ -44,7 +44,7 @@ func (p *plant) start() {
 func (p *plant) stop() {
 	p.t.Helper()
 	require.NoError(p.t, p.rules.Close(p.t.Context()))
-	require.NoError(p.t, p.service.Close())
+	require.NoError(p.t, p.service.Close(context.Background()))
 }
 
 func (p *plant) sample(tag string, v tags.Value, q tags.Quality, reason tags.Reason) {
@@ -446,7 +446,7 @@ func TestCurrentSamples(t *testing.T) {
 		r.Observe([]tags.Change{late})
 		require.Equal(t, rules.PhaseNormal, r.Phase("r"))
 		require.NoError(t, r.Close(t.Context()))
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 		r.Observe([]tags.Change{late}) // after Close it does nothing
 	})
 }
@@ -535,5 +535,5 @@ func TestRulesOptions(t *testing.T) {
 	store := newMemory()
 	s := service(t, store, alarms.Options{})
 	_, err = rules.New(t.Context(), store, s, rules.Options{FlushInterval: -1})
-	require.ErrorContains(t, err, "FlushEvery")
+	require.ErrorContains(t, err, "FlushInterval")
 }

@@ -131,7 +131,7 @@ func scanEvent(row storage.Scanner) (e alarms.Event, broken, err error) {
 	return e, broken, err
 }
 
-// EventsOf implements alarms.Store. An unreadable event is omitted.
+// EventsOf implements [alarms.EventLister]. An unreadable event is omitted.
 func (s *Store) EventsOf(ctx context.Context, occurrence int64, offset, limit int) (all []alarms.Event, total int, err error) {
 	err = s.set.View(ctx, "alarms.eventsof", func(ctx context.Context, tx *storage.Tx) error {
 		all = []alarms.Event{}

@@ -182,7 +182,7 @@ func countOccurrences(ctx context.Context, tx *storage.Tx, q *alarms.Query) (tot
 	return total, first, last, err
 }
 
-// Hours implements alarms.Store.
+// HourlyCounts implements [alarms.Statistics].
 func (s *Store) HourlyCounts(ctx context.Context, start, end time.Time) ([]alarms.HourlyCount, error) {
 	var all []alarms.HourlyCount
 	err := s.set.View(ctx, "alarms.hours", func(ctx context.Context, tx *storage.Tx) error {
@@ -215,7 +215,7 @@ func (s *Store) HourlyCounts(ctx context.Context, start, end time.Time) ([]alarm
 // livesSlice is how many lives are read at a time, so that a slow reader keeps no transaction open.
 const livesSlice = 5000
 
-// Lives implements alarms.Store.
+// ActiveIntervals implements [alarms.Statistics].
 func (s *Store) ActiveIntervals(ctx context.Context, start, end time.Time) iter.Seq2[alarms.ActiveInterval, error] {
 	return func(yield func(alarms.ActiveInterval, error) bool) {
 		after, last := int64(-1), int64(-1)

@@ -212,9 +212,9 @@ func (a *Alarms) drain(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (a *Alarms) close(context.Context) error {
+func (a *Alarms) close(ctx context.Context) error {
 	if a.service == nil {
 		return nil
 	}
-	return a.service.Close()
+	return a.service.Close(ctx)
 }
