@@ -1520,6 +1520,9 @@ type AuditAction = string
 // AuditActor defines model for AuditActor.
 type AuditActor = string
 
+// AuditBefore defines model for AuditBefore.
+type AuditBefore = int64
+
 // AuditEnd defines model for AuditEnd.
 type AuditEnd = time.Time
 
@@ -1777,7 +1780,7 @@ type ListAuditParams struct {
 	Outcome AuditOutcome `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
 
 	// Before Only records with an id below. Unlike page, it is not shifted by new records.
-	Before   int64        `form:"before,omitempty" json:"before,omitempty,omitzero"`
+	Before   AuditBefore  `form:"before,omitempty" json:"before,omitempty,omitzero"`
 	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
 	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
@@ -1801,6 +1804,9 @@ type ExportAuditParams struct {
 	// Object Exact name of an object that was changed, such as a tag.
 	Object  AuditObject  `form:"object,omitempty" json:"object,omitempty,omitzero"`
 	Outcome AuditOutcome `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
+
+	// Before Only records with an id below. Unlike page, it is not shifted by new records.
+	Before AuditBefore `form:"before,omitempty" json:"before,omitempty,omitzero"`
 }
 
 // ExportAuditParamsFormat defines parameters for ExportAudit.
@@ -7939,6 +7945,14 @@ func NewExportAuditRequest(server string, params *ExportAuditParams) (*http.Requ
 		}
 
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "outcome", params.Outcome, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {
