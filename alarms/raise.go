@@ -39,23 +39,24 @@ const (
 	maxBatch   = MaxBatch
 )
 
-// Signal is one word of a source about one condition: that it holds, or that it is normal again.
+// Signal is a report of a source about one condition: that it is true, or that it is normal again. Signals that are
+// pending are stored in their JSON form, so its names do not change.
 type Signal struct {
-	Raise *Alarm    // nil for normal
+	Raise *Alarm    // nil if the condition is normal
 	Key   string    // of the condition that is normal
-	At    time.Time // when it became normal; zero or a time to come stand for now
-	// End, with normal, ends a latching occurrence as well.
-	Reset bool
-	// Comment is why it ends, where that is not the source's becoming normal, and By who has ended it then.
+	At    time.Time // when it became normal; zero or a future time means now
+	// Reset makes a return to normal end a latching occurrence too.
+	Reset bool `json:"End"`
+	// Comment is why it ends and By who ended it, if it ends for another reason than the source's return to normal.
 	Comment, By string
-	// NotAfter, where it is set, keeps a late word from ending what began later: for normal, an occurrence
-	// that was raised after it continues. One that was raised more than [ClockSlack] from now was raised
-	// before a clock was set back, and does not count as later.
+	// NotAfter, if set, keeps a late report from ending what began later: an occurrence that was raised after it
+	// stays active. One that was raised more than [MaxClockSkew] from now was raised before a clock was set back,
+	// and does not count as later.
 	NotAfter time.Time
 }
 
-// ClockSlack is how far clocks may be apart. What is further ahead of now was told by a clock that has
-// been set back since.
+// MaxClockSkew is how far clocks may differ. A time further ahead than that comes from a clock that has been set back
+// since.
 const MaxClockSkew = 5 * time.Minute
 
 // Result is what a Signal did.
