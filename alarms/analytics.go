@@ -118,14 +118,14 @@ func (s *Service) Analytics(ctx context.Context, start, end time.Time) (Analytic
 		flooded += f.End.Sub(f.Start)
 	}
 	a.FloodPercent = 100 * flooded.Seconds() / end.Sub(start).Seconds()
-	if err := s.frequent(ctx, &a, byCode); err != nil {
+	if err := s.fillCounts(ctx, &a, byCode); err != nil {
 		return a, err
 	}
 	return a, s.fillCurrent(ctx, &a)
 }
 
 // frequent sets Top and Chattering.
-func (s *Service) frequent(ctx context.Context, a *Analytics, byCode map[int64][]time.Time) error {
+func (s *Service) fillCounts(ctx context.Context, a *Analytics, byCode map[int64][]time.Time) error {
 	a.Top, a.Chattering = []ConditionCount{}, []ConditionCount{}
 	for code, times := range byCode {
 		a.Top = append(a.Top, ConditionCount{Code: code, Count: len(times)})
@@ -134,7 +134,7 @@ func (s *Service) frequent(ctx context.Context, a *Analytics, byCode map[int64][
 			a.Chattering = append(a.Chattering, ConditionCount{Code: code, Count: n})
 		}
 	}
-	a.Top, a.Chattering = most(a.Top, a.Limits.Top), most(a.Chattering, a.Limits.Top)
+	a.Top, a.Chattering = highest(a.Top, a.Limits.Top), highest(a.Chattering, a.Limits.Top)
 	known := make(map[int64]Occurrence)
 	count := 0
 	for _, list := range [][]ConditionCount{a.Top, a.Chattering} {
@@ -163,7 +163,7 @@ func (s *Service) frequent(ctx context.Context, a *Analytics, byCode map[int64][
 }
 
 // most returns the n conditions with the highest counts.
-func most(list []ConditionCount, n int) []ConditionCount {
+func highest(list []ConditionCount, n int) []ConditionCount {
 	slices.SortFunc(list, func(x, y ConditionCount) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Code, y.Code))
 	})

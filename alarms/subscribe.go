@@ -32,7 +32,7 @@ type Subscription struct {
 	wake  chan struct{} // holds a token if events may be pending
 
 	mu      sync.Mutex
-	waiting []*Event
+	pending []*Event
 	err     error // why it ended
 }
 
@@ -45,7 +45,7 @@ type hub struct {
 	before  int64         // sequence number before the first event published
 	changed chan struct{} // closed and replaced when seq changes
 
-	told recentIDs // occurrences that were published before they were stored
+	early recentIDs // occurrences that were published before they were stored
 }
 
 // recentIDs is a set of the newest maxRecent ids that were added.
@@ -146,19 +146,19 @@ func (s *Subscription) take(limit int) ([]Event, error) {
 		s.signal() // for the next call too
 		return nil, s.err
 	}
-	n := len(s.waiting)
+	n := len(s.pending)
 	if limit > 0 && n > limit {
 		n = limit
 	}
 	events := make([]Event, n)
-	for i, e := range s.waiting[:n] {
+	for i, e := range s.pending[:n] {
 		events[i] = *e
 	}
-	clear(s.waiting[:n])
-	if n == len(s.waiting) {
-		s.waiting = s.waiting[:0]
+	clear(s.pending[:n])
+	if n == len(s.pending) {
+		s.pending = s.pending[:0]
 	} else {
-		s.waiting = s.waiting[n:]
+		s.pending = s.pending[n:]
 	}
 	return events, nil
 }
@@ -182,7 +182,7 @@ func (s *Subscription) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err, s.waiting = err, nil
+		s.err, s.pending = err, nil
 	}
 	s.signal()
 }
@@ -191,20 +191,20 @@ func (s *Subscription) end(err error) {
 func (s *Subscription) enqueue(events []Event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := len(s.waiting)
+	before := len(s.pending)
 	for i := range events {
 		e := &events[i]
-		if !s.opts.selects(e) || !s.opts.All && !s.opts.repeats && s.hub.wasTold(e) {
+		if !s.opts.selects(e) || !s.opts.All && !s.opts.repeats && s.hub.wasPublished(e) {
 			continue
 		}
-		if len(s.waiting) >= s.opts.Buffer {
-			s.err, s.waiting = ErrSlowSubscriber, nil
+		if len(s.pending) >= s.opts.Buffer {
+			s.err, s.pending = ErrSlowSubscriber, nil
 			s.signal()
 			return false
 		}
-		s.waiting = append(s.waiting, e)
+		s.pending = append(s.pending, e)
 	}
-	if len(s.waiting) > before {
+	if len(s.pending) > before {
 		s.signal()
 	}
 	return true
@@ -236,8 +236,8 @@ func (h *hub) publish(events []Event, gaps bool) bool {
 		}
 	}
 	for i := range events {
-		if h.wasTold(&events[i]) {
-			h.told.remove(events[i].Occurrence.ID)
+		if h.wasPublished(&events[i]) {
+			h.early.remove(events[i].Occurrence.ID)
 		}
 	}
 	h.seq = events[len(events)-1].Seq
@@ -247,8 +247,8 @@ func (h *hub) publish(events []Event, gaps bool) bool {
 }
 
 // wasTold reports whether an occurrence was published before the event that raised it was stored. The lock is held.
-func (h *hub) wasTold(e *Event) bool {
-	return e.Seq > 0 && e.Kind == Raised && h.told.has(e.Occurrence.ID)
+func (h *hub) wasPublished(e *Event) bool {
+	return e.Seq > 0 && e.Kind == Raised && h.early.has(e.Occurrence.ID)
 }
 
 // announce publishes new occurrences that are not stored yet, each once.
@@ -257,7 +257,7 @@ func (h *hub) announce(events []Event) {
 	defer h.mu.Unlock()
 	var fresh []Event
 	for _, e := range events {
-		if h.told.add(e.Occurrence.ID) {
+		if h.early.add(e.Occurrence.ID) {
 			fresh = append(fresh, e)
 		}
 	}

@@ -178,7 +178,7 @@ func (s *Service) together(calls []*call) error {
 		stored, lookErr := s.stored(s.writing, events)
 		switch {
 		case lookErr != nil || !stored && ctx.Err() != nil:
-			return ErrOutcomeUnknown.Wrap(&unsettled{error: errors.Join(err, lookErr), service: s, events: events})
+			return ErrOutcomeUnknown.Wrap(&unknownOutcome{error: errors.Join(err, lookErr), service: s, events: events})
 		case !stored:
 			return err
 		}
@@ -206,7 +206,7 @@ func (s *Service) stored(ctx context.Context, events []Event) (bool, error) {
 }
 
 // unknownOutcome is the cause of an ErrOutcomeUnknown. ResolveOutcome uses it.
-type unsettled struct {
+type unknownOutcome struct {
 	error
 	service *Service
 	events  []Event // of the transaction
@@ -215,7 +215,7 @@ type unsettled struct {
 // ResolveOutcome reports whether a write that failed was stored after all, so that it must not be repeated. If that is
 // still unknown, it returns an error. failed may be any error; one that is not an ErrOutcomeUnknown resolves to false.
 func ResolveOutcome(ctx context.Context, failed error) (stored bool, err error) {
-	var u *unsettled
+	var u *unknownOutcome
 	if !errors.As(failed, &u) {
 		return false, nil
 	}

@@ -71,7 +71,7 @@ type Monitor struct {
 
 	loaded  bool // the alarms that were active at the start are known
 	watches map[string]*driverWatch
-	unsure  error // of the last attempt to store, while its outcome is unknown; nil otherwise
+	unknownOutcome  error // of the last attempt to store, while its outcome is unknown; nil otherwise
 }
 
 // driverWatch is the state of one driver.
@@ -294,12 +294,12 @@ func (w *driverWatch) transit(s alarms.Signal) {
 }
 
 func (d *Monitor) store(ctx context.Context) error {
-	if d.unsure != nil {
-		stored, err := alarms.ResolveOutcome(ctx, d.unsure)
+	if d.unknownOutcome != nil {
+		stored, err := alarms.ResolveOutcome(ctx, d.unknownOutcome)
 		if err != nil {
 			return err
 		}
-		d.unsure = nil
+		d.unknownOutcome = nil
 		for _, w := range d.watches {
 			if stored {
 				w.pending = w.pending[w.unsure:]
@@ -320,13 +320,13 @@ func (d *Monitor) store(ctx context.Context) error {
 	}
 	_, err := d.target.Apply(ctx, signals)
 	if errors.Is(err, alarms.ErrOutcomeUnknown) {
-		d.unsure = err
+		d.unknownOutcome = err
 	}
 	for _, w := range taken {
 		switch {
 		case err == nil:
 			w.pending = nil
-		case d.unsure != nil:
+		case d.unknownOutcome != nil:
 			w.unsure = len(w.pending)
 		}
 	}

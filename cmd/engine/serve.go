@@ -142,6 +142,10 @@ func (e *engine) settleWrites(ctx context.Context, db *storage.DB) error {
 	if n > 0 {
 		e.log.Warn("tag writes of an earlier run have no known outcome; they are not repeated", "writes", n)
 	}
+	if errors.Is(err, storage.ErrFull) { // the engine settles them when there is space, and shows alarms until then
+		e.log.Warn("failed to settle tag writes of an earlier run; retrying later", "error", err)
+		return nil
+	}
 	return err
 }
 
