@@ -63,6 +63,11 @@ type Intent struct {
 // kind [fault.Unavailable], that of the store or [ErrUnavailable], and the caller must not act; if ctx ends first, it
 // returns its error.
 func (l *Log) Begin(ctx context.Context, act Act) (*Intent, error) {
+	if store, ok := l.store.(Admitter); ok {
+		if err := store.Admit(); err != nil {
+			return nil, err
+		}
+	}
 	timeout := time.NewTimer(l.opts.AppendTimeout)
 	defer timeout.Stop()
 	select {

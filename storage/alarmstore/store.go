@@ -203,7 +203,7 @@ func (s *Store) AddResolution(ctx context.Context, r alarms.Resolution) (alarms.
 		notes = sql.NullString{String: storage.Text(*r.Notes), Valid: true}
 		r.Notes = &notes.String
 	}
-	err := s.set.Update(ctx, "alarms.resolve", func(ctx context.Context, tx *storage.Tx) error {
+	err := s.set.UpdateVital(ctx, "alarms.resolve", func(ctx context.Context, tx *storage.Tx) error {
 		return tx.Row(ctx, `INSERT INTO alarm_resolutions (code, resolved_by, resolved_us, action, successful, notes)
 			VALUES (?, ?, ?, ?, ?, ?) RETURNING id`,
 			[]any{r.Code, r.ResolvedBy, storage.Timestamp(r.ResolvedAt), r.ActionTaken, r.WasSuccessful, notes}, &r.ID)
