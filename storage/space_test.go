@@ -251,10 +251,11 @@ func TestReserveIsReleasedBeforeTheDatabaseIsOpened(t *testing.T) {
 	require.NoError(t, os.WriteFile(file+"-vital", make([]byte, 1000), 0o600))
 	d.free.Store(999)
 	require.NoError(t, storage.Space{ReserveFile: file, Free: func() (free, total int64, err error) {
-		if _, err := os.Stat(file); err != nil {
-			return 1999, 1 << 30, nil
+		free = 1999
+		if info, err := os.Stat(file); err == nil {
+			free -= info.Size()
 		}
-		return 999, 1 << 30, nil
+		return free, 1 << 30, nil
 	}}.Relieve())
 	require.NoFileExists(t, file)
 	require.FileExists(t, file+"-vital", "the first half suffices")
