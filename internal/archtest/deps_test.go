@@ -30,7 +30,7 @@ var (
 var rules = []rule{
 	{[]string{"alarms"}, []string{module + "tags"}, "alarms imports no tags: who raises alarms needs neither drivers nor rules"},
 	{[]string{"fault", "tags", "accounts", "alarms", "alerting", "tags/simdriver", "tags/driverconfig",
-		"aas", "aas/verify", "aas/aasxml", "aas/aasx"}, join(wire, sql, conf),
+		"aas", "aas/aasxml", "aas/aasx"}, join(wire, sql, conf),
 		"a domain package is small for those who import it alone"},
 	{[]string{"alerting/channel/"}, join(wire[1:], sql, conf), "a channel knows its peer and the domain"},
 	{[]string{"tags/modbus"}, join(wire[1:], sql, conf), "a driver knows its protocol and the domain"},
