@@ -145,6 +145,33 @@ type DeadLettersRetried struct {
 	Retried int `json:"retried"`
 }
 
+// DigestMessage defines model for DigestMessage.
+type DigestMessage struct {
+	// AlarmID Of the occurrence.
+	AlarmID string `json:"alarmId"`
+
+	// At When the alarm was raised, or when it cleared if resolved.
+	At time.Time `json:"at"`
+
+	// Code Of the condition.
+	Code    int64  `json:"code"`
+	Message string `json:"message"`
+
+	// Resolved The alarm has cleared.
+	Resolved bool `json:"resolved"`
+
+	// Severity Info, Warning, Error or Critical.
+	Severity   string `json:"severity"`
+	Source     string `json:"source"`
+	SourceType string `json:"sourceType"`
+}
+
+// DigestMessageList defines model for DigestMessageList.
+type DigestMessageList struct {
+	Messages   []DigestMessage `json:"messages"`
+	TotalCount int64           `json:"totalCount"`
+}
+
 // SeverityCount defines model for SeverityCount.
 type SeverityCount struct {
 	Count    int64                      `json:"count"`
@@ -237,6 +264,12 @@ type RetryDeadLettersParams struct {
 	Channel string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
 }
 
+// GetDigestParams defines parameters for GetDigest.
+type GetDigestParams struct {
+	Page     *Page `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int  `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
 // AddSilenceJSONRequestBody defines body for AddSilence for application/json ContentType.
 type AddSilenceJSONRequestBody = SilenceRequest
 
@@ -290,6 +323,9 @@ type ServerInterface interface {
 	// RetryDeadLetter Try to deliver a notification again
 	// (POST /api/v1/alerting/deadletters/{id}/retry)
 	RetryDeadLetter(w http.ResponseWriter, r *http.Request, id string)
+	// GetDigest List the messages that a digest combines, in the order in which they happened
+	// (GET /api/v1/alerting/digests/{id})
+	GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -389,6 +425,12 @@ func (_ Unimplemented) DiscardDeadLetter(w http.ResponseWriter, r *http.Request,
 // RetryDeadLetter Try to deliver a notification again
 // (POST /api/v1/alerting/deadletters/{id}/retry)
 func (_ Unimplemented) RetryDeadLetter(w http.ResponseWriter, r *http.Request, id string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetDigest List the messages that a digest combines, in the order in which they happened
+// (GET /api/v1/alerting/digests/{id})
+func (_ Unimplemented) GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -955,6 +997,61 @@ func (siw *ServerInterfaceWrapper) RetryDeadLetter(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
+// GetDigest operation middleware
+func (siw *ServerInterfaceWrapper) GetDigest(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetDigestParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDigest(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -1061,6 +1158,7 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	handle("DELETE", "/api/v1/alerting/deadletters/{id}", wrapper.DiscardDeadLetter)
 	handle("POST", "/api/v1/alerting/deadletters/{id}/retry", wrapper.RetryDeadLetter)
 	handle("POST", "/api/v1/alerting/deadletters/retry", wrapper.RetryDeadLetters)
+	handle("GET", "/api/v1/alerting/digests/{id}", wrapper.GetDigest)
 
 }
 
@@ -1406,6 +1504,29 @@ func (response RetryDeadLetter200JSONResponse) VisitRetryDeadLetterResponse(w ht
 	return err
 }
 
+type GetDigestRequestObject struct {
+	ID     string `json:"id"`
+	Params GetDigestParams
+}
+
+type GetDigestResponseObject interface {
+	VisitGetDigestResponse(w http.ResponseWriter) error
+}
+
+type GetDigest200JSONResponse DigestMessageList
+
+func (response GetDigest200JSONResponse) VisitGetDigestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListAlertHistory List alerts, newest first
@@ -1456,6 +1577,9 @@ type StrictServerInterface interface {
 	// RetryDeadLetter Try to deliver a notification again
 	// (POST /api/v1/alerting/deadletters/{id}/retry)
 	RetryDeadLetter(ctx context.Context, request RetryDeadLetterRequestObject) (RetryDeadLetterResponseObject, error)
+	// GetDigest List the messages that a digest combines, in the order in which they happened
+	// (GET /api/v1/alerting/digests/{id})
+	GetDigest(ctx context.Context, request GetDigestRequestObject) (GetDigestResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -1903,6 +2027,33 @@ func (sh *strictHandler) RetryDeadLetter(w http.ResponseWriter, r *http.Request,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RetryDeadLetterResponseObject); ok {
 		if err := validResponse.VisitRetryDeadLetterResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDigest operation middleware
+func (sh *strictHandler) GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams) {
+	var request GetDigestRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDigest(ctx, request.(GetDigestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDigest")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDigestResponseObject); ok {
+		if err := validResponse.VisitGetDigestResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
