@@ -158,7 +158,8 @@ func (e *Event) Shown() bool {
 type Resolution struct {
 	ID            int64 // from 1, given by the store
 	Code          int64
-	ResolvedBy    string
+	ResolvedBy    string // as the caller named it
+	RecordedBy    string // name of the account that recorded it; empty if none is known
 	ResolvedAt    time.Time
 	ActionTaken   string
 	WasSuccessful bool

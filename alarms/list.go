@@ -289,12 +289,13 @@ func checkSpan(start, end time.Time) error {
 	return nil
 }
 
-// ResolutionRequest records how a condition was resolved. All but Notes are required.
+// ResolutionRequest records how a condition was resolved. ResolvedBy, ActionTaken and WasSuccessful are required.
 type ResolutionRequest struct {
-	ResolvedBy    string // at most 512 bytes
-	ActionTaken   string // at most 4096 bytes
+	ResolvedBy    string // at most 512 characters
+	RecordedBy    string // name of the account that records it, which is not checked; may be empty
+	ActionTaken   string // at most 4096 characters
 	WasSuccessful *bool
-	Notes         *string // at most 16384 bytes
+	Notes         *string // at most 16384 characters
 }
 
 // Resolve keeps what somebody did about a condition. Any code above 0 will do. It neither acknowledges
@@ -331,7 +332,7 @@ func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) 
 		return Resolution{}, ErrInvalidRequest.Because("resolutions are not kept here")
 	}
 	return s.resolutions.AddResolution(ctx, Resolution{
-		Code: code, ResolvedBy: r.ResolvedBy, ResolvedAt: s.clock(), ActionTaken: r.ActionTaken, WasSuccessful: *r.WasSuccessful, Notes: r.Notes,
+		Code: code, ResolvedBy: r.ResolvedBy, RecordedBy: r.RecordedBy, ResolvedAt: s.clock(), ActionTaken: r.ActionTaken, WasSuccessful: *r.WasSuccessful, Notes: r.Notes,
 	})
 }
 

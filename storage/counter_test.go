@@ -91,17 +91,25 @@ func sameRows(t *testing.T, archive string, db *storetest.DB) {
 	require.NoError(t, err)
 	want, got := rows(t, old), rows(t, backupOf(t, db, storage.BackupOptions{}))
 	require.Len(t, want, 30)
-	want["state/sessions.jsonl"] = withSessionColumns(want["state/sessions.jsonl"])
+	for name, added := range since {
+		want[name] = withColumns(want[name], added.columns, added.values)
+	}
 	for name, text := range want {
 		require.Equal(t, text, got[name], name)
 	}
 }
 
-// withSessionColumns adds what sessions have had since: columns that are empty in rows of before.
-func withSessionColumns(text string) string {
+// since are the columns that tables have had since, and their values in rows of before, as a backup has them.
+var since = map[string]struct{ columns, values string }{
+	"state/sessions.jsonl":          {`,{"name":"address","type":"text"},{"name":"created_us","type":"int"},{"name":"refreshed_us","type":"int"}]`, `,"",null,null]`},
+	"state/alarm_resolutions.jsonl": {`,{"name":"recorded_by","type":"text"}]`, `,""]`},
+	"state/alert_silences.jsonl":    {`,{"name":"recorded_by","type":"text"}]`, `,""]`},
+}
+
+// withColumns adds columns to the rows of a table.
+func withColumns(text, columns, values string) string {
 	header, rows, _ := strings.Cut(text, "\n")
-	header = strings.TrimSuffix(header, "]") + `,{"name":"address","type":"text"},{"name":"created_us","type":"int"},{"name":"refreshed_us","type":"int"}]`
-	return header + "\n" + strings.ReplaceAll(rows, "]\n", `,"",null,null]`+"\n")
+	return strings.TrimSuffix(header, "]") + columns + "\n" + strings.ReplaceAll(rows, "]\n", values+"\n")
 }
 
 // checkSplit checks that each schema has a version of its own, and that programs of before refuse the database.

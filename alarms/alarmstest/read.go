@@ -362,7 +362,7 @@ func testResolutions(t *testing.T, s *store) {
 	var last int64
 	for i, r := range []alarms.Resolution{
 		{Code: 7, ResolvedBy: "anna", ResolvedAt: noon, ActionTaken: "greased", WasSuccessful: false},
-		{Code: 7, ResolvedBy: "ben", ResolvedAt: noon.Add(-time.Hour), ActionTaken: "replaced", WasSuccessful: true, Notes: &notes},
+		{Code: 7, ResolvedBy: "ben", RecordedBy: "Ana Müller", ResolvedAt: noon.Add(-time.Hour), ActionTaken: "replaced", WasSuccessful: true, Notes: &notes},
 		{Code: 1 << 40, ResolvedBy: "carl", ResolvedAt: noon, ActionTaken: "nothing", Notes: &empty},
 	} {
 		got, err := s.AddResolution(t.Context(), r)
@@ -378,6 +378,8 @@ func testResolutions(t *testing.T, s *store) {
 	require.NoError(t, err)
 	require.Len(t, list, 2)
 	require.Equal(t, "ben", list[0].ResolvedBy, "newest first, by the order in which they were stored")
+	require.Equal(t, "Ana Müller", list[0].RecordedBy)
+	require.Empty(t, list[1].RecordedBy)
 	require.Equal(t, notes, *list[0].Notes)
 	require.Nil(t, list[1].Notes)
 	require.True(t, list[0].ResolvedAt.Equal(noon.Add(-time.Hour)))

@@ -197,16 +197,16 @@ func (s *Store) SuppressedConditions(ctx context.Context) ([]alarms.Condition, e
 
 // AddResolution implements alarms.ResolutionStore.
 func (s *Store) AddResolution(ctx context.Context, r alarms.Resolution) (alarms.Resolution, error) {
-	r.ResolvedBy, r.ActionTaken = storage.Text(r.ResolvedBy), storage.Text(r.ActionTaken)
+	r.ResolvedBy, r.RecordedBy, r.ActionTaken = storage.Text(r.ResolvedBy), storage.Text(r.RecordedBy), storage.Text(r.ActionTaken)
 	var notes sql.NullString
 	if r.Notes != nil {
 		notes = sql.NullString{String: storage.Text(*r.Notes), Valid: true}
 		r.Notes = &notes.String
 	}
 	err := s.set.Update(ctx, "alarms.resolve", func(ctx context.Context, tx *storage.Tx) error {
-		return tx.Row(ctx, `INSERT INTO alarm_resolutions (code, resolved_by, resolved_us, action, successful, notes)
-			VALUES (?, ?, ?, ?, ?, ?) RETURNING id`,
-			[]any{r.Code, r.ResolvedBy, storage.Timestamp(r.ResolvedAt), r.ActionTaken, r.WasSuccessful, notes}, &r.ID)
+		return tx.Row(ctx, `INSERT INTO alarm_resolutions (code, resolved_by, recorded_by, resolved_us, action, successful, notes)
+			VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+			[]any{r.Code, r.ResolvedBy, r.RecordedBy, storage.Timestamp(r.ResolvedAt), r.ActionTaken, r.WasSuccessful, notes}, &r.ID)
 	})
 	return r, err
 }
@@ -216,13 +216,13 @@ func (s *Store) Resolutions(ctx context.Context, code int64) ([]alarms.Resolutio
 	var all []alarms.Resolution
 	err := s.set.View(ctx, "alarms.resolutions", func(ctx context.Context, tx *storage.Tx) error {
 		all = []alarms.Resolution{}
-		return tx.Each(ctx, `SELECT id, code, resolved_by, resolved_us, action, successful, notes
+		return tx.Each(ctx, `SELECT id, code, resolved_by, recorded_by, resolved_us, action, successful, notes
 			FROM alarm_resolutions WHERE code = ? ORDER BY id DESC`, []any{code}, func(row storage.Scanner) error {
 			var (
 				r     alarms.Resolution
 				notes sql.NullString
 			)
-			err := row.Scan(&r.ID, &r.Code, &r.ResolvedBy, (*storage.Timestamp)(&r.ResolvedAt), &r.ActionTaken, &r.WasSuccessful, &notes)
+			err := row.Scan(&r.ID, &r.Code, &r.ResolvedBy, &r.RecordedBy, (*storage.Timestamp)(&r.ResolvedAt), &r.ActionTaken, &r.WasSuccessful, &notes)
 			if notes.Valid {
 				r.Notes = &notes.String
 			}

@@ -207,14 +207,15 @@ func (a *handlers) GetAlarmTrendV1(ctx context.Context, r gen.GetAlarmTrendV1Req
 func (a *handlers) resolve(ctx context.Context, code int64, body *gen.ResolutionRequest) (gen.AlarmResolution, error) {
 	var q alarms.ResolutionRequest
 	if body != nil {
-		q = alarms.ResolutionRequest{ResolvedBy: body.ResolvedBy, ActionTaken: body.ActionTaken, WasSuccessful: body.WasSuccessful, Notes: body.Notes}
+		q = alarms.ResolutionRequest{ResolvedBy: body.ResolvedBy, RecordedBy: a.caller(ctx), ActionTaken: body.ActionTaken,
+			WasSuccessful: body.WasSuccessful, Notes: body.Notes}
 	}
 	r, err := a.service.Resolve(ctx, code, q)
 	return resolutionOf(r), err
 }
 
 func resolutionOf(r alarms.Resolution) gen.AlarmResolution {
-	return gen.AlarmResolution{ID: r.ID, AlarmCode: r.Code, ResolvedBy: r.ResolvedBy, ResolvedAt: r.ResolvedAt,
+	return gen.AlarmResolution{ID: r.ID, AlarmCode: r.Code, ResolvedBy: r.ResolvedBy, RecordedBy: r.RecordedBy, ResolvedAt: r.ResolvedAt,
 		ActionTaken: r.ActionTaken, WasSuccessful: r.WasSuccessful, Notes: r.Notes}
 }
 

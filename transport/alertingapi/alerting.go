@@ -48,7 +48,9 @@ func (a *handlers) AddSilence(ctx context.Context, r gen.AddSilenceRequestObject
 	}
 	n := silences.Silence{SourceType: r.Body.SourceType, Pattern: r.Body.SourceIDPattern, Reason: r.Body.Reason, CreatedBy: r.Body.CreatedBy}
 	by, known := a.caller(ctx)
-	n.Anonymous = !known
+	if n.Anonymous = !known; known {
+		n.RecordedBy = by
+	}
 	var bad []fault.Field
 	for _, at := range []struct {
 		name, text string
@@ -87,7 +89,7 @@ func silencesOf(list []silences.Silence) []gen.AlertSilence {
 
 func silenceOf(s silences.Silence) gen.AlertSilence {
 	return gen.AlertSilence{SilenceID: s.ID, SourceType: s.SourceType, SourceIDPattern: s.Pattern, Reason: s.Reason,
-		CreatedBy: s.CreatedBy, CreatedAt: s.CreatedAt.UTC(), StartsAt: s.StartsAt.UTC(), EndsAt: s.EndsAt.UTC()}
+		CreatedBy: s.CreatedBy, RecordedBy: s.RecordedBy, CreatedAt: s.CreatedAt.UTC(), StartsAt: s.StartsAt.UTC(), EndsAt: s.EndsAt.UTC()}
 }
 
 // ListAlertHistory implements GET /api/v1.0/alert-history.

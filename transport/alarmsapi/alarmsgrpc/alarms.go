@@ -43,6 +43,20 @@ func New(service *alarms.Service, o Options) (*Service, error) {
 	return &Service{alarms: service, opts: o}, nil
 }
 
+// unimplemented is embedded one deeper than Service, whose methods hide its own.
+type unimplemented struct {
+	pb.UnimplementedPlatformApiServer
+}
+
+// Register registers PlatformApi with the calls about alarms; the others are Unimplemented. A grpc.Server takes a
+// service once: package platformgrpc registers both halves.
+func (p *Service) Register(r grpc.ServiceRegistrar) {
+	pb.RegisterPlatformApiServer(r, struct {
+		unimplemented
+		*Service
+	}{Service: p})
+}
+
 // GetAlarms implements PlatformApi.
 func (p *Service) GetAlarms(ctx context.Context, r *pb.GetAlarmsRequest) (*pb.GetAlarmsResponse, error) {
 	q, err := alarmQuery(r.GetSeverityFilter(), r.GetPagination())

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	"github.com/otkit/otkit/alarms"
@@ -18,8 +19,6 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/alarmsgrpc"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/health"
-	"github.com/otkit/otkit/transport/metrics"
-	"github.com/otkit/otkit/transport/platformgrpc"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
@@ -148,7 +147,7 @@ func (a *Alarms) Part() server.Part {
 			{Name: "alarm-rules", Run: a.checkRules},
 			{Name: "alarm-journal", Ready: true, Run: a.checkJournal},
 		},
-		Metrics: a.addMetrics,
+		Metrics: []prometheus.Collector{newAlarmCollector(a.service)},
 		Jobs: []func(context.Context){a.drivers.Run, a.log,
 			server.Every(time.Hour, o.Logger, "failed to remove old alarms", func(ctx context.Context) error {
 				return a.service.Trim(ctx, o.Now().Add(-o.MaxAge))
@@ -170,12 +169,8 @@ func (a *Alarms) grpc(r grpc.ServiceRegistrar) error {
 	if err != nil {
 		return err
 	}
-	platformgrpc.Register(server.Methods(r, "GetAlarms", "SubscribeAlarms", "GetAlarmHistory", "AcknowledgeAlarm", "AcknowledgeAlarms"), nil, api)
+	api.Register(server.Methods(r, "GetAlarms", "SubscribeAlarms", "GetAlarmHistory", "AcknowledgeAlarm", "AcknowledgeAlarms"))
 	return nil
-}
-
-func (a *Alarms) addMetrics(m *metrics.Metrics) error {
-	return errors.Join(m.AddAlarms(a.service), m.AddJournal(a.service))
 }
 
 // log leaves a line for each alarm that is raised or ends, until ctx ends.
