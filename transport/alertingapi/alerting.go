@@ -237,7 +237,7 @@ func (a *handlers) GetWebhookHealth(context.Context, gen.GetWebhookHealthRequest
 	return gen.GetWebhookHealth200JSONResponse{Status: "healthy", Endpoint: WebhookPath}, nil
 }
 
-// GetDigest implements GET /api/v1/alerting/digests/{id}.
+// GetDigest implements GET /api/v1.0/alert-history/digests/{id}.
 func (a *handlers) GetDigest(ctx context.Context, r gen.GetDigestRequestObject) (gen.GetDigestResponseObject, error) {
 	page, size := 1, outbox.MaxDigestMessages
 	if r.Params.Page != nil {

@@ -57,7 +57,7 @@ func TestTheLinkOfADigestListsItsMessages(t *testing.T) {
 	_, err = p.Alarms().Apply(t.Context(), end)
 	require.NoError(t, err)
 	follow(true)
-	requireProblem(t, p.call(nobody, http.MethodGet, "/api/v1/alerting/digests/0", nil), 404, "DIGEST_NOT_FOUND")
+	requireProblem(t, p.call(nobody, http.MethodGet, "/api/v1.0/alert-history/digests/0", nil), 404, "DIGEST_NOT_FOUND")
 }
 
 // TestAlertingOverStoresWithTheRequiredHalf has the engine say what its stores cannot do, and do the rest.
@@ -75,7 +75,7 @@ func TestAlertingOverStoresWithTheRequiredHalf(t *testing.T) {
 		{http.MethodPost, letters + "/retry", "DEAD_LETTERS_NOT_SUPPORTED"},
 		{http.MethodPost, letters + "/01890000-0000-7000-8000-000000000001/retry", "DEAD_LETTERS_NOT_SUPPORTED"},
 		{http.MethodDelete, letters + "/01890000-0000-7000-8000-000000000001", "DEAD_LETTERS_NOT_SUPPORTED"},
-		{http.MethodGet, "/api/v1/alerting/digests/01890000-0000-7000-8000-000000000001", "DIGEST_NOT_FOUND"},
+		{http.MethodGet, "/api/v1.0/alert-history/digests/01890000-0000-7000-8000-000000000001", "DIGEST_NOT_FOUND"},
 		{http.MethodGet, "/api/v1.0/alert-history/stats/source", "STATISTICS_NOT_SUPPORTED"},
 		{http.MethodGet, "/api/v1.0/alertsource/health", "WEBHOOK_NOT_SUPPORTED"},
 	} {

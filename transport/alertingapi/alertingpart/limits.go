@@ -48,7 +48,7 @@ func (o *Options) digestLink() func(alerting.DigestContent) string {
 	if _, ok := o.Outbox.(outbox.DigestReader); !ok {
 		return nil
 	}
-	return func(c alerting.DigestContent) string { return "/api/v1/alerting/digests/" + c.ID }
+	return func(c alerting.DigestContent) string { return "/api/v1.0/alert-history/digests/" + c.ID }
 }
 
 // silencesFull raises an alarm when no more silences can be made without a token.

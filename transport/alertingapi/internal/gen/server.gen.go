@@ -238,6 +238,12 @@ type ListAlertHistoryParams struct {
 	EndDate   time.Time  `form:"endDate,omitempty" json:"endDate,omitempty,omitzero"`
 }
 
+// GetDigestParams defines parameters for GetDigest.
+type GetDigestParams struct {
+	Page     *Page `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int  `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
 // GetSeverityStatsParams defines parameters for GetSeverityStats.
 type GetSeverityStatsParams struct {
 	StartDate time.Time `form:"startDate,omitempty" json:"startDate,omitempty,omitzero"`
@@ -269,12 +275,6 @@ type RetryDeadLettersParams struct {
 	Channel string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
 }
 
-// GetDigestParams defines parameters for GetDigest.
-type GetDigestParams struct {
-	Page     *Page `form:"page,omitempty" json:"page,omitempty"`
-	PageSize *int  `form:"pageSize,omitempty" json:"pageSize,omitempty"`
-}
-
 // AddSilenceJSONRequestBody defines body for AddSilence for application/json ContentType.
 type AddSilenceJSONRequestBody = SilenceRequest
 
@@ -283,6 +283,9 @@ type ServerInterface interface {
 	// ListAlertHistory List alerts, newest first
 	// (GET /api/v1.0/alert-history)
 	ListAlertHistory(w http.ResponseWriter, r *http.Request, params ListAlertHistoryParams)
+	// GetDigest List the messages that a digest combines, in the order in which they happened
+	// (GET /api/v1.0/alert-history/digests/{id})
+	GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams)
 	// GetSeverityStats Count alerts by severity
 	// (GET /api/v1.0/alert-history/stats/severity)
 	GetSeverityStats(w http.ResponseWriter, r *http.Request, params GetSeverityStatsParams)
@@ -328,9 +331,6 @@ type ServerInterface interface {
 	// RetryDeadLetter Try to deliver a notification again
 	// (POST /api/v1/alerting/deadletters/{id}/retry)
 	RetryDeadLetter(w http.ResponseWriter, r *http.Request, id string)
-	// GetDigest List the messages that a digest combines, in the order in which they happened
-	// (GET /api/v1/alerting/digests/{id})
-	GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -340,6 +340,12 @@ type Unimplemented struct{}
 // ListAlertHistory List alerts, newest first
 // (GET /api/v1.0/alert-history)
 func (_ Unimplemented) ListAlertHistory(w http.ResponseWriter, r *http.Request, params ListAlertHistoryParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetDigest List the messages that a digest combines, in the order in which they happened
+// (GET /api/v1.0/alert-history/digests/{id})
+func (_ Unimplemented) GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -430,12 +436,6 @@ func (_ Unimplemented) DiscardDeadLetter(w http.ResponseWriter, r *http.Request,
 // RetryDeadLetter Try to deliver a notification again
 // (POST /api/v1/alerting/deadletters/{id}/retry)
 func (_ Unimplemented) RetryDeadLetter(w http.ResponseWriter, r *http.Request, id string) {
-	w.WriteHeader(http.StatusNotImplemented)
-}
-
-// GetDigest List the messages that a digest combines, in the order in which they happened
-// (GET /api/v1/alerting/digests/{id})
-func (_ Unimplemented) GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -576,6 +576,61 @@ func (siw *ServerInterfaceWrapper) ListAlertHistory(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListAlertHistory(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDigest operation middleware
+func (siw *ServerInterfaceWrapper) GetDigest(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetDigestParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDigest(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1002,61 +1057,6 @@ func (siw *ServerInterfaceWrapper) RetryDeadLetter(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
-// GetDigest operation middleware
-func (siw *ServerInterfaceWrapper) GetDigest(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
-	var id string
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
-		return
-	}
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params GetDigestParams
-
-	// ------------- Optional query parameter "page" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
-		}
-		return
-	}
-
-	// ------------- Optional query parameter "pageSize" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
-		}
-		return
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.GetDigest(w, r, id, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
-}
-
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -1149,6 +1149,7 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	}
 	handle("GET", "/api/v1.0/alert-history", wrapper.ListAlertHistory)
 	handle("GET", "/api/v1.0/alert-history/{id}", wrapper.GetAlertRecord)
+	handle("GET", "/api/v1.0/alert-history/digests/{id}", wrapper.GetDigest)
 	handle("GET", "/api/v1.0/alert-history/stats/severity", wrapper.GetSeverityStats)
 	handle("GET", "/api/v1.0/alert-history/stats/source", wrapper.GetSourceStats)
 	handle("GET", "/api/v1.0/alert-silence", wrapper.ListSilences)
@@ -1163,7 +1164,6 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	handle("DELETE", "/api/v1/alerting/deadletters/{id}", wrapper.DiscardDeadLetter)
 	handle("POST", "/api/v1/alerting/deadletters/{id}/retry", wrapper.RetryDeadLetter)
 	handle("POST", "/api/v1/alerting/deadletters/retry", wrapper.RetryDeadLetters)
-	handle("GET", "/api/v1/alerting/digests/{id}", wrapper.GetDigest)
 
 }
 
@@ -1190,6 +1190,29 @@ type ListAlertHistoryResponseObject interface {
 type ListAlertHistory200JSONResponse AlertHistoryPage
 
 func (response ListAlertHistory200JSONResponse) VisitListAlertHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDigestRequestObject struct {
+	ID     string `json:"id"`
+	Params GetDigestParams
+}
+
+type GetDigestResponseObject interface {
+	VisitGetDigestResponse(w http.ResponseWriter) error
+}
+
+type GetDigest200JSONResponse DigestMessageList
+
+func (response GetDigest200JSONResponse) VisitGetDigestResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -1509,34 +1532,14 @@ func (response RetryDeadLetter200JSONResponse) VisitRetryDeadLetterResponse(w ht
 	return err
 }
 
-type GetDigestRequestObject struct {
-	ID     string `json:"id"`
-	Params GetDigestParams
-}
-
-type GetDigestResponseObject interface {
-	VisitGetDigestResponse(w http.ResponseWriter) error
-}
-
-type GetDigest200JSONResponse DigestMessageList
-
-func (response GetDigest200JSONResponse) VisitGetDigestResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListAlertHistory List alerts, newest first
 	// (GET /api/v1.0/alert-history)
 	ListAlertHistory(ctx context.Context, request ListAlertHistoryRequestObject) (ListAlertHistoryResponseObject, error)
+	// GetDigest List the messages that a digest combines, in the order in which they happened
+	// (GET /api/v1.0/alert-history/digests/{id})
+	GetDigest(ctx context.Context, request GetDigestRequestObject) (GetDigestResponseObject, error)
 	// GetSeverityStats Count alerts by severity
 	// (GET /api/v1.0/alert-history/stats/severity)
 	GetSeverityStats(ctx context.Context, request GetSeverityStatsRequestObject) (GetSeverityStatsResponseObject, error)
@@ -1582,9 +1585,6 @@ type StrictServerInterface interface {
 	// RetryDeadLetter Try to deliver a notification again
 	// (POST /api/v1/alerting/deadletters/{id}/retry)
 	RetryDeadLetter(ctx context.Context, request RetryDeadLetterRequestObject) (RetryDeadLetterResponseObject, error)
-	// GetDigest List the messages that a digest combines, in the order in which they happened
-	// (GET /api/v1/alerting/digests/{id})
-	GetDigest(ctx context.Context, request GetDigestRequestObject) (GetDigestResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -1645,6 +1645,33 @@ func (sh *strictHandler) ListAlertHistory(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListAlertHistoryResponseObject); ok {
 		if err := validResponse.VisitListAlertHistoryResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDigest operation middleware
+func (sh *strictHandler) GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams) {
+	var request GetDigestRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDigest(ctx, request.(GetDigestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDigest")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDigestResponseObject); ok {
+		if err := validResponse.VisitGetDigestResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -2032,33 +2059,6 @@ func (sh *strictHandler) RetryDeadLetter(w http.ResponseWriter, r *http.Request,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RetryDeadLetterResponseObject); ok {
 		if err := validResponse.VisitRetryDeadLetterResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// GetDigest operation middleware
-func (sh *strictHandler) GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams) {
-	var request GetDigestRequestObject
-
-	request.ID = id
-	request.Params = params
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.GetDigest(ctx, request.(GetDigestRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetDigest")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(GetDigestResponseObject); ok {
-		if err := validResponse.VisitGetDigestResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
