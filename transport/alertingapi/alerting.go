@@ -117,7 +117,7 @@ func (a *handlers) ListAlertHistory(ctx context.Context, r gen.ListAlertHistoryR
 	answer := gen.ListAlertHistory200JSONResponse{Records: make([]gen.AlertHistoryRecord, len(list.Records)),
 		TotalCount: list.TotalCount, Page: list.Page, PageSize: list.PageSize, TotalPages: list.TotalPages}
 	for i, rec := range list.Records {
-		answer.Records[i] = gen.AlertHistoryRecord{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.Wire()),
+		answer.Records[i] = gen.AlertHistoryRecord{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.ThreeLevel()),
 			Source: rec.Source, Title: rec.Title, Description: rec.Description, Labels: orEmpty(rec.Labels), ResolvedAt: rec.CompletedAt, Truncated: rec.Truncated}
 	}
 	return answer, nil
@@ -133,7 +133,7 @@ func severityWord(word string) (alarms.SeveritySet, error) {
 	case "2":
 		word = "Critical"
 	}
-	set, err := alarms.ParseWireFilter(word)
+	set, err := alarms.ParseThreeLevel(word)
 	if err != nil {
 		return 0, alerting.ErrInvalidRequest.Invalid(fault.Field{Field: "severity", Message: "must be Info, Warning or Critical"})
 	}
@@ -153,7 +153,7 @@ func (a *handlers) GetAlertRecord(ctx context.Context, r gen.GetAlertRecordReque
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetAlertRecord200JSONResponse{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.Wire()),
+	return gen.GetAlertRecord200JSONResponse{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.ThreeLevel()),
 		Source: rec.Source, Title: rec.Title, Description: rec.Description, Labels: orEmpty(rec.Labels),
 		Annotations: orEmpty(rec.Annotations), ResolvedAt: rec.CompletedAt, Truncated: rec.Truncated}, nil
 }
@@ -168,7 +168,7 @@ func (a *handlers) GetSeverityStats(ctx context.Context, r gen.GetSeverityStatsR
 	answer := gen.GetSeverityStats200JSONResponse{}
 	at := make(map[string]int)
 	for _, c := range counts {
-		word := c.Severity.Wire()
+		word := c.Severity.ThreeLevel()
 		if i, known := at[word]; known {
 			answer[i].Count += c.Count
 			continue
