@@ -61,7 +61,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 	memory, shells := alarms.NewMemory(), repository.NewMemory()
 	service, err := alarms.New(ctx, memory, alarms.Options{})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, service.Close()) }()
+	defer func() { require.NoError(t, service.Close(ctx)) }()
 	repo, err := repository.New(shells, repository.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, repo.Close()) }()
