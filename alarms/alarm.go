@@ -139,7 +139,7 @@ type Event struct {
 
 	// New marks an event to announce to operators: the occurrence was raised, or is suppressed no
 	// longer while it is active and unacknowledged.
-	New bool
+	Annunciate bool
 }
 
 // Shown reports whether operators who follow every change of alarms see the event: it is of an occurrence that is
@@ -151,14 +151,15 @@ func (e *Event) Shown() bool {
 	case e.Kind == Shelved, e.Kind == Suppressed, e.Kind == OutOfService:
 		return true
 	}
-	return e.New || e.Occurrence.Suppression == 0
+	return e.Annunciate || e.Occurrence.Suppression == 0
 }
 
 // Resolution is what somebody did about a condition.
 type Resolution struct {
 	ID            int64 // from 1, given by the store
 	Code          int64
-	ResolvedBy    string
+	ResolvedBy    string // as the caller named it
+	RecordedBy    string // name of the account that recorded it; empty if none is known
 	ResolvedAt    time.Time
 	ActionTaken   string
 	WasSuccessful bool

@@ -167,17 +167,18 @@ func (l *Log) Do(ctx context.Context, act Act, do func(context.Context) error, o
 	return err
 }
 
-// Stats are counters since the start.
+// Stats are the state of a log, and counters since its start.
 type Stats struct {
+	Failing bool   // whether the last transaction failed, so that changes are refused
 	Stored  uint64 // entries stored
 	Failed  uint64 // failed transactions of the store
 	Lost    uint64 // entries and outcomes that were never stored
 	Pending int    // acts in progress and events that are not stored yet
 }
 
-// Stats returns the counters.
+// Stats returns the state and the counters.
 func (l *Log) Stats() Stats {
-	return Stats{Stored: l.stored.Load(), Failed: l.failed.Load(), Lost: l.lost.Load(), Pending: len(l.slots)}
+	return Stats{Failing: l.failing.Load(), Stored: l.stored.Load(), Failed: l.failed.Load(), Lost: l.lost.Load(), Pending: len(l.slots)}
 }
 
 // Close refuses further entries, stores what is pending, and waits for it as long as ctx lasts. It is safe to call twice.

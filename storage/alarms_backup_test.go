@@ -24,12 +24,12 @@ func fillAlarms(t testing.TB, db *storetest.DB) {
 	ctx := t.Context()
 	require.NoError(t, storetest.RaiseAlarms(ctx, db.Alarms(), 0, 3))
 	notes := "ä\n"
-	_, err := db.Resolutions().AddResolution(ctx, alarms.Resolution{Code: 2, ResolvedBy: "anna", ResolvedAt: storetest.When, ActionTaken: "greased", Notes: &notes})
+	_, err := db.Resolutions().AddResolution(ctx, alarms.Resolution{Code: 2, ResolvedBy: "anna", RecordedBy: "ben", ResolvedAt: storetest.When, ActionTaken: "greased", Notes: &notes})
 	require.NoError(t, err)
 	require.NoError(t, db.AlarmRules().AddRule(ctx, rules.Rule{ID: "hot", Tag: "a", Kind: rules.High, Limit: 0.1, Enabled: true}))
 	require.NoError(t, db.AlarmRules().PutRuleStates(ctx, []rules.State{{RuleID: "hot", Phase: rules.PhaseOnDelay, Since: storetest.When}}))
 	require.NoError(t, db.Silences().AddSilence(ctx, silences.Silence{
-		ID: "01900000-0000-7000-8000-000000000001", SourceType: "*", Pattern: "line*", Reason: "test", CreatedBy: "anna", CreatedAt: storetest.When, StartsAt: storetest.When, EndsAt: storetest.When.Add(time.Hour), Anonymous: true,
+		ID: "01900000-0000-7000-8000-000000000001", SourceType: "*", Pattern: "line*", Reason: "test", CreatedBy: "anna", RecordedBy: "ben", CreatedAt: storetest.When, StartsAt: storetest.When, EndsAt: storetest.When.Add(time.Hour), Anonymous: true,
 	}, silences.Room{}))
 	list := storetest.Records(0, 3)
 	require.NoError(t, db.AlertHistory().ApplyRecords(ctx, history.Changes{Add: list, Complete: []history.Completion{{Key: list[1].Key, At: storetest.When}}}))
@@ -57,6 +57,7 @@ func dumpAlarms(t testing.TB, db *storetest.DB, w io.Writer) {
 	require.NoError(t, err)
 	require.Len(t, resolutions, 1)
 	put(*resolutions[0].Notes, nil)
+	put(resolutions[0].RecordedBy, nil)
 	put(db.AlarmRules().Rules(ctx))
 	put(db.AlarmRules().RuleStates(ctx))
 	put(db.Silences().Silences(ctx, time.Time{}))
@@ -98,7 +99,7 @@ func TestAwkwardTextsOfAlarmsAndAlertsAreKept(t *testing.T) {
 	const text = "a\x00b\xffc"
 	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		db, ctx := open(t, storage.Options{}), t.Context()
-		err := db.Alarms().Write(ctx, []alarms.Ref{{Key: text, Create: true}, {Key: text, Create: true}, alarms.ByID(text)}, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+		err := db.Alarms().Write(ctx, []alarms.Ref{{Key: text, Create: true}, {Key: text, Create: true}, alarms.ByID(text)}, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 			require.Same(t, found[0].Condition, found[1].Condition)
 			o := storetest.Occurrence(0, next, found[0].Condition.Code, found[0].Condition.Key)
 			o.Source, o.Message, o.Labels = text, text, map[string]string{text: text}

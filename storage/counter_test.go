@@ -91,22 +91,26 @@ func sameRows(t *testing.T, archive string, db *storetest.DB) {
 	require.NoError(t, err)
 	want, got := rows(t, old), rows(t, backupOf(t, db, storage.BackupOptions{}))
 	require.Len(t, want, 30)
-	for table, columns := range map[string][2]string{
-		"sessions":      {`,{"name":"address","type":"text"},{"name":"created_us","type":"int"},{"name":"refreshed_us","type":"int"}`, `,"",null,null`},
-		"aas_documents": {`,{"name":"size","type":"int"}`, `,0`},
-	} {
-		name := "state/" + table + ".jsonl"
-		want[name] = withColumns(want[name], columns[0], columns[1])
+	for name, added := range since {
+		want[name] = withColumns(want[name], added.columns, added.values)
 	}
 	for name, text := range want {
 		require.Equal(t, text, got[name], name)
 	}
 }
 
-// withColumns adds columns that a table has had since, and what they have in rows of before.
+// since are the columns that tables have had since, and their values in rows of before, as a backup has them.
+var since = map[string]struct{ columns, values string }{
+	"state/sessions.jsonl":          {`,{"name":"address","type":"text"},{"name":"created_us","type":"int"},{"name":"refreshed_us","type":"int"}]`, `,"",null,null]`},
+	"state/aas_documents.jsonl":     {`,{"name":"size","type":"int"}]`, `,0]`},
+	"state/alarm_resolutions.jsonl": {`,{"name":"recorded_by","type":"text"}]`, `,""]`},
+	"state/alert_silences.jsonl":    {`,{"name":"recorded_by","type":"text"}]`, `,""]`},
+}
+
+// withColumns adds columns to the rows of a table.
 func withColumns(text, columns, values string) string {
 	header, rows, _ := strings.Cut(text, "\n")
-	return strings.TrimSuffix(header, "]") + columns + "]\n" + strings.ReplaceAll(rows, "]\n", values+"]\n")
+	return strings.TrimSuffix(header, "]") + columns + "\n" + strings.ReplaceAll(rows, "]\n", values+"\n")
 }
 
 // checkSplit checks that each schema has a version of its own, and that programs of before refuse the database.

@@ -30,7 +30,7 @@ func TestSilenceStore(t *testing.T, newStore func(testing.TB) silences.Store) {
 
 func silence(n int) silences.Silence {
 	return silences.Silence{
-		ID: id(n), SourceType: "Sensor", Pattern: "Line-*-Ä", Reason: "pump 'exchange' \"4%_\"", CreatedBy: "Ana Müller",
+		ID: id(n), SourceType: "Sensor", Pattern: "Line-*-Ä", Reason: "pump 'exchange' \"4%_\"", CreatedBy: "Ana Müller", RecordedBy: "größe",
 		CreatedAt: base, StartsAt: base.Add(time.Hour), EndsAt: base.Add(2 * time.Hour),
 	}
 }

@@ -102,7 +102,7 @@ func newDesk(t *testing.T, o dispatch.Options, channels ...alerting.Channel) *de
 		o.Templates = map[string]alerting.TemplateText{"": {Subject: "{{if .Resolved}}-{{end}}{{.Title}}"}}
 	}
 	k.start(t, o, channels...)
-	t.Cleanup(func() { require.NoError(t, k.alarms.Close()) })
+	t.Cleanup(func() { require.NoError(t, k.alarms.Close(context.Background())) })
 	return k
 }
 

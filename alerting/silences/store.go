@@ -13,7 +13,8 @@ type Silence struct {
 	SourceType string // of the alarm, such as Equipment or Sensor, in any case; "*" for every type
 	Pattern    string // of the alarm's source; see [Pattern]
 	Reason     string
-	CreatedBy  string
+	CreatedBy  string // as the caller named it
+	RecordedBy string // name of the account that added it; empty without a token
 	CreatedAt  time.Time
 	StartsAt   time.Time
 	EndsAt     time.Time

@@ -123,26 +123,3 @@ func exportedReceiver(list *ast.FieldList) bool {
 		}
 	}
 }
-
-// domains are the packages that mean something; only parts bring them to a server. The audit log is not one of them
-// here: the guard writes to it for every domain.
-var domains = []string{"aas", "accounts", "alarms", "alerting", "tags"}
-
-// The server composes parts and knows the inside of none.
-func TestTheServerKnowsNoDomain(t *testing.T) {
-	for _, file := range sources(t)["transport/server"] {
-		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("../..", file), nil, parser.ImportsOnly)
-		require.NoError(t, err)
-		for _, i := range parsed.Imports {
-			path := strings.Trim(i.Path.Value, `"`)
-			inside, ours := strings.CutPrefix(path, module)
-			if !ours {
-				continue
-			}
-			first, _, _ := strings.Cut(inside, "/")
-			if slices.Contains(domains, first) || regexp.MustCompile(`^transport/(\w+api|hubs)\b`).MatchString(inside) {
-				t.Errorf("%s imports %s: what a domain serves belongs to its part", file, path)
-			}
-		}
-	}
-}

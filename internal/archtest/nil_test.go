@@ -12,16 +12,20 @@ import (
 	"github.com/otkit/otkit/aas/tagmap"
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/driveralarms"
+	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/alerting/alertsource"
 	"github.com/otkit/otkit/alerting/dispatch"
 	"github.com/otkit/otkit/alerting/history"
 	"github.com/otkit/otkit/alerting/silences"
+	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
 	"github.com/otkit/otkit/storage/accountstore"
 	"github.com/otkit/otkit/storage/alarmstore"
 	"github.com/otkit/otkit/storage/alertstore"
+	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
@@ -29,6 +33,7 @@ import (
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/aasapi"
 	"github.com/otkit/otkit/transport/aasapi/aasgrpc"
+	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/aasapi/aasv1"
 	"github.com/otkit/otkit/transport/accountsapi"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
@@ -37,10 +42,12 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/alertingapi"
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
+	"github.com/otkit/otkit/transport/auditapi"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/hubs"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/middleware"
+	"github.com/otkit/otkit/transport/recorder"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
@@ -54,7 +61,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 	memory, shells := alarms.NewMemory(), repository.NewMemory()
 	service, err := alarms.New(ctx, memory, alarms.Options{})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, service.Close()) }()
+	defer func() { require.NoError(t, service.Close(ctx)) }()
 	repo, err := repository.New(shells, repository.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, repo.Close(t.Context())) }()
@@ -76,7 +83,11 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"tagmap.NewSource", "engine", func() (any, error) { return tagmap.NewSource(nil, tagmap.SourceOptions{}) }},
 		{"accounts.New", "store", func() (any, error) { return accounts.New(nil, people, accounts.Options{}) }},
 		{"accounts.New sessions", "sessions", func() (any, error) { return accounts.New(people, nil, accounts.Options{}) }},
+		{"audit.New", "store", func() (any, error) { return audit.New(nil, audit.Options{}) }},
 		{"alarms.New", "store", func() (any, error) { return alarms.New(ctx, nil, alarms.Options{}) }},
+		{"driveralarms.New", "source", func() (any, error) { return driveralarms.New(nil, service, driveralarms.Options{}) }},
+		{"rules.New", "store", func() (any, error) { return rules.New(ctx, nil, service, rules.Options{}) }},
+		{"rules.New target", "target", func() (any, error) { return rules.New(ctx, rules.NewMemory(memory), nil, rules.Options{}) }},
 		{"alertsource.New", "alarms", func() (any, error) { return alertsource.New(nil, history.NewMemory(), quiet, alertsource.Options{}) }},
 		{"alertsource.New history", "history", func() (any, error) { return alertsource.New(service, nil, quiet, alertsource.Options{}) }},
 		{"alertsource.New silences", "silences", func() (any, error) { return alertsource.New(service, history.NewMemory(), nil, alertsource.Options{}) }},
@@ -92,6 +103,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"accountstore.New", "db", func() (any, error) { return accountstore.New(nil) }},
 		{"alarmstore.New", "db", func() (any, error) { return alarmstore.New(nil) }},
 		{"alertstore.New", "db", func() (any, error) { return alertstore.New(nil) }},
+		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},
 		{"historystore.New", "db", func() (any, error) { return historystore.New(nil, historystore.Options{}) }},
 		{"tagstore.New", "db", func() (any, error) { return tagstore.New(nil) }},
 		{"tags.AddDriver", "driver", func() (any, error) { return nil, tagEngine.AddDriver("a", nil, tags.DriverOptions{}) }},
@@ -100,6 +112,9 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"aasapi.New", "service", func() (any, error) { return aasapi.New(nil, aasapi.Options{}) }},
 		{"aasgrpc.New", "service", func() (any, error) { return aasgrpc.New(nil) }},
 		{"aasv1.New", "service", func() (any, error) { return aasv1.New(nil, aasv1.Options{}) }},
+		{"aaspart.New with a mapping", "tags", func() (any, error) {
+			return aaspart.New(ctx, nil, aaspart.Options{TagMapping: aaspart.TagMapping{Equipment: make([]aaspart.MappedEquipment, 1)}})
+		}},
 		{"accountsapi.New", "authority", func() (any, error) { return accountsapi.New(nil, nil, accountsapi.Options{}) }},
 		{"accountspart.New", "DataDir", func() (any, error) { return accountspart.New(ctx, accountspart.Options{}) }},
 		{"alarmsapi.New", "service", func() (any, error) { return alarmsapi.New(nil, nil, alarmsapi.Options{}) }},
@@ -108,12 +123,14 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"alarmspart.New", "tags", func() (any, error) { return alarmspart.New(ctx, nil, alarmspart.Options{}) }},
 		{"alertingapi.New", "silences", func() (any, error) { return alertingapi.New(alertingapi.Deps{}, alertingapi.Options{}) }},
 		{"alertingpart.New", "alarms", func() (any, error) { return alertingpart.New(ctx, nil, alertingpart.Options{}) }},
+		{"auditapi.New", "log", func() (any, error) { return auditapi.New(nil, auditapi.Options{}) }},
 		{"auth.New", "accounts", func() (any, error) { return auth.New(nil, nil, auth.Options{}) }},
 		{"auth.NewGuard", "authenticator", func() (any, error) { return auth.NewGuard(nil, table, auth.GuardOptions{}) }},
 		{"hubs.NewDashboard", "hub", func() (any, error) { return hubs.NewDashboard(nil, service, quiet, hubs.DashboardOptions{}) }},
 		{"hubs.NewDemo", "hub", func() (any, error) { return hubs.NewDemo(nil, service) }},
 		{"hubspart.New", "tags", func() (any, error) { return hubspart.New(ctx, nil, nil, nil, nil, hubspart.Options{}) }},
 		{"middleware.NewServer", "handler", func() (any, error) { return middleware.NewServer(nil, middleware.ServerOptions{}) }},
+		{"recorder.New", "log", func() (any, error) { return recorder.New(nil, recorder.Options{}) }},
 		{"server.New", "Authenticator", func() (any, error) { return server.New(ctx, server.Options{}) }},
 		{"tagsapi.New", "engine", func() (any, error) { return tagsapi.New(nil, tagsapi.Options{}) }},
 		{"tagconfigapi.New", "store", func() (any, error) { return tagconfigapi.New(nil, tagconfigapi.Options{}) }},

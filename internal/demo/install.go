@@ -51,7 +51,7 @@ func installAlarms(ctx context.Context, o *engine.Options, d *simdriver.Driver, 
 		return 0, err
 	}
 	last, err = FillAlarms(ctx, d, service, now)
-	if err = errors.Join(err, service.Close()); err != nil || last == 0 {
+	if err = errors.Join(err, service.Close(ctx)); err != nil || last == 0 {
 		return 0, err
 	}
 	return last, o.Alerting.Outbox.Plan(ctx, 0, last, nil)

@@ -637,13 +637,18 @@ type AlarmList struct {
 
 // AlarmResolution defines model for AlarmResolution.
 type AlarmResolution struct {
-	ActionTaken   string    `json:"actionTaken"`
-	AlarmCode     int64     `json:"alarmCode"`
-	ID            int64     `json:"id"`
-	Notes         *string   `json:"notes"`
-	ResolvedAt    time.Time `json:"resolvedAt"`
-	ResolvedBy    string    `json:"resolvedBy"`
-	WasSuccessful bool      `json:"wasSuccessful"`
+	ActionTaken string  `json:"actionTaken"`
+	AlarmCode   int64   `json:"alarmCode"`
+	ID          int64   `json:"id"`
+	Notes       *string `json:"notes"`
+
+	// RecordedBy The account that recorded it; empty if it is not known.
+	RecordedBy string    `json:"recordedBy"`
+	ResolvedAt time.Time `json:"resolvedAt"`
+
+	// ResolvedBy As the caller sent it.
+	ResolvedBy    string `json:"resolvedBy"`
+	WasSuccessful bool   `json:"wasSuccessful"`
 }
 
 // AlarmRule defines model for AlarmRule.
@@ -719,10 +724,15 @@ type AlertHistoryRecord struct {
 
 // AlertSilence defines model for AlertSilence.
 type AlertSilence struct {
-	CreatedAt       time.Time `json:"createdAt"`
-	CreatedBy       string    `json:"createdBy"`
-	EndsAt          time.Time `json:"endsAt"`
-	Reason          string    `json:"reason"`
+	CreatedAt time.Time `json:"createdAt"`
+
+	// CreatedBy As the caller sent it.
+	CreatedBy string    `json:"createdBy"`
+	EndsAt    time.Time `json:"endsAt"`
+	Reason    string    `json:"reason"`
+
+	// RecordedBy The account that added it; empty without a token.
+	RecordedBy      string    `json:"recordedBy"`
 	SilenceID       string    `json:"silenceId"`
 	SourceIDPattern string    `json:"sourceIdPattern"`
 	SourceType      string    `json:"sourceType"`
@@ -1510,6 +1520,9 @@ type AuditAction = string
 // AuditActor defines model for AuditActor.
 type AuditActor = string
 
+// AuditBefore defines model for AuditBefore.
+type AuditBefore = int64
+
 // AuditEnd defines model for AuditEnd.
 type AuditEnd = time.Time
 
@@ -1767,7 +1780,7 @@ type ListAuditParams struct {
 	Outcome AuditOutcome `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
 
 	// Before Only records with an id below. Unlike page, it is not shifted by new records.
-	Before   int64        `form:"before,omitempty" json:"before,omitempty,omitzero"`
+	Before   AuditBefore  `form:"before,omitempty" json:"before,omitempty,omitzero"`
 	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
 	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
@@ -1791,6 +1804,9 @@ type ExportAuditParams struct {
 	// Object Exact name of an object that was changed, such as a tag.
 	Object  AuditObject  `form:"object,omitempty" json:"object,omitempty,omitzero"`
 	Outcome AuditOutcome `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
+
+	// Before Only records with an id below. Unlike page, it is not shifted by new records.
+	Before AuditBefore `form:"before,omitempty" json:"before,omitempty,omitzero"`
 }
 
 // ExportAuditParamsFormat defines parameters for ExportAudit.
@@ -7929,6 +7945,14 @@ func NewExportAuditRequest(server string, params *ExportAuditParams) (*http.Requ
 		}
 
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "outcome", params.Outcome, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {

@@ -46,8 +46,14 @@ type Store struct {
 
 var (
 	_ alarms.Store           = (*Store)(nil)
+	_ alarms.CodeLister      = (*Store)(nil)
+	_ alarms.EventLister     = (*Store)(nil)
+	_ alarms.Statistics      = (*Store)(nil)
+	_ alarms.Trimmer         = (*Store)(nil)
 	_ alarms.ResolutionStore = (*Store)(nil)
 	_ rules.Store            = (*Store)(nil)
+	_ rules.Pager            = (*Store)(nil)
+	_ rules.Versioner        = (*Store)(nil)
 	_ rules.StateStore       = (*Store)(nil)
 )
 
@@ -81,25 +87,6 @@ func scanOccurrence(row storage.Scanner) (*alarms.Occurrence, error) {
 	return &o, nil
 }
 
-// Occurrence implements alarms.Store.
-func (s *Store) Occurrence(ctx context.Context, id string) (alarms.Occurrence, error) {
-	var found *alarms.Occurrence
-	err := s.set.View(ctx, "alarms.get", func(ctx context.Context, tx *storage.Tx) error {
-		found = nil
-		return tx.Each(ctx, selectOccurrence+"WHERE o.id = ?", []any{storage.Text(id)}, func(row storage.Scanner) (err error) {
-			found, err = scanOccurrence(row)
-			return err
-		})
-	})
-	if err != nil {
-		return alarms.Occurrence{}, err
-	}
-	if found == nil {
-		return alarms.Occurrence{}, alarms.ErrAlarmNotFound
-	}
-	return *found, nil
-}
-
 // OccurrencesByID implements alarms.Store.
 func (s *Store) OccurrencesByID(ctx context.Context, ids []string) ([]alarms.Occurrence, error) {
 	keys := make([]any, len(ids))
@@ -120,7 +107,7 @@ func (s *Store) OccurrencesByID(ctx context.Context, ids []string) ([]alarms.Occ
 	return storage.Distinct(found, func(o alarms.Occurrence) string { return o.ID }), err
 }
 
-// Codes implements alarms.Store.
+// Codes implements [alarms.CodeLister].
 func (s *Store) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
 	given := make(map[string][]string, len(keys)) // as it is stored -> as it was asked for
 	var list []any
@@ -197,16 +184,16 @@ func (s *Store) SuppressedConditions(ctx context.Context) ([]alarms.Condition, e
 
 // AddResolution implements alarms.ResolutionStore.
 func (s *Store) AddResolution(ctx context.Context, r alarms.Resolution) (alarms.Resolution, error) {
-	r.ResolvedBy, r.ActionTaken = storage.Text(r.ResolvedBy), storage.Text(r.ActionTaken)
+	r.ResolvedBy, r.RecordedBy, r.ActionTaken = storage.Text(r.ResolvedBy), storage.Text(r.RecordedBy), storage.Text(r.ActionTaken)
 	var notes sql.NullString
 	if r.Notes != nil {
 		notes = sql.NullString{String: storage.Text(*r.Notes), Valid: true}
 		r.Notes = &notes.String
 	}
 	err := s.set.Update(ctx, "alarms.resolve", func(ctx context.Context, tx *storage.Tx) error {
-		return tx.Row(ctx, `INSERT INTO alarm_resolutions (code, resolved_by, resolved_us, action, successful, notes)
-			VALUES (?, ?, ?, ?, ?, ?) RETURNING id`,
-			[]any{r.Code, r.ResolvedBy, storage.Timestamp(r.ResolvedAt), r.ActionTaken, r.WasSuccessful, notes}, &r.ID)
+		return tx.Row(ctx, `INSERT INTO alarm_resolutions (code, resolved_by, recorded_by, resolved_us, action, successful, notes)
+			VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+			[]any{r.Code, r.ResolvedBy, r.RecordedBy, storage.Timestamp(r.ResolvedAt), r.ActionTaken, r.WasSuccessful, notes}, &r.ID)
 	})
 	return r, err
 }
@@ -216,13 +203,13 @@ func (s *Store) Resolutions(ctx context.Context, code int64) ([]alarms.Resolutio
 	var all []alarms.Resolution
 	err := s.set.View(ctx, "alarms.resolutions", func(ctx context.Context, tx *storage.Tx) error {
 		all = []alarms.Resolution{}
-		return tx.Each(ctx, `SELECT id, code, resolved_by, resolved_us, action, successful, notes
+		return tx.Each(ctx, `SELECT id, code, resolved_by, recorded_by, resolved_us, action, successful, notes
 			FROM alarm_resolutions WHERE code = ? ORDER BY id DESC`, []any{code}, func(row storage.Scanner) error {
 			var (
 				r     alarms.Resolution
 				notes sql.NullString
 			)
-			err := row.Scan(&r.ID, &r.Code, &r.ResolvedBy, (*storage.Timestamp)(&r.ResolvedAt), &r.ActionTaken, &r.WasSuccessful, &notes)
+			err := row.Scan(&r.ID, &r.Code, &r.ResolvedBy, &r.RecordedBy, (*storage.Timestamp)(&r.ResolvedAt), &r.ActionTaken, &r.WasSuccessful, &notes)
 			if notes.Valid {
 				r.Notes = &notes.String
 			}

@@ -22,9 +22,9 @@ func (s *Store) AddSilence(ctx context.Context, n silences.Silence, room silence
 		if err := makeRoom(ctx, tx, n, room.Total, "TRUE"); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO alert_silences (id, source_type, pattern, reason, created_by, created_us, starts_us, ends_us, anonymous)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, n.ID, storage.Text(n.SourceType), storage.Text(n.Pattern), storage.Text(n.Reason), storage.Text(n.CreatedBy),
-			storage.Timestamp(n.CreatedAt), storage.Timestamp(n.StartsAt), storage.Timestamp(n.EndsAt), n.Anonymous)
+		_, err := tx.Exec(ctx, `INSERT INTO alert_silences (id, source_type, pattern, reason, created_by, recorded_by, created_us, starts_us, ends_us, anonymous)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, n.ID, storage.Text(n.SourceType), storage.Text(n.Pattern), storage.Text(n.Reason), storage.Text(n.CreatedBy),
+			storage.Text(n.RecordedBy), storage.Timestamp(n.CreatedAt), storage.Timestamp(n.StartsAt), storage.Timestamp(n.EndsAt), n.Anonymous)
 		return err
 	})
 }
@@ -68,10 +68,10 @@ func (s *Store) Silences(ctx context.Context, endsAfter time.Time) ([]silences.S
 	var all []silences.Silence
 	err := s.set.View(ctx, "silences.list", func(ctx context.Context, tx *storage.Tx) error {
 		all = []silences.Silence{}
-		return tx.Each(ctx, `SELECT id, source_type, pattern, reason, created_by, created_us, starts_us, ends_us, anonymous
+		return tx.Each(ctx, `SELECT id, source_type, pattern, reason, created_by, recorded_by, created_us, starts_us, ends_us, anonymous
 			FROM alert_silences WHERE ends_us > ? ORDER BY created_us DESC, id DESC`, []any{after}, func(row storage.Scanner) error {
 			var n silences.Silence
-			err := row.Scan(&n.ID, &n.SourceType, &n.Pattern, &n.Reason, &n.CreatedBy,
+			err := row.Scan(&n.ID, &n.SourceType, &n.Pattern, &n.Reason, &n.CreatedBy, &n.RecordedBy,
 				(*storage.Timestamp)(&n.CreatedAt), (*storage.Timestamp)(&n.StartsAt), (*storage.Timestamp)(&n.EndsAt), &n.Anonymous)
 			all = append(all, n)
 			return err

@@ -56,7 +56,7 @@ func alarmSearch(source, text string, labels []string) (alarms.Search, error) {
 
 // alarmQuery distinguishes a page or size that is absent, and so takes its default, from one that is 0.
 func alarmQuery(severity string, page, size *int) (alarms.ListQuery, error) {
-	set, err := alarms.ParseWireFilter(severity)
+	set, err := alarms.ParseThreeLevel(severity)
 	if err != nil {
 		return alarms.ListQuery{}, err
 	}
@@ -144,7 +144,7 @@ func (a *handlers) GetActiveAlarms(ctx context.Context, _ gen.GetActiveAlarmsReq
 	}
 	answer := make(gen.GetActiveAlarms200JSONResponse, len(list))
 	for i, o := range list {
-		answer[i] = gen.ActiveAlarm{Code: o.Code, Message: o.Message, Severity: wire(o.Severity),
+		answer[i] = gen.ActiveAlarm{Code: o.Code, Message: o.Message, Severity: severityOf(o.Severity),
 			Timestamp: o.RaisedAt, SourceID: o.Source, Acknowledged: o.Acknowledged()}
 	}
 	return answer, nil
@@ -162,7 +162,7 @@ func (a *handlers) GetRecentAlarms(ctx context.Context, r gen.GetRecentAlarmsReq
 	}
 	answer := make(gen.GetRecentAlarms200JSONResponse, len(list))
 	for i, o := range list {
-		answer[i] = gen.RecentAlarm{Code: o.Code, Message: o.Message, Severity: wire(o.Severity), Timestamp: o.RaisedAt,
+		answer[i] = gen.RecentAlarm{Code: o.Code, Message: o.Message, Severity: severityOf(o.Severity), Timestamp: o.RaisedAt,
 			SourceID: o.Source, Acknowledged: o.Acknowledged(), ClearedAt: timeOrNull(o.ClearedAt)}
 	}
 	return answer, nil
@@ -207,14 +207,15 @@ func (a *handlers) GetAlarmTrendV1(ctx context.Context, r gen.GetAlarmTrendV1Req
 func (a *handlers) resolve(ctx context.Context, code int64, body *gen.ResolutionRequest) (gen.AlarmResolution, error) {
 	var q alarms.ResolutionRequest
 	if body != nil {
-		q = alarms.ResolutionRequest{ResolvedBy: body.ResolvedBy, ActionTaken: body.ActionTaken, WasSuccessful: body.WasSuccessful, Notes: body.Notes}
+		q = alarms.ResolutionRequest{ResolvedBy: body.ResolvedBy, RecordedBy: a.caller(ctx), ActionTaken: body.ActionTaken,
+			WasSuccessful: body.WasSuccessful, Notes: body.Notes}
 	}
 	r, err := a.service.Resolve(ctx, code, q)
 	return resolutionOf(r), err
 }
 
 func resolutionOf(r alarms.Resolution) gen.AlarmResolution {
-	return gen.AlarmResolution{ID: r.ID, AlarmCode: r.Code, ResolvedBy: r.ResolvedBy, ResolvedAt: r.ResolvedAt,
+	return gen.AlarmResolution{ID: r.ID, AlarmCode: r.Code, ResolvedBy: r.ResolvedBy, RecordedBy: r.RecordedBy, ResolvedAt: r.ResolvedAt,
 		ActionTaken: r.ActionTaken, WasSuccessful: r.WasSuccessful, Notes: r.Notes}
 }
 
@@ -265,7 +266,7 @@ func alarmList(p alarms.Page) gen.AlarmList {
 // infoOf returns an occurrence as family A and the demonstration hub show it.
 func infoOf(o *alarms.Occurrence) gen.AlarmInfo {
 	info := gen.AlarmInfo{
-		ID: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: wire(o.Severity), TriggeredAt: o.RaisedAt,
+		ID: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: severityOf(o.Severity), TriggeredAt: o.RaisedAt,
 		AcknowledgedAt: timeOrNull(o.AcknowledgedAt), ClearedAt: timeOrNull(o.ClearedAt), IsActive: o.Active, Comment: o.Comment,
 	}
 	if o.Acknowledged() {
@@ -277,7 +278,7 @@ func infoOf(o *alarms.Occurrence) gen.AlarmInfo {
 	return info
 }
 
-func wire(s alarms.Severity) shared.AlarmSeverity { return shared.AlarmSeverity(s.Wire()) }
+func severityOf(s alarms.Severity) shared.AlarmSeverity { return shared.AlarmSeverity(s.ThreeLevel()) }
 
 // timeOrNull returns nil for the zero time.
 func timeOrNull(t time.Time) *time.Time {

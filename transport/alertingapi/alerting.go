@@ -47,7 +47,9 @@ func (a *handlers) AddSilence(ctx context.Context, r gen.AddSilenceRequestObject
 	}
 	n := silences.Silence{SourceType: r.Body.SourceType, Pattern: r.Body.SourceIDPattern, Reason: r.Body.Reason, CreatedBy: r.Body.CreatedBy}
 	by, known := a.caller(ctx)
-	n.Anonymous = !known
+	if n.Anonymous = !known; known {
+		n.RecordedBy = by
+	}
 	var bad []fault.Field
 	for _, at := range []struct {
 		name, text string
@@ -86,7 +88,7 @@ func silencesOf(list []silences.Silence) []gen.AlertSilence {
 
 func silenceOf(s silences.Silence) gen.AlertSilence {
 	return gen.AlertSilence{SilenceID: s.ID, SourceType: s.SourceType, SourceIDPattern: s.Pattern, Reason: s.Reason,
-		CreatedBy: s.CreatedBy, CreatedAt: s.CreatedAt.UTC(), StartsAt: s.StartsAt.UTC(), EndsAt: s.EndsAt.UTC()}
+		CreatedBy: s.CreatedBy, RecordedBy: s.RecordedBy, CreatedAt: s.CreatedAt.UTC(), StartsAt: s.StartsAt.UTC(), EndsAt: s.EndsAt.UTC()}
 }
 
 // ListAlertHistory implements GET /api/v1.0/alert-history.
@@ -114,7 +116,7 @@ func (a *handlers) ListAlertHistory(ctx context.Context, r gen.ListAlertHistoryR
 	answer := gen.ListAlertHistory200JSONResponse{Records: make([]gen.AlertHistoryRecord, len(list.Records)),
 		TotalCount: list.TotalCount, Page: list.Page, PageSize: list.PageSize, TotalPages: list.TotalPages}
 	for i, rec := range list.Records {
-		answer.Records[i] = gen.AlertHistoryRecord{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.Wire()),
+		answer.Records[i] = gen.AlertHistoryRecord{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.ThreeLevel()),
 			Source: rec.Source, Title: rec.Title, Description: rec.Description, Labels: orEmpty(rec.Labels), ResolvedAt: rec.CompletedAt, Truncated: rec.Truncated}
 	}
 	return answer, nil
@@ -130,7 +132,7 @@ func severityWord(word string) (alarms.SeveritySet, error) {
 	case "2":
 		word = "Critical"
 	}
-	set, err := alarms.ParseWireFilter(word)
+	set, err := alarms.ParseThreeLevel(word)
 	if err != nil {
 		return 0, alerting.ErrInvalidRequest.Invalid(fault.Field{Field: "severity", Message: "must be Info, Warning or Critical"})
 	}
@@ -150,7 +152,7 @@ func (a *handlers) GetAlertRecord(ctx context.Context, r gen.GetAlertRecordReque
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetAlertRecord200JSONResponse{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.Wire()),
+	return gen.GetAlertRecord200JSONResponse{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.ThreeLevel()),
 		Source: rec.Source, Title: rec.Title, Description: rec.Description, Labels: orEmpty(rec.Labels),
 		Annotations: orEmpty(rec.Annotations), ResolvedAt: rec.CompletedAt, Truncated: rec.Truncated}, nil
 }
@@ -165,7 +167,7 @@ func (a *handlers) GetSeverityStats(ctx context.Context, r gen.GetSeverityStatsR
 	answer := gen.GetSeverityStats200JSONResponse{}
 	at := make(map[string]int)
 	for _, c := range counts {
-		word := c.Severity.Wire()
+		word := c.Severity.ThreeLevel()
 		if i, known := at[word]; known {
 			answer[i].Count += c.Count
 			continue

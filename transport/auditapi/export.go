@@ -71,6 +71,13 @@ func queryOf(v url.Values) (audit.Query, error) {
 		}
 		*t.to = at
 	}
+	if text := v.Get("before"); text != "" {
+		before, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || before < 1 {
+			bad = append(bad, fault.Field{Field: "before", Message: "must be the id of a record"})
+		}
+		q.Before = before
+	}
 	if f := v.Get("format"); f != "" && f != "csv" && f != "ndjson" {
 		bad = append(bad, fault.Field{Field: "format", Message: "must be csv or ndjson"})
 	}

@@ -43,14 +43,18 @@ func (g *Guard) Stream() grpc.StreamServerInterceptor {
 	}
 }
 
-// Covers checks that every method of a gRPC server has a row in the table; one that has not makes
-// [Guard.Err] an error. A call to one that slips through is refused.
+// Covers checks the methods of a gRPC server. [Guard.Err] becomes an error if one has no row in the table, or if a
+// stream is audited: what changes over a stream is not recorded, so it needs a reason in Unaudited or a unary method.
+// Calls to a method without a row are refused.
 func (g *Guard) Covers(services map[string]grpc.ServiceInfo) {
 	for service, info := range services {
 		for _, method := range info.Methods {
 			full := "/" + service + "/" + method.Name
-			if _, ok := g.table.grpc[full]; !ok {
+			switch op, ok := g.table.grpc[full]; {
+			case !ok:
 				g.refuse(fmt.Errorf("auth: %s has no row in the table of operations", full))
+			case (method.IsClientStream || method.IsServerStream) && op.Audited():
+				g.refuse(fmt.Errorf("auth: operation %q: the stream %s may change something, and streams are not recorded: use a unary method, or set Unaudited", op.ID, full))
 			}
 		}
 	}

@@ -103,6 +103,28 @@ func TestRolesOverGRPC(t *testing.T) {
 	require.Equal(t, codes.PermissionDenied, status.Code(err))
 }
 
+// Streams are not recorded in the audit log, so a server with one that may change something does not start.
+func TestStreamsThatChangeSomethingAreRefused(t *testing.T) {
+	p := newPlant(t, auth.Options{})
+	for name, row := range map[string]struct {
+		op      auth.Operation
+		refused bool
+	}{
+		"gRPC alone":   {auth.Operation{ID: "watch", GRPC: []string{watch}, Access: auth.Admin}, true},
+		"with a POST":  {auth.Operation{ID: "watch", Method: "POST", Path: "/watch", GRPC: []string{watch}, Access: auth.Admin}, true},
+		"with a GET":   {auth.Operation{ID: "watch", Method: "GET", Path: "/watch", GRPC: []string{watch}, Access: auth.Admin}, false},
+		"with a cause": {auth.Operation{ID: "watch", GRPC: []string{watch}, Access: auth.Admin, Unaudited: "reads only"}, false},
+	} {
+		g := p.guard(t, auth.GuardOptions{}, row.op, auth.Operation{ID: "unary", GRPC: []string{check, list}, Access: auth.Admin})
+		serveGRPC(t, g)
+		if row.refused {
+			require.ErrorContains(t, g.Err(), watch, name)
+		} else {
+			require.NoError(t, g.Err(), name)
+		}
+	}
+}
+
 func TestStreamEndsWithItsSession(t *testing.T) {
 	p := newPlant(t, auth.Options{})
 	client := serveGRPC(t, p.guard(t, auth.GuardOptions{},

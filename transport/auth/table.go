@@ -49,7 +49,8 @@ type Table struct {
 }
 
 // NewTable checks rows and makes a table of them. Every id, method with path, and gRPC method may
-// be there once.
+// be there once. A row that is neither GET nor HEAD is audited, unless it has a reason in Unaudited; one that
+// is Open needs that reason, because the guard does not learn who calls.
 func NewTable(rows ...[]Operation) (*Table, error) {
 	t := &Table{http: make(map[string]Operation), grpc: make(map[string]Operation)}
 	ids := make(map[string]bool)
@@ -67,6 +68,12 @@ func NewTable(rows ...[]Operation) (*Table, error) {
 		}
 		if (op.Method == "") != (op.Path == "") || op.Method == "" && len(op.GRPC) == 0 {
 			bad(op, "Method with Path, GRPC, or all are required")
+		}
+		if op.Audited() && op.Access == Open {
+			bad(op, "may change something and is Open: Unaudited must have the reason why it is not recorded")
+		}
+		if op.AuditOptional && !op.Audited() {
+			bad(op, "AuditOptional is for operations that are audited")
 		}
 		if op.Method != "" {
 			key := httpKey(op.Method, op.Path)

@@ -20,6 +20,9 @@ func TestTableRefusesBadRows(t *testing.T) {
 		"same route":                  func(o *auth.Operation) { o.Path = "/a/{x}" },
 		"same route but for its name": func(o *auth.Operation) { o.Path = "/a/{y:[a-z]{2}}/" },
 		"same gRPC method":            func(o *auth.Operation) { o.GRPC = []string{"/s/m"} },
+		"changes unseen":              func(o *auth.Operation) { o.Method = "POST" },
+		"changes unseen over gRPC":    func(o *auth.Operation) { o.Method, o.Path = "", "" },
+		"optional record of a read":   func(o *auth.Operation) { o.AuditOptional = true },
 	} {
 		bad := auth.Operation{ID: "b", Method: "GET", Path: "/b", GRPC: []string{"/s/n"}, Access: auth.Open}
 		_, err := auth.NewTable([]auth.Operation{good}, []auth.Operation{bad})

@@ -123,7 +123,7 @@ func (d *Dashboard) handle(ctx context.Context, events []alarms.Event) {
 // announces reports whether an event has something that operators must be notified of.
 func announces(e *alarms.Event) bool {
 	o := &e.Occurrence
-	return e.New || e.Kind == alarms.Escalated && !settled(o)
+	return e.Annunciate || e.Kind == alarms.Escalated && !settled(o)
 }
 
 // settled reports whether nobody needs to be notified of an occurrence any more.
@@ -189,7 +189,7 @@ func (d *Dashboard) sendAlarm(ctx context.Context, o *alarms.Occurrence, resolve
 		if resolved {
 			message, at = "Resolved: "+message, o.ClearedAt
 		}
-		return []any{message, o.Severity.Wire(), at.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)}
+		return []any{message, o.Severity.ThreeLevel(), at.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)}
 	})
 }
 

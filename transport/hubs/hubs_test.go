@@ -143,7 +143,7 @@ func (d *desk) start() {
 
 func (d *desk) close() {
 	d.stop()
-	require.NoError(d.t, d.alarms.Close())
+	require.NoError(d.t, d.alarms.Close(context.Background()))
 }
 
 func (d *desk) raise(key string, severity alarms.Severity) alarms.Occurrence {
@@ -384,7 +384,7 @@ func TestDemoSendsEveryAlarm(t *testing.T) {
 		d.raise("pump", alarms.Warning)
 		d.clear("pump")
 		require.Equal(t, []string{"OnAlarmRaised pump", "OnAlarmChanged pump"}, d.hub.take(""))
-		require.NoError(t, d.alarms.Close())
+		require.NoError(t, d.alarms.Close(context.Background()))
 		<-done
 	})
 }
@@ -392,7 +392,7 @@ func TestDemoSendsEveryAlarm(t *testing.T) {
 func TestConstructorsNameWhatIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
-		defer func() { require.NoError(t, d.alarms.Close()) }()
+		defer func() { require.NoError(t, d.alarms.Close(context.Background())) }()
 		_, err := hubs.NewDashboard(nil, d.alarms, d.silences, hubs.DashboardOptions{})
 		require.ErrorContains(t, err, "hub")
 		_, err = hubs.NewDashboard(d.hub, nil, d.silences, hubs.DashboardOptions{})

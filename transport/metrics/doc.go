@@ -12,18 +12,9 @@
 //	otkit_grpc_requests_in_flight                              calls being handled, streams included
 //	otkit_store_operation_duration_seconds{operation}          time of store operations
 //	otkit_store_operation_errors_total{operation}              store operations that failed
-//	otkit_driver_state{driver,type,state}                      1 for the state that a driver is in, else 0
-//	otkit_driver_tags{driver,type}                             tags of the driver
-//	otkit_driver_queued_writes{driver,type}                    writes that wait
-//	otkit_driver_reads_total{driver,type}                      reads; likewise read_errors, samples,
-//	                                                           changes, writes, write_errors, connects
-//	otkit_driver_round_trip_seconds{driver,type}               time of the last request for points
-//	otkit_driver_round_trip_mean_seconds{driver,type}          of about the last 15 s; likewise
-//	                                                           otkit_driver_round_trip_max_seconds
-//	otkit_driver_cycle_seconds{driver,type,interval}           from poll to poll; what is wanted is
-//	                                                           otkit_driver_cycle_wanted_seconds
-//	otkit_driver_cycle_requests{driver,type,interval}          requests of the last poll
-//	otkit_driver_unit_left_out{driver,type,unit}               1 while a unit that does not answer is not asked
-//	otkit_driver_connected_since_timestamp_seconds{driver,type}  only while it is online
-//	otkit_driver_last_error_timestamp_seconds{driver,type}     only when there was an error
+//	otkit_open_surfaces{to}                                    1 for whom the surfaces without a token are open to
+//	otkit_refused_calls_total{reason}                          calls that were refused before they were carried out
+//	otkit_tls_certificate_expiry_days                          days until the certificate expires
+//
+// Parts of a server bring the metrics of their domains.
 package metrics

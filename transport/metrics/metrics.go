@@ -3,6 +3,7 @@ package metrics
 import (
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,7 +56,7 @@ func New(o Options) *Metrics {
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: "otkit", Name: "build_info", Help: "Always 1; the labels tell what runs.",
-		ConstLabels: prometheus.Labels{"version": label(o.Version), "goversion": runtime.Version()},
+		ConstLabels: prometheus.Labels{"version": strings.ToValidUTF8(o.Version, "?"), "goversion": runtime.Version()},
 	})
 	build.Set(1)
 	m.registry.MustRegister( // panics on a name used twice only, and they stand right here

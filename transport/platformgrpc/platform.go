@@ -1,5 +1,5 @@
-// Package platformgrpc puts the gRPC services of several domains together that the protos have in one:
-// PlatformApi is about tags and alarms.
+// Package platformgrpc registers the gRPC service PlatformApi, whose calls belong to two domains: tags and alarms.
+// Who has only one of them uses tagsgrpc.Service.Register or alarmsgrpc.Service.Register.
 package platformgrpc
 
 import (
@@ -10,45 +10,21 @@ import (
 	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
 )
 
-// The methods of a domain hide those of unimplemented, which lie deeper.
+// The methods of the halves hide those of unimplemented, which lie deeper.
 type (
-	unimplemented struct {
+	tagsHalf      struct{ *tagsgrpc.Service }
+	alarmsHalf    struct{ *alarmsgrpc.Service }
+	unimplemented struct{ deeper }
+	deeper        struct {
 		pb.UnimplementedPlatformApiServer
 	}
-
-	onlyTags struct {
-		unimplemented
-		*tagsgrpc.Service
-	}
-	onlyAlarms struct {
-		unimplemented
-		*alarmsgrpc.Service
-	}
-	both struct {
-		unimplemented
-		*tagsPart
-		*alarmsPart
-	}
-	tagsPart   = tagsgrpc.Service
-	alarmsPart = alarmsgrpc.Service
 )
 
-// Register registers PlatformApi. The calls of a domain that is nil are Unimplemented; without both there is
-// no service.
+// Register registers PlatformApi with the calls of both services, which are required.
 func Register(r grpc.ServiceRegistrar, tags *tagsgrpc.Service, alarms *alarmsgrpc.Service) {
-	if s := server(tags, alarms); s != nil {
-		pb.RegisterPlatformApiServer(r, s)
-	}
-}
-
-func server(tags *tagsgrpc.Service, alarms *alarmsgrpc.Service) pb.PlatformApiServer {
-	switch {
-	case tags != nil && alarms != nil:
-		return both{tagsPart: tags, alarmsPart: alarms}
-	case tags != nil:
-		return onlyTags{Service: tags}
-	case alarms != nil:
-		return onlyAlarms{Service: alarms}
-	}
-	return nil
+	pb.RegisterPlatformApiServer(r, struct {
+		tagsHalf
+		alarmsHalf
+		unimplemented
+	}{tagsHalf: tagsHalf{tags}, alarmsHalf: alarmsHalf{alarms}})
 }

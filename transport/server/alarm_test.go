@@ -225,9 +225,11 @@ func TestTrendAndResolutionsUnderBothPrefixes(t *testing.T) {
 		got := r.object(t)
 		require.WithinDuration(t, time.Now(), sent(t, got["resolvedAt"]), time.Minute)
 		delete(got, "resolvedAt")
-		require.Equal(t, map[string]any{"id": got["id"], "alarmCode": jsonNumber(77), "resolvedBy": "anna", "actionTaken": "new seal",
+		require.Equal(t, map[string]any{"id": got["id"], "alarmCode": jsonNumber(77), "resolvedBy": "anna", "recordedBy": "operator", "actionTaken": "new seal",
 			"wasSuccessful": false, "notes": nil}, got)
-		require.Len(t, p.array(prefix+"/alarms/77/resolutions"), i+1)
+		list := p.array(prefix + "/alarms/77/resolutions")
+		require.Len(t, list, i+1)
+		require.Equal(t, "operator", list[0].(map[string]any)["recordedBy"])
 		require.Empty(t, p.array(prefix+"/alarms/78/resolutions"))
 		for _, missing := range []string{"resolvedBy", "actionTaken", "wasSuccessful"} {
 			bad := map[string]any{"resolvedBy": "anna", "actionTaken": "new seal", "wasSuccessful": true}

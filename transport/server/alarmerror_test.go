@@ -48,17 +48,25 @@ func TestWhoMadeASilence(t *testing.T) {
 	p := start(t)
 	s := map[string]any{"sourceType": "*", "sourceIdPattern": "*", "reason": "test",
 		"startsAt": "2026-01-31T12:00:00Z", "endsAt": "2026-01-31T13:00:00+00:00"}
-	for _, role := range []accounts.Role{nobody, accounts.Operator} {
+	for role, account := range map[accounts.Role]string{nobody: "", accounts.Operator: "operator"} {
 		a := p.call(role, http.MethodPost, silence, s)
 		require.Equal(t, 201, a.status, "%s", a.body)
 		require.Equal(t, "Admin", a.object(t)["createdBy"])
+		require.Equal(t, account, a.object(t)["recordedBy"])
 	}
 	s["startsAt"], s["endsAt"] = "2026-01-31T12:00:00.000+0000", "2026-01-31T14:00:00+0100"
 	a := p.callWrong(nobody, http.MethodPost, silence, s)
 	require.Equal(t, 201, a.status, "%s", a.body)
 	require.Equal(t, "2026-01-31T13:00:00Z", a.object(t)["endsAt"])
 	s["startsAt"], s["endsAt"], s["createdBy"] = "2026-01-31T12:00:00Z", "2026-01-31T13:00:00Z", "anna"
-	require.Equal(t, "anna", p.call(accounts.Operator, http.MethodPost, silence, s).object(t)["createdBy"])
+	made := p.call(accounts.Operator, http.MethodPost, silence, s).object(t)
+	require.Equal(t, "anna", made["createdBy"])
+	require.Equal(t, "operator", made["recordedBy"], "what a caller sends is not who it is")
+	recorded := map[any]int{}
+	for _, one := range p.array(silence) {
+		recorded[one.(map[string]any)["recordedBy"]]++
+	}
+	require.Equal(t, map[any]int{"": 2, "operator": 2}, recorded)
 }
 
 // TestThePlusOfAnOffset asks for ranges whose + is not encoded.
@@ -93,7 +101,7 @@ type silentAlarms struct {
 	silent atomic.Bool
 }
 
-func (s *silentAlarms) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (s *silentAlarms) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if s.silent.Load() {
 		return alarms.ErrOutcomeUnknown
 	}

@@ -196,7 +196,11 @@ func TestAuditExport(t *testing.T) {
 		require.Equal(t, "writeTag", r.Action)
 	}
 	require.Equal(t, 3, lines)
-	for _, bad := range []string{"format=xml", "start=yesterday", "outcome=done"} {
+	a = p.call(accounts.Admin, http.MethodGet, "/api/v1/audit/export?action=writeTag&before="+rows[1][0], nil)
+	older, err := csv.NewReader(strings.NewReader(string(a.body))).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, rows[2:], older[1:])
+	for _, bad := range []string{"format=xml", "start=yesterday", "outcome=done", "before=x"} {
 		require.Equal(t, 400, p.callWrong(accounts.Admin, http.MethodGet, "/api/v1/audit/export?"+bad, nil).status, bad)
 	}
 

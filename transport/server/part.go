@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	"github.com/otkit/otkit/transport/audited"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/health"
-	"github.com/otkit/otkit/transport/metrics"
 )
 
 // Part is what one domain, or an embedder, contributes to a server. What a part does not need stays nil.
@@ -37,7 +37,7 @@ type Part struct {
 	GRPC func(r grpc.ServiceRegistrar) error
 
 	Checks  []health.Check
-	Metrics func(m *metrics.Metrics) error
+	Metrics []prometheus.Collector // shown at /metrics; their names must differ
 
 	// Start is called once, before the server answers. It must return soon.
 	Start func()

@@ -407,11 +407,10 @@ func (s *Server) addMetrics() error {
 		return err
 	}
 	for _, p := range s.parts {
-		if p.Metrics == nil {
-			continue
-		}
-		if err := p.Metrics(s.metrics); err != nil {
-			return fmt.Errorf("%s: %w", p.Name, err)
+		for _, c := range p.Metrics {
+			if err := s.metrics.Register(c); err != nil {
+				return fmt.Errorf("%s: metrics: %w", p.Name, err)
+			}
 		}
 	}
 	return nil

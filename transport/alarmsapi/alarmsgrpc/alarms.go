@@ -43,6 +43,20 @@ func New(service *alarms.Service, o Options) (*Service, error) {
 	return &Service{alarms: service, opts: o}, nil
 }
 
+// unimplemented is embedded one deeper than Service, whose methods hide its own.
+type unimplemented struct {
+	pb.UnimplementedPlatformApiServer
+}
+
+// Register registers PlatformApi with the calls about alarms; the others are Unimplemented. A grpc.Server takes a
+// service once: package platformgrpc registers both halves.
+func (p *Service) Register(r grpc.ServiceRegistrar) {
+	pb.RegisterPlatformApiServer(r, struct {
+		unimplemented
+		*Service
+	}{Service: p})
+}
+
 // GetAlarms implements PlatformApi.
 func (p *Service) GetAlarms(ctx context.Context, r *pb.GetAlarmsRequest) (*pb.GetAlarmsResponse, error) {
 	q, err := alarmQuery(r.GetSeverityFilter(), r.GetPagination())
@@ -79,7 +93,7 @@ func (p *Service) GetAlarmHistory(ctx context.Context, r *pb.GetAlarmHistoryRequ
 
 // alarmQuery reads a filter and a page, of which 0 means the default.
 func alarmQuery(severity string, page *pb.PaginationRequest) (alarms.ListQuery, error) {
-	set, err := alarms.ParseWireFilter(severity)
+	set, err := alarms.ParseThreeLevel(severity)
 	q := alarms.ListQuery{Severities: set, Page: int(page.GetPage()), PageSize: int(page.GetPageSize())}
 	if q.Page == 0 {
 		q.Page = 1
@@ -117,7 +131,7 @@ func (p *Service) AcknowledgeAlarms(ctx context.Context, r *pb.AcknowledgeAlarms
 
 // SubscribeAlarms implements PlatformApi.
 func (p *Service) SubscribeAlarms(r *pb.SubscribeAlarmsRequest, stream grpc.ServerStreamingServer[pb.SubscribeAlarmsResponse]) error {
-	set, err := alarms.ParseWireFilter(r.GetSeverityFilter())
+	set, err := alarms.ParseThreeLevel(r.GetSeverityFilter())
 	if err != nil {
 		return err
 	}
@@ -161,7 +175,7 @@ func alarmsOf(list []alarms.Occurrence) []*pb.AlarmInfo {
 }
 
 func alarmOf(o *alarms.Occurrence) *pb.AlarmInfo {
-	info := &pb.AlarmInfo{Id: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: o.Severity.Wire(),
+	info := &pb.AlarmInfo{Id: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: o.Severity.ThreeLevel(),
 		TriggeredAt: timestamppb.New(o.RaisedAt), AcknowledgedAt: stampOf(o.AcknowledgedAt), ClearedAt: stampOf(o.ClearedAt),
 		IsActive: o.Active, Comment: o.Comment}
 	if o.Acknowledged() {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	"github.com/otkit/otkit/alarms"
@@ -18,8 +19,6 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/alarmsgrpc"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/health"
-	"github.com/otkit/otkit/transport/metrics"
-	"github.com/otkit/otkit/transport/platformgrpc"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
@@ -107,12 +106,12 @@ const maxShelved = 7 * 24 * time.Hour
 func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 	o := a.opts
 	a.service, err = alarms.New(ctx, o.Alarms, alarms.Options{Logger: o.Logger, Now: o.Now, Resolutions: o.Resolutions, Limits: o.Limits,
-		Follow: o.Poll, MaxShelve: maxShelved})
+		PollInterval: o.Poll, MaxTimeShelved: maxShelved})
 	if err != nil {
 		return fmt.Errorf("alarms: %w", err)
 	}
 	a.rules, err = rules.New(ctx, o.Rules, a.service, rules.Options{Logger: o.Logger, Now: o.Now,
-		States: o.RuleStates, Pending: a.openPending(), Current: t.Current, Follow: o.Poll})
+		States: o.RuleStates, Pending: a.openPending(), Current: t.Current, PollInterval: o.Poll})
 	if err != nil {
 		return fmt.Errorf("alarm rules: %w", err)
 	}
@@ -148,7 +147,7 @@ func (a *Alarms) Part() server.Part {
 			{Name: "alarm-rules", Run: a.checkRules},
 			{Name: "alarm-journal", Ready: true, Run: a.checkJournal},
 		},
-		Metrics: a.addMetrics,
+		Metrics: []prometheus.Collector{newAlarmCollector(a.service)},
 		Jobs: []func(context.Context){a.drivers.Run, a.log,
 			server.Every(time.Hour, o.Logger, "failed to remove old alarms", func(ctx context.Context) error {
 				return a.service.Trim(ctx, o.Now().Add(-o.MaxAge))
@@ -170,12 +169,8 @@ func (a *Alarms) grpc(r grpc.ServiceRegistrar) error {
 	if err != nil {
 		return err
 	}
-	platformgrpc.Register(server.Methods(r, "GetAlarms", "SubscribeAlarms", "GetAlarmHistory", "AcknowledgeAlarm", "AcknowledgeAlarms"), nil, api)
+	api.Register(server.Methods(r, "GetAlarms", "SubscribeAlarms", "GetAlarmHistory", "AcknowledgeAlarm", "AcknowledgeAlarms"))
 	return nil
-}
-
-func (a *Alarms) addMetrics(m *metrics.Metrics) error {
-	return errors.Join(m.AddAlarms(a.service), m.AddJournal(a.service))
 }
 
 // log leaves a line for each alarm that is raised or ends, until ctx ends.
@@ -212,9 +207,9 @@ func (a *Alarms) drain(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (a *Alarms) close(context.Context) error {
+func (a *Alarms) close(ctx context.Context) error {
 	if a.service == nil {
 		return nil
 	}
-	return a.service.Close()
+	return a.service.Close(ctx)
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/alertsource"
@@ -23,7 +25,6 @@ import (
 	"github.com/otkit/otkit/transport/alertingapi"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/health"
-	"github.com/otkit/otkit/transport/metrics"
 	"github.com/otkit/otkit/transport/server"
 )
 
@@ -157,7 +158,7 @@ func (p *Alerting) Part() server.Part {
 	return server.Part{Name: "alerting", Operations: Operations(), Audited: alertingapi.Audited(p.silences), Routes: p.routes,
 		StaticTokens: map[string]string{WebhookOperation: o.WebhookToken, webhookHealth: o.WebhookToken},
 		Checks:       []health.Check{{Name: "alerting", Ready: true, Run: p.check}},
-		Metrics:      p.addMetrics,
+		Metrics:      []prometheus.Collector{newChannelCollector(p.dispatcher), newSilenceCollector(p.silences)},
 		Start:        p.dispatcher.Start,
 		Jobs: []func(context.Context){p.wake,
 			server.Every(time.Minute, o.Logger, "failed to check the limits of alerts and silences", p.maintain),
@@ -181,10 +182,6 @@ func (p *Alerting) routes(r server.Router) error {
 func caller(ctx context.Context) (string, bool) {
 	_, known := auth.From(ctx)
 	return auth.NameOf(ctx), known
-}
-
-func (p *Alerting) addMetrics(m *metrics.Metrics) error {
-	return errors.Join(m.AddAlerting(p.dispatcher), m.AddSilences(p.silences))
 }
 
 // wake wakes the dispatcher when there are alarms, until ctx ends.

@@ -49,7 +49,7 @@ func EngineName(dataDir string) (string, error) {
 
 // digestLink returns the path of the alerts that a digest combines.
 func digestLink(c alerting.DigestContent) string {
-	query := url.Values{"severity": {c.Severity.Wire()}, "startDate": {c.From.UTC().Format(time.RFC3339Nano)},
+	query := url.Values{"severity": {c.Severity.ThreeLevel()}, "startDate": {c.From.UTC().Format(time.RFC3339Nano)},
 		"endDate": {c.To.Add(time.Microsecond).UTC().Format(time.RFC3339Nano)}, "pageSize": {strconv.Itoa(history.MaxPageSize)}}
 	return "/api/v1.0/alert-history?" + query.Encode()
 }

@@ -3,15 +3,19 @@ package auditpart
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/auditapi"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/server"
 )
 
@@ -76,14 +80,30 @@ func (a *Audit) OnLogin(_ context.Context, e accounts.LoginEvent) {
 
 // Part returns what the audit log contributes to a server. It comes first, so that it is closed last.
 func (a *Audit) Part() server.Part {
-	return server.Part{Name: "audit", Operations: Operations(), Close: a.log.Close, Routes: func(r server.Router) error {
-		api, err := auditapi.New(a.log, auditapi.Options{})
-		if err != nil {
-			return err
-		}
-		api.Mount(r)
-		return nil
-	}}
+	return server.Part{Name: "audit", Operations: Operations(), Routes: a.routes, Checks: []health.Check{{Name: "audit", Run: a.check}},
+		Metrics: []prometheus.Collector{newCollector(a.log.Stats)}, Close: a.log.Close}
+}
+
+func (a *Audit) routes(r server.Router) error {
+	api, err := auditapi.New(a.log, auditapi.Options{})
+	if err != nil {
+		return err
+	}
+	api.Mount(r)
+	return nil
+}
+
+// check is Degraded while entries cannot be stored: changes are refused then, and reading works.
+func (a *Audit) check(context.Context) health.Result {
+	s := a.log.Stats()
+	r := health.Result{Status: health.Healthy, Description: "changes are recorded", Data: map[string]any{"pending": s.Pending, "lost": s.Lost}}
+	if s.Lost > 0 {
+		r.Description = fmt.Sprintf("changes are recorded; entries lost since the start: %d", s.Lost)
+	}
+	if s.Failing {
+		r.Status, r.Description = health.Degraded, "the audit log cannot be written; changes are refused"
+	}
+	return r
 }
 
 // Operations are the operations of the part.

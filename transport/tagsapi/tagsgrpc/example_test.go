@@ -8,7 +8,6 @@ import (
 
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
 	"github.com/otkit/otkit/tags"
-	"github.com/otkit/otkit/transport/platformgrpc"
 	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
 )
 
@@ -30,7 +29,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	platformgrpc.Register(grpc.NewServer(), service, nil) // nil: without alarms
+	service.Register(grpc.NewServer())
 
 	answer, err := service.ReadTag(context.Background(), &platformv1.ReadTagRequest{TagName: "tank.level"})
 	fmt.Println(answer.GetTag().GetUnit(), answer.GetTag().GetQuality(), err)

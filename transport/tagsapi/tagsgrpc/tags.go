@@ -42,6 +42,20 @@ func New(engine *tags.Engine, o Options) (*Service, error) {
 	return &Service{engine: engine, opts: o}, nil
 }
 
+// unimplemented is embedded one deeper than Service, whose methods hide its own.
+type unimplemented struct {
+	pb.UnimplementedPlatformApiServer
+}
+
+// Register registers PlatformApi with the calls about tags; the others are Unimplemented. A grpc.Server takes a
+// service once: package platformgrpc registers both halves.
+func (p *Service) Register(r grpc.ServiceRegistrar) {
+	pb.RegisterPlatformApiServer(r, struct {
+		unimplemented
+		*Service
+	}{Service: p})
+}
+
 // ReadTag implements PlatformApi.
 func (p *Service) ReadTag(_ context.Context, r *pb.ReadTagRequest) (*pb.ReadTagResponse, error) {
 	s, err := p.engine.Read(r.GetTagName())

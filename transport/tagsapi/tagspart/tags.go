@@ -11,14 +11,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/auth"
-	"github.com/otkit/otkit/transport/metrics"
-	"github.com/otkit/otkit/transport/platformgrpc"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
@@ -193,7 +192,7 @@ func (t *Tags) Part() server.Part {
 	described := tagsapi.Audited(t.engine)
 	maps.Copy(described, tagconfigapi.Audited(t.config))
 	return server.Part{Name: "tags", Operations: Operations(), Audited: described, Routes: t.routes, GRPC: t.grpc,
-		Checks: t.checks(), Metrics: t.addMetrics, Jobs: t.jobs(), Drain: t.drain}
+		Checks: t.checks(), Metrics: t.metrics(), Jobs: t.jobs(), Drain: t.drain}
 }
 
 func (t *Tags) routes(r server.Router) error {
@@ -229,18 +228,16 @@ func (t *Tags) grpc(r grpc.ServiceRegistrar) error {
 	if err != nil {
 		return err
 	}
-	platformgrpc.Register(server.Methods(r, "GetTagList", "ReadTag", "ReadTags", "WriteTag", "WriteTags", "GetWrite", "SubscribeTagChanges", "StreamTagChanges"), api, nil)
+	api.Register(server.Methods(r, "GetTagList", "ReadTag", "ReadTags", "WriteTag", "WriteTags", "GetWrite", "SubscribeTagChanges", "StreamTagChanges"))
 	return nil
 }
 
-func (t *Tags) addMetrics(m *metrics.Metrics) error {
-	if err := m.AddDrivers(t.engine.Drivers); err != nil {
-		return err
+func (t *Tags) metrics() []prometheus.Collector {
+	list := []prometheus.Collector{newDriverCollector(t.engine.Drivers)}
+	if t.recorder != nil {
+		list = append(list, newHistoryCollector(t.recorder.Stats))
 	}
-	if t.recorder == nil {
-		return nil
-	}
-	return m.AddHistory(t.recorder.Stats)
+	return list
 }
 
 // drain stops the drivers after their queued writes, and stores what the history still holds.

@@ -275,13 +275,18 @@ type AlarmList struct {
 
 // AlarmResolution defines model for AlarmResolution.
 type AlarmResolution struct {
-	ActionTaken   string    `json:"actionTaken"`
-	AlarmCode     int64     `json:"alarmCode"`
-	ID            int64     `json:"id"`
-	Notes         *string   `json:"notes"`
-	ResolvedAt    time.Time `json:"resolvedAt"`
-	ResolvedBy    string    `json:"resolvedBy"`
-	WasSuccessful bool      `json:"wasSuccessful"`
+	ActionTaken string  `json:"actionTaken"`
+	AlarmCode   int64   `json:"alarmCode"`
+	ID          int64   `json:"id"`
+	Notes       *string `json:"notes"`
+
+	// RecordedBy The account that recorded it; empty if it is not known.
+	RecordedBy string    `json:"recordedBy"`
+	ResolvedAt time.Time `json:"resolvedAt"`
+
+	// ResolvedBy As the caller sent it.
+	ResolvedBy    string `json:"resolvedBy"`
+	WasSuccessful bool   `json:"wasSuccessful"`
 }
 
 // AlarmRule defines model for AlarmRule.

@@ -85,10 +85,15 @@ type AlertHistoryRecord struct {
 
 // AlertSilence defines model for AlertSilence.
 type AlertSilence struct {
-	CreatedAt       time.Time `json:"createdAt"`
-	CreatedBy       string    `json:"createdBy"`
-	EndsAt          time.Time `json:"endsAt"`
-	Reason          string    `json:"reason"`
+	CreatedAt time.Time `json:"createdAt"`
+
+	// CreatedBy As the caller sent it.
+	CreatedBy string    `json:"createdBy"`
+	EndsAt    time.Time `json:"endsAt"`
+	Reason    string    `json:"reason"`
+
+	// RecordedBy The account that added it; empty without a token.
+	RecordedBy      string    `json:"recordedBy"`
 	SilenceID       string    `json:"silenceId"`
 	SourceIDPattern string    `json:"sourceIdPattern"`
 	SourceType      string    `json:"sourceType"`

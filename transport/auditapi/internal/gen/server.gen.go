@@ -128,6 +128,9 @@ type AuditAction = string
 // AuditActor defines model for AuditActor.
 type AuditActor = string
 
+// AuditBefore defines model for AuditBefore.
+type AuditBefore = int64
+
 // AuditEnd defines model for AuditEnd.
 type AuditEnd = time.Time
 
@@ -162,7 +165,7 @@ type ListAuditParams struct {
 	Outcome AuditOutcome `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
 
 	// Before Only records with an id below. Unlike page, it is not shifted by new records.
-	Before   int64        `form:"before,omitempty" json:"before,omitempty,omitzero"`
+	Before   AuditBefore  `form:"before,omitempty" json:"before,omitempty,omitzero"`
 	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
 	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }

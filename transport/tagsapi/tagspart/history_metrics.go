@@ -1,4 +1,4 @@
-package metrics
+package tagspart
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -6,16 +6,16 @@ import (
 	"github.com/otkit/otkit/tags/history"
 )
 
-// AddHistory has the metrics tell how the recording of tag history goes. It can be called once.
-func (m *Metrics) AddHistory(stats func() history.RecorderStats) error {
-	return m.registry.Register(&historyCollector{
+func newHistoryCollector(stats func() history.RecorderStats) *historyCollector {
+	return &historyCollector{
 		stats:   stats,
 		stored:  prometheus.NewDesc("otkit_history_samples_stored_total", "Samples stored.", nil, nil),
 		dropped: prometheus.NewDesc("otkit_history_samples_dropped_total", "Samples lost, by reason: the store failed or was slow for too long.", []string{"reason"}, nil),
 		waiting: prometheus.NewDesc("otkit_history_samples_waiting", "Samples that wait to be stored.", nil, nil),
-	})
+	}
 }
 
+// historyCollector collects what the recorder of the history does.
 type historyCollector struct {
 	stats                    func() history.RecorderStats
 	stored, dropped, waiting *prometheus.Desc

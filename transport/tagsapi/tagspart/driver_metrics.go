@@ -1,4 +1,4 @@
-package metrics
+package tagspart
 
 import (
 	"strings"
@@ -12,12 +12,7 @@ import (
 // driverStates are the states that a series is shown for, so that a state that is left goes to 0.
 var driverStates = [...]tags.DriverState{tags.DriverConnecting, tags.DriverOnline, tags.DriverNotResponding, tags.DriverBackoff, tags.DriverStopped}
 
-// AddDrivers shows the drivers that statuses returns. It is called once for each scrape and must be
-// quick and safe for concurrent use. The driver ids must differ.
-func (m *Metrics) AddDrivers(statuses func() []tags.DriverStatus) error {
-	return m.registry.Register(newDriverCollector(statuses))
-}
-
+// driverCollector collects what the drivers do. statuses is called once for each scrape; the driver ids must differ.
 type driverCollector struct {
 	statuses func() []tags.DriverStatus
 	state    *prometheus.Desc

@@ -1,7 +1,8 @@
-package metrics
+package alertingpart
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,25 +11,20 @@ import (
 	"github.com/otkit/otkit/alerting/silences"
 )
 
-// Dispatcher is what the metrics ask about alerting. *dispatch.Dispatcher is one.
-type Dispatcher interface {
+// channelStates is what the metrics ask of the dispatcher. *dispatch.Dispatcher implements it.
+type channelStates interface {
 	Channels() []alerting.ChannelStatus
 	Err() error
 }
 
-// Silences is what the metrics ask about silences. *silences.Service is one.
-type Silences interface {
-	Summary(ctx context.Context) (silences.Summary, bool, error)
+func newSilenceCollector(s *silences.Service) *silenceCollector {
+	return &silenceCollector{s, prometheus.NewDesc("otkit_alerting_silences",
+		"Silences that hold now: all, broad ones that match every alarm, long ones that last for more than a day, and anonymous ones.", []string{"kind"}, nil)}
 }
 
-// AddSilences has the metrics tell what is silenced. It can be called once.
-func (m *Metrics) AddSilences(s Silences) error {
-	return m.registry.Register(&silenceCollector{s, prometheus.NewDesc("otkit_alerting_silences",
-		"Silences that hold now: all, broad ones that match every alarm, long ones that last for more than a day, and anonymous ones.", []string{"kind"}, nil)})
-}
-
+// silenceCollector collects the number of silences.
 type silenceCollector struct {
-	silences Silences
+	silences *silences.Service
 	desc     *prometheus.Desc
 }
 
@@ -51,25 +47,25 @@ func (c *silenceCollector) Collect(out chan<- prometheus.Metric) {
 // silencesTimeout bounds how long a scrape waits for the store.
 const silencesTimeout = 2 * time.Second
 
-// AddAlerting adds the metrics of alarm notifications. It can be called once.
-func (m *Metrics) AddAlerting(d Dispatcher) error {
-	return m.registry.Register(&alertingCollector{
+func newChannelCollector(d channelStates) *channelCollector {
+	return &channelCollector{
 		dispatcher:  d,
 		dispatching: prometheus.NewDesc("otkit_alerting_dispatching", "1 while channels are told of alarms, 0 while the store cannot be used.", nil, nil),
 		sent:        prometheus.NewDesc("otkit_alerting_messages_sent_total", "Messages taken by the channel.", []string{"channel"}, nil),
 		failed:      prometheus.NewDesc("otkit_alerting_attempts_failed_total", "Attempts to send that failed.", []string{"channel"}, nil),
 		failing:     prometheus.NewDesc("otkit_alerting_recipients_failing", "Recipients of the channel whose last attempt failed.", []string{"channel"}, nil),
 		paused:      prometheus.NewDesc("otkit_alerting_channel_paused", "1 while every recipient of the channel waits after failures, else 0.", []string{"channel"}, nil),
-	})
+	}
 }
 
-type alertingCollector struct {
-	dispatcher                                 Dispatcher
+// channelCollector collects what the channels have sent.
+type channelCollector struct {
+	dispatcher                                 channelStates
 	dispatching, sent, failed, failing, paused *prometheus.Desc
 }
 
 // Describe implements prometheus.Collector.
-func (c *alertingCollector) Describe(out chan<- *prometheus.Desc) {
+func (c *channelCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.dispatching
 	out <- c.sent
 	out <- c.failed
@@ -78,14 +74,14 @@ func (c *alertingCollector) Describe(out chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (c *alertingCollector) Collect(out chan<- prometheus.Metric) {
+func (c *channelCollector) Collect(out chan<- prometheus.Metric) {
 	working := 1.0
 	if c.dispatcher.Err() != nil {
 		working = 0
 	}
 	out <- prometheus.MustNewConstMetric(c.dispatching, prometheus.GaugeValue, working)
 	for _, s := range c.dispatcher.Channels() {
-		name := label(s.Name)
+		name := strings.ToValidUTF8(s.Name, "?")
 		out <- prometheus.MustNewConstMetric(c.sent, prometheus.CounterValue, float64(s.Sent), name)
 		out <- prometheus.MustNewConstMetric(c.failed, prometheus.CounterValue, float64(s.Failed), name)
 		out <- prometheus.MustNewConstMetric(c.failing, prometheus.GaugeValue, float64(s.Failing), name)
