@@ -3,6 +3,7 @@ package exchange_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ func newServiceOver(t testing.TB, o repository.Options) *repository.Service {
 	t.Helper()
 	s, err := repository.New(repository.NewMemory(), o)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	return s
 }
 

@@ -71,7 +71,7 @@ func (c *command) importShells(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = service.Close() }()
+	defer func() { _ = service.Close(context.Background()) }()
 	limits, options := importLimits, repository.ImportOptions{Replace: *replace, MaxBytes: *limit << 20}
 	limits.MaxFileBytes, limits.MaxTotalBytes = s.AAS.MaxFileBytes, options.MaxBytes
 	failed := 0
@@ -212,7 +212,7 @@ func (c *command) exportShells(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = service.Close() }()
+	defer func() { _ = service.Close(context.Background()) }()
 	selection := exportLimits
 	selection.Shells, selection.Submodels = shells, submodels
 	selection.WithSubmodels, selection.WithConcepts, selection.WithFiles = true, true, format == exchange.AASX

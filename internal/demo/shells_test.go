@@ -34,7 +34,7 @@ func shells(t *testing.T) (s *repository.Service, fill func()) {
 	require.NoError(t, err)
 	s, err = repository.New(repository.NewMemory(), repository.Options{Values: source})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	mapper, err := tagmap.NewMapper(tagmap.Options{})
 	require.NoError(t, err)
 	fill = func() { require.NoError(t, demo.FillShells(t.Context(), s, mapper, list)) }

@@ -107,7 +107,7 @@ func start(t testing.TB, o rigOptions) *rig {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		require.NoError(t, api.Close(ctx))
-		require.NoError(t, service.Close())
+		require.NoError(t, service.Close(context.Background()))
 	})
 	r := &rig{t: t, service: service, api: api, url: server.URL, client: client}
 	r.require(http.StatusCreated, "POST", "/shells", pump)
