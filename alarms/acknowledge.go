@@ -20,7 +20,7 @@ func (s *Service) Acknowledge(ctx context.Context, ref Ref, by, comment string) 
 	}
 	var out Occurrence
 	ref.Create = false
-	err := s.do(ctx, []Ref{ref}, func(d *draft, found []Found) error {
+	err := s.do(ctx, []Ref{ref}, func(d *draft, found []RefResult) error {
 		o := found[0].Occurrence
 		if o != nil && ref.ID == "" && (!o.Active || o.Acknowledged()) {
 			return ErrAlarmNotFound
@@ -67,7 +67,7 @@ func (s *Service) AcknowledgeMany(ctx context.Context, ids []string, by, comment
 			refs[i] = ByCode(0)
 		}
 	}
-	err := s.do(ctx, refs, func(d *draft, found []Found) error {
+	err := s.do(ctx, refs, func(d *draft, found []RefResult) error {
 		for i, f := range found {
 			results[i] = d.acknowledge(f, by, comment)
 			if errors.Is(results[i], ErrAlarmNotFound) && s.pending.find(refs[i]) != nil {
@@ -83,7 +83,7 @@ func (s *Service) AcknowledgeMany(ctx context.Context, ids []string, by, comment
 }
 
 // acknowledge notes that somebody has seen what a Ref by ID has found.
-func (d *draft) acknowledge(f Found, by, comment string) error {
+func (d *draft) acknowledge(f RefResult, by, comment string) error {
 	c, o := f.Condition, f.Occurrence
 	switch {
 	case o == nil:

@@ -139,7 +139,7 @@ type Event struct {
 
 	// New marks an event to announce to operators: the occurrence was raised, or is suppressed no
 	// longer while it is active and unacknowledged.
-	New bool
+	Annunciate bool
 }
 
 // Shown reports whether operators who follow every change of alarms see the event: it is of an occurrence that is
@@ -151,7 +151,7 @@ func (e *Event) Shown() bool {
 	case e.Kind == Shelved, e.Kind == Suppressed, e.Kind == OutOfService:
 		return true
 	}
-	return e.New || e.Occurrence.Suppression == 0
+	return e.Annunciate || e.Occurrence.Suppression == 0
 }
 
 // Resolution is what somebody did about a condition.

@@ -61,20 +61,20 @@ type Analytics struct {
 
 	Count        int     // occurrences raised in the range
 	PerHour      float64 // of one operator
-	PeakWindow   int     // most in one FloodWindow, of all operators
+	Peak         int     // most in one FloodWindow, of all operators
 	Acceptable   bool    // PerHour is at most RateAcceptable
 	Manageable   bool    // PerHour is at most RateMax
 	Floods       []Flood // ascending
 	FloodPercent float64 // of the range that floods took
 
-	Top        []Frequent // the most frequent conditions, most first
-	TopPercent float64    // of Count that they make up
-	Chattering []Frequent // conditions that chattered, most first; Count is the most in one ChatterWindow
+	Top        []ConditionCount // the most frequent conditions, most first
+	TopPercent float64          // of Count that they make up
+	Chattering []ConditionCount // conditions that chattered, most first; Count is the most in one ChatterWindow
 
-	Standing int          // active now, withheld ones left out
-	Returned int          // ended and unacknowledged now, withheld ones left out: ListReturned
-	Stale    []Occurrence // active for longer than StaleAfter now, newest first, at most MaxPageSize
-	StaleAll int          // the number of all stale ones
+	ActiveCount   int          // active now, withheld ones left out
+	ReturnedCount int          // ended and unacknowledged now, withheld ones left out: ListReturned
+	Stale         []Occurrence // active for longer than StaleAfter now, newest first, at most MaxPageSize
+	StaleCount    int          // the number of all stale ones
 }
 
 // Flood is a time in which more alarms came than operators can deal with.
@@ -85,7 +85,7 @@ type Flood struct {
 }
 
 // Frequent is a condition that was raised often.
-type Frequent struct {
+type ConditionCount struct {
 	Code  int64
 	Count int
 	Last  Occurrence // the newest one, for its source and message
@@ -101,7 +101,7 @@ func (s *Service) Analytics(ctx context.Context, start, end time.Time) (Analytic
 	}
 	var times []time.Time
 	byCode := make(map[int64][]time.Time)
-	for l, err := range s.store.Lives(ctx, start, end) {
+	for l, err := range s.statistics.ActiveIntervals(ctx, start, end) {
 		if err != nil {
 			return a, err
 		}
@@ -112,7 +112,7 @@ func (s *Service) Analytics(ctx context.Context, start, end time.Time) (Analytic
 	a.Count = len(times)
 	a.PerHour = float64(a.Count) / end.Sub(start).Hours() / float64(a.Limits.Operators)
 	a.Acceptable, a.Manageable = a.PerHour <= a.Limits.RateAcceptable, a.PerHour <= a.Limits.RateMax
-	a.PeakWindow = mostWithin(times, a.Limits.FloodWindow)
+	a.Peak = mostWithin(times, a.Limits.FloodWindow)
 	a.Floods = a.Limits.floods(times, a.End)
 	flooded := time.Duration(0)
 	for _, f := range a.Floods {
@@ -122,23 +122,23 @@ func (s *Service) Analytics(ctx context.Context, start, end time.Time) (Analytic
 	if err := s.frequent(ctx, &a, byCode); err != nil {
 		return a, err
 	}
-	return a, s.standing(ctx, &a)
+	return a, s.fillCurrent(ctx, &a)
 }
 
 // frequent fills Top and Chattering in.
 func (s *Service) frequent(ctx context.Context, a *Analytics, byCode map[int64][]time.Time) error {
-	a.Top, a.Chattering = []Frequent{}, []Frequent{}
+	a.Top, a.Chattering = []ConditionCount{}, []ConditionCount{}
 	for code, times := range byCode {
-		a.Top = append(a.Top, Frequent{Code: code, Count: len(times)})
+		a.Top = append(a.Top, ConditionCount{Code: code, Count: len(times)})
 		slices.SortFunc(times, time.Time.Compare)
 		if n := mostWithin(times, a.Limits.ChatterWindow); n >= a.Limits.ChatterCount {
-			a.Chattering = append(a.Chattering, Frequent{Code: code, Count: n})
+			a.Chattering = append(a.Chattering, ConditionCount{Code: code, Count: n})
 		}
 	}
 	a.Top, a.Chattering = most(a.Top, a.Limits.Top), most(a.Chattering, a.Limits.Top)
 	known := make(map[int64]Occurrence)
 	count := 0
-	for _, list := range [][]Frequent{a.Top, a.Chattering} {
+	for _, list := range [][]ConditionCount{a.Top, a.Chattering} {
 		for i := range list {
 			o, ok := known[list[i].Code]
 			if !ok {
@@ -164,26 +164,26 @@ func (s *Service) frequent(ctx context.Context, a *Analytics, byCode map[int64][
 }
 
 // most returns the first n of a list by count.
-func most(list []Frequent, n int) []Frequent {
-	slices.SortFunc(list, func(x, y Frequent) int {
+func most(list []ConditionCount, n int) []ConditionCount {
+	slices.SortFunc(list, func(x, y ConditionCount) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Code, y.Code))
 	})
 	return list[:min(n, len(list))]
 }
 
 // standing fills in what is about the present.
-func (s *Service) standing(ctx context.Context, a *Analytics) error {
+func (s *Service) fillCurrent(ctx context.Context, a *Analytics) error {
 	p, err := s.store.Occurrences(ctx, Query{Active: true, Suppressed: ExcludeSuppressed, Count: true})
 	if err != nil {
 		return err
 	}
-	a.Standing = p.Total
+	a.ActiveCount = p.Total
 	if p, err = s.store.Occurrences(ctx, Query{State: ListReturned, Count: true}); err != nil {
 		return err
 	}
-	a.Returned = p.Total
+	a.ReturnedCount = p.Total
 	p, err = s.store.Occurrences(ctx, Query{Active: true, Suppressed: ExcludeSuppressed, End: s.clock().Add(-a.Limits.StaleAfter), Limit: MaxPageSize, Count: true})
-	a.Stale, a.StaleAll = p.Occurrences, p.Total
+	a.Stale, a.StaleCount = p.Occurrences, p.Total
 	return err
 }
 

@@ -26,7 +26,7 @@ func (s *Service) Follow(ctx context.Context, o SubscribeOptions, handle func([]
 		}
 		for err == nil {
 			var events []Event
-			if events, err = sub.Next(ctx, followBatch); err == nil {
+			if events, err = sub.Next(ctx, journalBatch); err == nil {
 				f.deliver(events)
 			}
 		}
@@ -54,7 +54,7 @@ const journalRetry = time.Second
 func (f *follower) catchUp(ctx context.Context, until int64) error {
 	failing := false
 	for f.after < until {
-		events, err := f.service.store.Events(ctx, f.after, followBatch)
+		events, err := f.service.store.Events(ctx, f.after, journalBatch)
 		if err != nil {
 			if ctx.Err() == nil && !failing {
 				f.service.log.Error("failed to read the alarm journal; retrying", "error", err)
@@ -101,15 +101,15 @@ func (f *follower) deliver(events []Event) {
 	}
 }
 
-// followBatch is how many events are read from the journal at once.
-const followBatch = 1000
+// journalBatch is how many events are read from the journal at once.
+const journalBatch = 1000
 
 var errSeen = errors.New("alarms: the end of the journal was seen")
 
 // endOfJournal returns the number of the last event that is stored.
 func endOfJournal(ctx context.Context, store Store) (int64, error) {
 	var last int64
-	err := store.Write(ctx, nil, func(next int64, _ []Found) (Changes, error) {
+	err := store.Write(ctx, nil, func(next int64, _ []RefResult) (Changes, error) {
 		last = next - 1
 		return Changes{}, errSeen
 	})
@@ -133,10 +133,10 @@ func (s *Service) follow(ctx context.Context) {
 			s.log.Info("the journal of alarms is followed again")
 		}
 		failing = err != nil
-		if n == followBatch {
+		if n == journalBatch {
 			continue
 		}
-		timer := time.NewTimer(s.followEvery)
+		timer := time.NewTimer(s.pollInterval)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
@@ -148,7 +148,7 @@ func (s *Service) follow(ctx context.Context) {
 
 // catchUp publishes events that are stored and not published yet. It returns how many it has read.
 func (s *Service) catchUp(ctx context.Context) (int, error) {
-	events, err := s.store.Events(ctx, s.hub.last(), followBatch)
+	events, err := s.store.Events(ctx, s.hub.last(), journalBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -158,8 +158,8 @@ func (s *Service) catchUp(ctx context.Context) (int, error) {
 
 // tellOwn publishes what this service has just stored. Where another service has stored
 // something before it, the journal is read first, so that the order is kept.
-func (s *Service) tellOwn(events []Event) {
-	if s.hub.publish(events, s.followEvery == 0) {
+func (s *Service) publishOwn(events []Event) {
+	if s.hub.publish(events, s.pollInterval == 0) {
 		return
 	}
 	select {

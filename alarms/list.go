@@ -3,7 +3,6 @@ package alarms
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -78,7 +77,7 @@ const maxSearchLabels = 10
 func (s *Search) Check() error {
 	var bad []fault.Field
 	for _, text := range [][2]string{{"source", s.Source}, {"text", s.Text}} {
-		if msg := limits.Fault(text[1], 0, maxKey); msg != "" {
+		if msg := limits.Violation(text[1], 0, maxKey); msg != "" {
 			bad = append(bad, fault.Field{Field: text[0], Message: msg})
 		}
 	}
@@ -86,9 +85,9 @@ func (s *Search) Check() error {
 		bad = append(bad, fault.Field{Field: "label", Message: fmt.Sprintf("must not be more than %d", maxSearchLabels)})
 	}
 	for name, value := range s.Labels {
-		msg := limits.Fault(name, 1, maxKey)
+		msg := limits.Violation(name, 1, maxKey)
 		if msg == "" {
-			msg = limits.Fault(value, 0, limits.MaxMessage)
+			msg = limits.Violation(value, 0, limits.MaxMessage)
 		}
 		if msg != "" {
 			bad = append(bad, fault.Field{Field: "label", Message: msg})
@@ -166,13 +165,17 @@ func (s *Service) RecentHistory(ctx context.Context, limit int) ([]Occurrence, e
 
 // Occurrence returns an occurrence, which may not be stored yet, or ErrAlarmNotFound.
 func (s *Service) Occurrence(ctx context.Context, id string) (Occurrence, error) {
-	o, err := s.store.Occurrence(ctx, canonical(id))
-	if errors.Is(err, ErrAlarmNotFound) {
-		if pending := s.pending.find(ByID(id)); pending != nil {
-			return *pending, nil
-		}
+	list, err := s.store.OccurrencesByID(ctx, []string{canonical(id)})
+	switch {
+	case err != nil:
+		return Occurrence{}, err
+	case len(list) > 0:
+		return list[0], nil
 	}
-	return o, err
+	if pending := s.pending.find(ByID(id)); pending != nil {
+		return *pending, nil
+	}
+	return Occurrence{}, ErrAlarmNotFound
 }
 
 // OccurrencesByID returns the occurrences with these ids, in any order, each once. Unknown ids are omitted.
@@ -196,18 +199,18 @@ func (s *Service) EventsOf(ctx context.Context, id string, page, size int) ([]Ev
 	if err != nil {
 		return nil, 0, err
 	}
-	return s.store.EventsOf(ctx, o.Seq, query.Offset, query.Limit)
+	return s.journal.EventsOf(ctx, o.Seq, query.Offset, query.Limit)
 }
 
 // Codes returns the codes of the conditions with these keys, which get one where they have none. It writes for
 // those alone: codes that are there can be had while nothing can be stored.
 func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
 	for _, key := range keys {
-		if msg := limits.Fault(key, 1, maxKey); msg != "" {
+		if msg := limits.Violation(key, 1, maxKey); msg != "" {
 			return nil, ErrInvalidRequest.Because("a key %s", msg)
 		}
 	}
-	codes, err := s.store.Codes(ctx, keys)
+	codes, err := s.codes.Codes(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +223,7 @@ func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, e
 	if len(refs) == 0 {
 		return codes, nil
 	}
-	err = s.do(ctx, refs, func(_ *draft, found []Found) error {
+	err = s.do(ctx, refs, func(_ *draft, found []RefResult) error {
 		for i, f := range found {
 			codes[refs[i].Key] = f.Condition.Code
 		}
@@ -242,9 +245,12 @@ func (s *Service) SuppressedConditions(ctx context.Context) ([]Condition, error)
 	return s.store.SuppressedConditions(ctx)
 }
 
-// Trim forgets what ended before the given time; see Store.Trim.
+// Trim removes what ended before the given time; see [Trimmer]. If the store is not a Trimmer, Trim does nothing.
 func (s *Service) Trim(ctx context.Context, before time.Time) error {
-	return s.store.Trim(ctx, before)
+	if s.trimmer == nil {
+		return nil
+	}
+	return s.trimmer.Trim(ctx, before)
 }
 
 // TrendPoint counts the occurrences raised in one hour.
@@ -261,7 +267,7 @@ func (s *Service) Trend(ctx context.Context, start, end time.Time) ([]TrendPoint
 	if err := checkSpan(start, end); err != nil {
 		return nil, err
 	}
-	hours, err := s.store.Hours(ctx, start, end)
+	hours, err := s.statistics.HourlyCounts(ctx, start, end)
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +315,7 @@ func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) 
 		name, value string
 		most        int
 	}{{"resolvedBy", r.ResolvedBy, maxKey}, {"actionTaken", r.ActionTaken, maxComment}} {
-		msg := limits.Fault(text.value, 1, text.most)
+		msg := limits.Violation(text.value, 1, text.most)
 		if msg == "" && strings.TrimSpace(text.value) == "" {
 			msg = "is required"
 		}
@@ -321,7 +327,7 @@ func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) 
 		bad = append(bad, fault.Field{Field: "wasSuccessful", Message: "is required"})
 	}
 	if r.Notes != nil {
-		if msg := limits.Fault(*r.Notes, 0, 4*maxComment); msg != "" {
+		if msg := limits.Violation(*r.Notes, 0, 4*maxComment); msg != "" {
 			bad = append(bad, fault.Field{Field: "notes", Message: msg})
 		}
 	}
@@ -351,19 +357,12 @@ func (s *Service) Resolutions(ctx context.Context, code int64) ([]Resolution, er
 // EachActive yields every active occurrence, suppressed ones included, newest first. An error ends it.
 func (s *Service) EachActive(ctx context.Context) iter.Seq2[Occurrence, error] {
 	return func(yield func(Occurrence, error) bool) {
-		for q := (Query{Active: true, Limit: MaxPageSize}); ; {
-			p, err := s.store.Occurrences(ctx, q)
+		for o, err := range each(ctx, s.store, Query{Active: true}) {
 			if err != nil {
 				yield(Occurrence{}, err)
 				return
 			}
-			for _, o := range p.Occurrences {
-				if !yield(o, nil) {
-					return
-				}
-				q.Before = o.Mark()
-			}
-			if len(p.Occurrences) < q.Limit {
+			if !yield(*o, nil) {
 				return
 			}
 		}

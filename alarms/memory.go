@@ -38,6 +38,10 @@ type memorySlot struct{ o *Occurrence }
 
 var (
 	_ Store           = (*Memory)(nil)
+	_ CodeLister      = (*Memory)(nil)
+	_ EventLister     = (*Memory)(nil)
+	_ Statistics      = (*Memory)(nil)
+	_ Trimmer         = (*Memory)(nil)
 	_ ResolutionStore = (*Memory)(nil)
 )
 
@@ -46,7 +50,7 @@ func NewMemory() *Memory {
 	return &Memory{
 		conditions: make(map[int64]*Condition), newest: make(map[int64]*memorySlot), codes: make(map[string]int64),
 		occurrences: make(map[string]*memorySlot),
-		list:        ranked.New(func(a, b *memorySlot) int { return a.o.Mark().Compare(b.o.Mark()) }, func(s *memorySlot) uint8 { return s.o.Class() }),
+		list:        ranked.New(func(a, b *memorySlot) int { return a.o.Position().Compare(b.o.Position()) }, func(s *memorySlot) uint8 { return s.o.Class() }),
 	}
 }
 
@@ -55,14 +59,14 @@ func NewMemory() *Memory {
 func (m *Memory) KeepKeys(keys func() []string) { m.kept = keys }
 
 // Write implements [Store].
-func (m *Memory) Write(ctx context.Context, refs []Ref, change func(next int64, found []Found) (Changes, error)) error {
+func (m *Memory) Write(ctx context.Context, refs []Ref, change func(next int64, found []RefResult) (Changes, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	look := lookup{m: m, code: m.code, conditions: make(map[int64]*Condition, len(refs)), created: make(map[string]*Condition)}
-	found := make([]Found, len(refs))
+	found := make([]RefResult, len(refs))
 	for i, ref := range refs {
 		found[i] = look.find(ref)
 	}
@@ -97,16 +101,16 @@ type lookup struct {
 	occurrences map[string]*Occurrence // older ones that were named by ID
 }
 
-func (l *lookup) find(ref Ref) Found {
+func (l *lookup) find(ref Ref) RefResult {
 	switch {
 	case ref.ID != "":
 		slot := l.m.occurrences[ref.ID]
 		if slot == nil {
-			return Found{}
+			return RefResult{}
 		}
 		c := l.condition(slot.o.Code)
 		if c.Last != nil && c.Last.ID == ref.ID {
-			return Found{c, c.Last}
+			return RefResult{c, c.Last}
 		}
 		if l.occurrences == nil {
 			l.occurrences = make(map[string]*Occurrence)
@@ -117,7 +121,7 @@ func (l *lookup) find(ref Ref) Found {
 			o = &own
 			l.occurrences[ref.ID] = o
 		}
-		return Found{c, o}
+		return RefResult{c, o}
 	case ref.Key != "":
 		if code, ok := l.m.codes[ref.Key]; ok {
 			return found(l.condition(code))
@@ -133,11 +137,11 @@ func (l *lookup) find(ref Ref) Found {
 	return found(l.condition(ref.Code))
 }
 
-func found(c *Condition) Found {
+func found(c *Condition) RefResult {
 	if c == nil {
-		return Found{}
+		return RefResult{}
 	}
-	return Found{c, c.Last}
+	return RefResult{c, c.Last}
 }
 
 func (l *lookup) condition(code int64) *Condition {
@@ -222,7 +226,7 @@ func (m *Memory) drop(old func(*Occurrence) bool) {
 	})
 }
 
-// Trim implements [Store].
+// Trim implements [Trimmer].
 func (m *Memory) Trim(ctx context.Context, before time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (s *Service) ShowPending(ctx context.Context, changed []PendingSignals) {
 		}
 		s.pending.put(p.Key, a, now)
 		for _, e := range d.changes.Events {
-			if e.New {
+			if e.Annunciate {
 				e.Seq, e.Occurrence.Seq, e.Occurrence.Unjournaled = 0, 0, true
 				begun = append(begun, e)
 			}
@@ -178,7 +178,7 @@ func (p *pendingAlarms) selected(q *Query) (pending, stored []Occurrence) {
 			}
 		}
 	}
-	slices.SortFunc(pending, func(a, b Occurrence) int { return b.Mark().Compare(a.Mark()) })
+	slices.SortFunc(pending, func(a, b Occurrence) int { return b.Position().Compare(a.Position()) })
 	return pending, stored
 }
 
@@ -226,8 +226,8 @@ func (m *merge) run(rows []Occurrence, offset int, stored []Occurrence) {
 		if len(rows) == 0 {
 			return // the page is beyond the end, by what is pending as well
 		}
-		first := rows[0].Mark()
-		before := func(o Occurrence) bool { return o.Mark().Compare(first) > 0 }
+		first := rows[0].Position()
+		before := func(o Occurrence) bool { return o.Position().Compare(first) > 0 }
 		m.place = offset
 		for len(m.pending) > 0 && before(m.pending[0]) {
 			m.pending = m.pending[1:]
@@ -244,7 +244,7 @@ func (m *merge) run(rows []Occurrence, offset int, stored []Occurrence) {
 		own[m.pending[i].ID] = true
 	}
 	for i := range rows {
-		for len(m.pending) > 0 && m.pending[0].Mark().Compare(rows[i].Mark()) >= 0 {
+		for len(m.pending) > 0 && m.pending[0].Position().Compare(rows[i].Position()) >= 0 {
 			m.take(&m.pending[0])
 			m.pending = m.pending[1:]
 		}
@@ -263,7 +263,7 @@ func (m *merge) run(rows []Occurrence, offset int, stored []Occurrence) {
 
 // take adds an occurrence that is on the page.
 func (m *merge) take(o *Occurrence) {
-	if m.q.Before.Seq > 0 && o.Mark().Compare(m.q.Before) >= 0 {
+	if m.q.Before.Seq > 0 && o.Position().Compare(m.q.Before) >= 0 {
 		return
 	}
 	if m.place >= m.q.Offset && len(m.out) < m.q.Limit {

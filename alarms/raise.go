@@ -45,7 +45,7 @@ type Signal struct {
 	Key   string    // of the condition that is normal
 	At    time.Time // when it became normal; zero or a time to come stand for now
 	// End, with normal, ends a latching occurrence as well.
-	End bool
+	Reset bool
 	// Comment is why it ends, where that is not the source's becoming normal, and By who has ended it then.
 	Comment, By string
 	// NotAfter, where it is set, keeps a late word from ending what began later: for normal, an occurrence
@@ -56,7 +56,7 @@ type Signal struct {
 
 // ClockSlack is how far clocks may be apart. What is further ahead of now was told by a clock that has
 // been set back since.
-const ClockSlack = 5 * time.Minute
+const MaxClockSkew = 5 * time.Minute
 
 // Result is what a Signal did.
 type Result struct {
@@ -106,7 +106,7 @@ func (s *Service) Apply(ctx context.Context, signals []Signal) ([]Result, error)
 			refs[i] = Ref{Key: sig.Raise.Key, Create: true}
 		}
 	}
-	err := s.do(ctx, refs, func(d *draft, found []Found) error {
+	err := s.do(ctx, refs, func(d *draft, found []RefResult) error {
 		for i, sig := range signals {
 			results[i] = d.signal(sig, found[i].Condition)
 		}
@@ -130,13 +130,13 @@ func (d *draft) signal(sig Signal, c *Condition) Result {
 	case sig.late(c.Last.RaisedAt, d.wall):
 		return Result{Occurrence: *c.Last}
 	}
-	kind := d.clear(c, d.at(sig.At), sig.By, sig.Comment, sig.End)
+	kind := d.clear(c, d.at(sig.At), sig.By, sig.Comment, sig.Reset)
 	return Result{Occurrence: *c.Last, Changed: kind}
 }
 
 // late reports whether a return to normal is about what was before an occurrence.
 func (sig *Signal) late(raised, now time.Time) bool {
-	return !sig.NotAfter.IsZero() && raised.After(sig.NotAfter) && !raised.After(now.Add(ClockSlack))
+	return !sig.NotAfter.IsZero() && raised.After(sig.NotAfter) && !raised.After(now.Add(MaxClockSkew))
 }
 
 // at returns the time of what a source reports: now, when it has none or one in the future.
@@ -176,7 +176,7 @@ func (d *draft) raise(a *Alarm, c *Condition) EventKind {
 	}
 	c.Last = o
 	d.condition(c)
-	d.event(Event{At: o.RaisedAt, Kind: Raised, New: c.Suppression == 0}, c, o)
+	d.event(Event{At: o.RaisedAt, Kind: Raised, Annunciate: c.Suppression == 0}, c, o)
 	return Raised
 }
 
@@ -280,7 +280,7 @@ func (s *Service) Clear(ctx context.Context, ref Ref, by, comment string) (Occur
 	}
 	var out Occurrence
 	ref.Create = false
-	err := s.do(ctx, []Ref{ref}, func(d *draft, found []Found) error {
+	err := s.do(ctx, []Ref{ref}, func(d *draft, found []RefResult) error {
 		c, o := found[0].Condition, found[0].Occurrence
 		if o == nil {
 			return ErrAlarmNotFound
@@ -305,7 +305,7 @@ func (s *Service) Reset(ctx context.Context, ref Ref, by, comment string) (Occur
 	}
 	var out Occurrence
 	ref.Create = false
-	err := s.do(ctx, []Ref{ref}, func(d *draft, found []Found) error {
+	err := s.do(ctx, []Ref{ref}, func(d *draft, found []RefResult) error {
 		c, o := found[0].Condition, found[0].Occurrence
 		switch {
 		case o == nil || !o.Active:
@@ -333,13 +333,13 @@ func ValidateSignals(signals []Signal) error {
 			prefix = fmt.Sprintf("[%d].", i)
 		}
 		if sig.Raise == nil {
-			if msg := limits.Fault(sig.Key, 1, maxKey); msg != "" {
+			if msg := limits.Violation(sig.Key, 1, maxKey); msg != "" {
 				bad = append(bad, fault.Field{Field: prefix + "key", Message: msg})
 			}
-			if msg := limits.Fault(sig.Comment, 0, maxComment); msg != "" {
+			if msg := limits.Violation(sig.Comment, 0, maxComment); msg != "" {
 				bad = append(bad, fault.Field{Field: prefix + "comment", Message: msg})
 			}
-			if msg := limits.Fault(sig.By, 0, maxKey); msg != "" {
+			if msg := limits.Violation(sig.By, 0, maxKey); msg != "" {
 				bad = append(bad, fault.Field{Field: prefix + "by", Message: msg})
 			}
 			continue
@@ -358,7 +358,7 @@ func (a *Alarm) faults(prefix string, bad []fault.Field) []fault.Field {
 		name, text  string
 		least, most int
 	}{{"key", a.Key, 1, maxKey}, {"source", a.Source, 1, maxKey}, {"sourceType", a.SourceType, 0, maxType}, {"message", a.Message, 0, limits.MaxMessage}} {
-		if msg := limits.Fault(s.text, s.least, s.most); msg != "" {
+		if msg := limits.Violation(s.text, s.least, s.most); msg != "" {
 			bad = append(bad, fault.Field{Field: prefix + s.name, Message: msg})
 		}
 	}
@@ -372,7 +372,7 @@ func (a *Alarm) faults(prefix string, bad []fault.Field) []fault.Field {
 		bad = append(bad, fault.Field{Field: prefix + "labels", Message: fmt.Sprintf("must not be more than %d", maxLabels)})
 	}
 	for k, v := range a.Labels {
-		if limits.Fault(k, 0, limits.MaxMessage) != "" || limits.Fault(v, 0, limits.MaxMessage) != "" {
+		if limits.Violation(k, 0, limits.MaxMessage) != "" || limits.Violation(v, 0, limits.MaxMessage) != "" {
 			bad = append(bad, fault.Field{Field: prefix + "labels", Message: fmt.Sprintf("must be valid UTF-8 of at most %d bytes", limits.MaxMessage)})
 			break
 		}
@@ -382,10 +382,10 @@ func (a *Alarm) faults(prefix string, bad []fault.Field) []fault.Field {
 
 // checkRemarks checks who did something and why.
 func checkRemarks(by, comment string) error {
-	if msg := limits.Fault(by, 0, maxKey); msg != "" {
+	if msg := limits.Violation(by, 0, maxKey); msg != "" {
 		return ErrInvalidRequest.Invalid(fault.Field{Field: "by", Message: msg})
 	}
-	if msg := limits.Fault(comment, 0, maxComment); msg != "" {
+	if msg := limits.Violation(comment, 0, maxComment); msg != "" {
 		return ErrInvalidRequest.Invalid(fault.Field{Field: "comment", Message: msg})
 	}
 	return nil

@@ -35,7 +35,7 @@ func (s Severity) String() string {
 
 // Wire returns the name for the APIs that know three severities only. An Error is shown as Critical
 // there: never as less than was meant.
-func (s Severity) Wire() string {
+func (s Severity) ThreeLevel() string {
 	if s == Error {
 		return Critical.String()
 	}
@@ -92,7 +92,7 @@ func (set SeveritySet) Has(s Severity) bool { return set == 0 || set&(1<<s) != 0
 
 // ParseWireFilter reads the filter of the surfaces that know three severities: Critical takes Error in
 // as well, an empty word is no filter. The error for another word is an ErrInvalidRequest.
-func ParseWireFilter(word string) (SeveritySet, error) {
+func ParseThreeLevel(word string) (SeveritySet, error) {
 	switch word {
 	case "":
 		return 0, nil

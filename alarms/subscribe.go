@@ -20,7 +20,7 @@ type SubscribeOptions struct {
 
 // selects reports whether a subscription delivers an event of the journal.
 func (o *SubscribeOptions) selects(e *Event) bool {
-	return (o.All || o.Changes || e.New) && o.Severities.Has(e.Occurrence.Severity)
+	return (o.All || o.Changes || e.Annunciate) && o.Severities.Has(e.Occurrence.Severity)
 }
 
 // Subscription delivers events in the order of the journal, each once. One goroutine may call Next at
@@ -189,7 +189,7 @@ func (s *Subscription) end(err error) {
 }
 
 // tell queues events. It is false when the subscriber is too slow and was ended.
-func (s *Subscription) tell(events []Event) bool {
+func (s *Subscription) enqueue(events []Event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.waiting)
@@ -233,7 +233,7 @@ func (h *hub) publish(events []Event, gaps bool) bool {
 		if sub.start < 0 {
 			sub.start = events[0].Seq - 1
 		}
-		if !sub.tell(events) {
+		if !sub.enqueue(events) {
 			delete(h.subs, sub)
 		}
 	}
@@ -264,7 +264,7 @@ func (h *hub) announce(events []Event) {
 		}
 	}
 	for sub := range h.subs {
-		if !sub.opts.All && !sub.tell(fresh) {
+		if !sub.opts.All && !sub.enqueue(fresh) {
 			delete(h.subs, sub)
 		}
 	}

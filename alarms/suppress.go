@@ -11,10 +11,10 @@ import (
 // its time limit again. A key that was never heard of may be shelved too; an unknown code or ID is an
 // ErrAlarmNotFound, a bad time an ErrInvalidRequest.
 func (s *Service) Shelve(ctx context.Context, ref Ref, d time.Duration, by, comment string) (Condition, error) {
-	if d <= 0 || d > s.maxShelve {
-		return Condition{}, ErrInvalidRequest.Because("an alarm is shelved for more than 0 and at most %v", s.maxShelve)
+	if d <= 0 || d > s.maxTimeShelved {
+		return Condition{}, ErrInvalidRequest.Because("an alarm is shelved for more than 0 and at most %v", s.maxTimeShelved)
 	}
-	c, err := s.withhold(ctx, ref, by, comment, func(dr *draft, c *Condition) (Event, bool) {
+	c, err := s.suppress(ctx, ref, by, comment, func(dr *draft, c *Condition) (Event, bool) {
 		c.Suppression |= SuppressionShelved
 		c.ShelvedUntil, c.ShelvedBy = stamp(dr.now.Add(d)), by
 		return Event{Kind: Shelved, Until: c.ShelvedUntil}, true
@@ -30,7 +30,7 @@ func (s *Service) Shelve(ctx context.Context, ref Ref, d time.Duration, by, comm
 
 // Unshelve ends shelving. What is not shelved stays as it is.
 func (s *Service) Unshelve(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
-	return s.withhold(ctx, ref, by, comment, func(_ *draft, c *Condition) (Event, bool) { return unshelve(c) })
+	return s.suppress(ctx, ref, by, comment, func(_ *draft, c *Condition) (Event, bool) { return unshelve(c) })
 }
 
 func unshelve(c *Condition) (Event, bool) {
@@ -45,23 +45,23 @@ func unshelve(c *Condition) (Event, bool) {
 // SuppressByDesign suppresses a condition because the plant's logic makes it meaningless now.
 // A key that was never heard of may be suppressed too.
 func (s *Service) SuppressByDesign(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
-	return s.withhold(ctx, ref, by, comment, set(SuppressionByDesign, Suppressed))
+	return s.suppress(ctx, ref, by, comment, set(SuppressionByDesign, Suppressed))
 }
 
 // UnsuppressByDesign ends suppression by design.
 func (s *Service) UnsuppressByDesign(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
-	return s.withhold(ctx, ref, by, comment, unset(SuppressionByDesign, Unsuppressed))
+	return s.suppress(ctx, ref, by, comment, unset(SuppressionByDesign, Unsuppressed))
 }
 
 // OutOfService takes a condition out of service, for maintenance. A key that was never heard of may be
 // taken out too.
 func (s *Service) OutOfService(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
-	return s.withhold(ctx, ref, by, comment, set(SuppressionOutOfService, OutOfService))
+	return s.suppress(ctx, ref, by, comment, set(SuppressionOutOfService, OutOfService))
 }
 
 // InService puts a condition back in service.
 func (s *Service) InService(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
-	return s.withhold(ctx, ref, by, comment, unset(SuppressionOutOfService, InService))
+	return s.suppress(ctx, ref, by, comment, unset(SuppressionOutOfService, InService))
 }
 
 func set(why Suppression, kind EventKind) func(*draft, *Condition) (Event, bool) {
@@ -81,25 +81,25 @@ func unset(why Suppression, kind EventKind) func(*draft, *Condition) (Event, boo
 }
 
 // withhold changes why a condition is suppressed, journals it and returns the condition as it is then.
-func (s *Service) withhold(ctx context.Context, ref Ref, by, comment string, change func(*draft, *Condition) (Event, bool)) (Condition, error) {
+func (s *Service) suppress(ctx context.Context, ref Ref, by, comment string, change func(*draft, *Condition) (Event, bool)) (Condition, error) {
 	if err := requireBy(by, comment); err != nil {
 		return Condition{}, err
 	}
 	if ref.Key != "" {
-		if msg := limits.Fault(ref.Key, 1, maxKey); msg != "" {
+		if msg := limits.Violation(ref.Key, 1, maxKey); msg != "" {
 			return Condition{}, ErrInvalidRequest.Because("the key %s", msg)
 		}
 		ref.Create = true
 	}
 	var out Condition
-	err := s.do(ctx, []Ref{ref}, func(d *draft, found []Found) error {
+	err := s.do(ctx, []Ref{ref}, func(d *draft, found []RefResult) error {
 		c := found[0].Condition
 		if c == nil {
 			return ErrAlarmNotFound
 		}
 		if e, changed := change(d, c); changed {
 			e.By, e.Comment = by, comment
-			d.withheld(e, c)
+			d.suppressed(e, c)
 		}
 		out = *c
 		if c.Last != nil {
@@ -116,7 +116,7 @@ func (s *Service) withhold(ctx context.Context, ref Ref, by, comment string, cha
 
 // withheld journals a change of Condition.Suppression and carries it over to the newest occurrence while
 // that is active or unacknowledged. When suppression ends it is announced, unless acknowledged.
-func (d *draft) withheld(e Event, c *Condition) {
+func (d *draft) suppressed(e Event, c *Condition) {
 	d.condition(c)
 	switch {
 	case c.Suppression == 0:
@@ -125,7 +125,7 @@ func (d *draft) withheld(e Event, c *Condition) {
 		c.SuppressedBy, c.SuppressedAt, c.SuppressionComment = e.By, d.now, e.Comment
 	}
 	if o := c.Last; o != nil && (o.Active || !o.Acknowledged()) {
-		e.New = o.Active && o.Suppression != 0 && c.Suppression == 0 && !o.Acknowledged()
+		e.Annunciate = o.Active && o.Suppression != 0 && c.Suppression == 0 && !o.Acknowledged()
 		o.Suppression = c.Suppression
 	}
 	d.event(e, c, c.Last)
@@ -133,7 +133,7 @@ func (d *draft) withheld(e Event, c *Condition) {
 
 // shelfCheck is how often time limits are looked up, for those that another process has set and for a
 // clock that was set.
-const shelfCheck = time.Minute
+const shelveCheckInterval = time.Minute
 
 // shelf is a condition that is shelved.
 type shelf struct {
@@ -142,9 +142,9 @@ type shelf struct {
 }
 
 // watchShelf ends shelving at its time limits.
-func (s *Service) watchShelf(ctx context.Context, next time.Time) {
+func (s *Service) unshelveExpired(ctx context.Context, next time.Time) {
 	for {
-		wait := shelfCheck
+		wait := shelveCheckInterval
 		if !next.IsZero() {
 			wait = min(wait, max(time.Until(next), time.Millisecond))
 		}
@@ -197,7 +197,7 @@ func (s *Service) unshelveDue(ctx context.Context) (next time.Time, err error) {
 	if len(due) == 0 {
 		return next, nil
 	}
-	return next, s.do(ctx, due, func(d *draft, found []Found) error {
+	return next, s.do(ctx, due, func(d *draft, found []RefResult) error {
 		for i, f := range found {
 			c := f.Condition
 			if c == nil || !c.ShelvedUntil.Equal(limits[i]) { // it was shelved anew
@@ -205,7 +205,7 @@ func (s *Service) unshelveDue(ctx context.Context) (next time.Time, err error) {
 			}
 			if e, changed := unshelve(c); changed {
 				e.Comment = "the time limit has come"
-				d.withheld(e, c)
+				d.suppressed(e, c)
 			}
 		}
 		return nil

@@ -15,7 +15,7 @@ type call struct {
 	refs []Ref
 	// apply does the call's part in a draft. It may be called more than once, and changes nothing
 	// when it gives an error. It is not called, and what it refers to is left alone, once the caller is gone.
-	apply func(d *draft, found []Found) error
+	apply func(d *draft, found []RefResult) error
 
 	mu    sync.Mutex
 	begun bool // apply was called
@@ -27,7 +27,7 @@ type call struct {
 
 // do has a call written and returns when it is stored or has failed. When the context ends before the call
 // has begun, nothing is done; afterwards whether it will be is not known.
-func (s *Service) do(ctx context.Context, refs []Ref, apply func(*draft, []Found) error) error {
+func (s *Service) do(ctx context.Context, refs []Ref, apply func(*draft, []RefResult) error) error {
 	if err := ctx.Err(); err != nil {
 		return errCanceled.Wrap(err)
 	}
@@ -62,7 +62,7 @@ func (c *call) awaited() bool {
 }
 
 // carryOut does the call's part in a draft, unless its caller is gone.
-func (c *call) carryOut(d *draft, found []Found) error {
+func (c *call) carryOut(d *draft, found []RefResult) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone {
@@ -105,7 +105,7 @@ func (s *Service) write() {
 		}
 		batch, refs := []*call{first}, len(first.refs)
 	gather:
-		for len(batch) < s.maxGroup {
+		for len(batch) < s.maxCommitBatch {
 			select {
 			case c, open := <-s.queue:
 				if !open {
@@ -161,7 +161,7 @@ func (s *Service) together(calls []*call) error {
 	ctx, cancel := context.WithTimeout(s.writing, s.writeTimeout)
 	defer cancel()
 	var events []Event
-	err := s.store.Write(ctx, refs, func(next int64, found []Found) (Changes, error) {
+	err := s.store.Write(ctx, refs, func(next int64, found []RefResult) (Changes, error) {
 		events = nil
 		at, ahead := s.times.look()
 		d := &draft{now: stamp(at), wall: stamp(at.Add(-ahead)), next: next, newID: s.newID}
@@ -184,7 +184,7 @@ func (s *Service) together(calls []*call) error {
 			return err
 		}
 	}
-	s.tellOwn(events)
+	s.publishOwn(events)
 	return nil
 }
 
@@ -221,7 +221,7 @@ func ResolveOutcome(ctx context.Context, failed error) (stored bool, err error) 
 		return false, nil
 	}
 	if stored, err = u.service.stored(ctx, u.events); stored {
-		u.service.tellOwn(u.events)
+		u.service.publishOwn(u.events)
 	}
 	return stored, err
 }

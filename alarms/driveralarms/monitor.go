@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	driverKey = "driver-offline:" // the key of a driver's alarm is this and the driver's id
-	lookEvery = time.Second
+	driverKey    = "driver-offline:" // the key of a driver's alarm is this and the driver's id
+	pollInterval = time.Second
 )
 
 // Source lists the drivers of a plant with their states. A tags.Engine is one.
@@ -88,12 +88,14 @@ type driverWatch struct {
 // New makes DriverAlarms; Run lets them work.
 func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 	switch {
-	case source == nil || target == nil:
-		return nil, errors.New("alarms: DriverAlarms need a DriverSource and a Target")
+	case source == nil:
+		return nil, errors.New("driveralarms: New: source is required")
+	case target == nil:
+		return nil, errors.New("driveralarms: New: target is required")
 	case o.Delay < 0:
-		return nil, errors.New("alarms: DriverAlarmsOptions.Delay must not be negative")
+		return nil, fmt.Errorf("driveralarms: Options.Delay must not be negative, not %v", o.Delay)
 	case o.Severity != nil && !o.Severity.Valid():
-		return nil, errors.New("alarms: DriverAlarmsOptions.Severity must be Info, Warning, Error or Critical")
+		return nil, fmt.Errorf("driveralarms: Options.Severity must be Info, Warning, Error or Critical, not %v", *o.Severity)
 	}
 	d := &Monitor{
 		source: source, target: target, ahead: alarms.AheadOf(target), log: o.Logger, now: o.Now, delay: cmp.Or(o.Delay, 30*time.Second), severity: alarms.Error,
@@ -115,7 +117,7 @@ func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 // is to be called once. What cannot be stored is kept and tried again; an outage that is over by then is
 // stored with its end. With Options.Disabled it returns when the alarms that stood are cleared.
 func (d *Monitor) Run(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -148,7 +150,7 @@ func (d *Monitor) step(ctx context.Context) error {
 	if !d.loaded {
 		err = d.load(ctx, now)
 	}
-	d.look(now)
+	d.poll(now)
 	if err != nil {
 		return err
 	}
@@ -217,7 +219,7 @@ func (d *Monitor) watch(key string, now time.Time) *driverWatch {
 }
 
 // look moves every driver on.
-func (d *Monitor) look(now time.Time) {
+func (d *Monitor) poll(now time.Time) {
 	there, stopped := make(map[string]bool), make(map[string]bool)
 	for _, s := range d.drivers() {
 		key := driverKey + s.ID
@@ -231,7 +233,7 @@ func (d *Monitor) look(now time.Time) {
 		w.follow(&s, now, d.delay)
 		switch {
 		case w.since.IsZero() && w.raised:
-			w.transit(alarms.Signal{Key: key, At: now.Add(d.ahead()), End: true})
+			w.transit(alarms.Signal{Key: key, At: now.Add(d.ahead()), Reset: true})
 		case !w.since.IsZero() && !w.raised && now.Sub(w.since) >= d.delay:
 			w.transit(d.alarm(key, &s, now.Add(d.ahead())))
 		}
@@ -245,7 +247,7 @@ func (d *Monitor) look(now time.Time) {
 		case there[key]:
 		case w.raised && !d.disabled && !stopped[key] && !w.missing(now, d.delay):
 		case w.raised:
-			w.transit(alarms.Signal{Key: key, At: now.Add(d.ahead()), End: true, Comment: why})
+			w.transit(alarms.Signal{Key: key, At: now.Add(d.ahead()), Reset: true, Comment: why})
 		case len(w.pending) == 0:
 			delete(d.watches, key)
 		}

@@ -361,7 +361,7 @@ func TestDriverAlarmsRefuseBadOptions(t *testing.T) {
 		require.ErrorContains(t, err, bad.text)
 	}
 	_, err := driveralarms.New(nil, s, driveralarms.Options{})
-	require.ErrorContains(t, err, "DriverSource")
+	require.ErrorContains(t, err, "source")
 }
 
 func TestAlarmOfADriverIsShownWhileItCannotBeStored(t *testing.T) {

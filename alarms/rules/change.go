@@ -77,13 +77,13 @@ func (r *Service) Remove(ctx context.Context, id, by string) error {
 }
 
 const (
-	whyRemoved   = "the rule was removed"
-	whyUnlatched = "the rule does not latch any more"
+	commentRemoved   = "the rule was removed"
+	commentUnlatched = "the rule does not latch any more"
 )
 
 // drop takes a rule out of memory and ends its alarm. The lock is held.
 func (r *Service) drop(id, by string) {
-	removed := alarms.Signal{At: r.now(), End: true, By: by, Comment: whyRemoved}
+	removed := alarms.Signal{At: r.now(), Reset: true, By: by, Comment: commentRemoved}
 	if r.broken[id] {
 		delete(r.broken, id)
 		r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, removed)
@@ -110,11 +110,11 @@ func (r *Service) put(e *evaluation) {
 		e.touch(r) // the old one's state may not be stored yet
 		kept = true
 	default:
-		r.retire(old, now)
+		r.clearAlarm(old, now)
 		e.touch(r)
 	}
 	if old != nil && old.rule.Latching && !e.rule.Latching && (e.phase == PhaseNormal || e.phase == PhaseOnDelay) {
-		r.transit(e, alarms.Signal{At: now, Comment: whyUnlatched})
+		r.transit(e, alarms.Signal{At: now, Comment: commentUnlatched})
 	}
 	before := r.serial
 	r.join(e, now)
@@ -122,13 +122,13 @@ func (r *Service) put(e *evaluation) {
 		r.leave(old) // only now, so that what is known of the tag stays
 	}
 	if kept {
-		r.goOn(old, e, now, r.serial != before)
+		r.applyUpdate(old, e, now, r.serial != before)
 	}
 }
 
 // goOn brings what stands by the old form of a rule in line with the new one, which may have raised or
 // cleared its alarm already. The lock is held.
-func (r *Service) goOn(old, e *evaluation, now time.Time, moved bool) {
+func (r *Service) applyUpdate(old, e *evaluation, now time.Time, moved bool) {
 	// A delay that runs is measured again from when it began, also where nothing can be judged now.
 	if (e.phase == PhaseOnDelay || e.phase == PhaseOffDelay) && old.confirmed && !e.confirmed {
 		e.confirmed = true
@@ -149,7 +149,7 @@ func (r *Rule) sees(other *Rule) bool {
 }
 
 // retire clears a rule's alarm.
-func (r *Service) retire(e *evaluation, now time.Time) {
+func (r *Service) clearAlarm(e *evaluation, now time.Time) {
 	if e.phase == PhaseActive || e.phase == PhaseOffDelay {
 		r.transit(e, alarms.Signal{At: now})
 	}

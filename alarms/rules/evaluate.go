@@ -135,7 +135,7 @@ func (r *Service) evaluate(e *evaluation, now time.Time) {
 	if !e.deadline.IsZero() && !e.deadline.After(now) {
 		r.expire(e)
 	}
-	over, known := e.judge(now)
+	over, known := e.violated(now)
 	e.known = known
 	switch {
 	case known:
@@ -150,7 +150,7 @@ func (r *Service) evaluate(e *evaluation, now time.Time) {
 }
 
 // judge reports whether the condition is not normal, and whether that is known.
-func (e *evaluation) judge(now time.Time) (over, known bool) {
+func (e *evaluation) violated(now time.Time) (over, known bool) {
 	w, rule := e.tag, &e.rule
 	switch rule.Kind {
 	case BadQuality:
@@ -285,7 +285,7 @@ func (r *Service) clear(e *evaluation, at time.Time) {
 func (r *Service) endRemoved(e *evaluation, at time.Time) {
 	if e.phase == PhaseActive || e.phase == PhaseOffDelay {
 		r.transit(e, alarms.Signal{At: at, Comment: "the tag was removed"})
-		if r.followEvery > 0 {
+		if r.pollInterval > 0 {
 			r.ended = e.rule.ID
 		}
 	}

@@ -44,7 +44,7 @@ func (r *Service) transit(e *evaluation, s alarms.Signal) {
 	r.serial++
 	s = s.Shift(r.ahead())
 	s.Key = ruleKey + e.rule.ID
-	s.End = s.End || s.Raise == nil && !e.rule.Latching
+	s.Reset = s.Reset || s.Raise == nil && !e.rule.Latching
 	b := r.backlog(e.rule.ID)
 	last, room := len(b.pending)-1, maxPending
 	if r.queue.Len() >= maxQueue {
@@ -53,14 +53,14 @@ func (r *Service) transit(e *evaluation, s alarms.Signal) {
 	if len(b.pending)-b.inFlight >= room && (transitionOf(b.pending[last]).signal.Raise == nil) != (s.Raise == nil) {
 		r.queue.Remove(b.pending[last]) // the one before it says the same as this one
 		b.pending = b.pending[:last]
-		if s.End {
+		if s.Reset {
 			before := &transitionOf(b.pending[last-1]).signal
-			before.End, before.By, before.Comment = true, s.By, s.Comment
+			before.Reset, before.By, before.Comment = true, s.By, s.Comment
 		}
-		if r.stats.Folded == 0 {
+		if r.stats.Coalesced == 0 {
 			r.note(slog.LevelWarn, "alarm transitions are folded, because too many wait to be stored", "ruleId", e.rule.ID)
 		}
-		r.stats.Folded += 2
+		r.stats.Coalesced += 2
 		return
 	}
 	r.queueSignal(e.rule.ID, s)
@@ -159,9 +159,9 @@ func (r *Service) keep(ctx, storing context.Context) {
 		r.mu.Unlock()
 		wait := time.Minute
 		switch {
-		case !failed.IsZero() && now.Sub(failed) >= 0 && now.Sub(failed) < r.retry:
-			wait = r.retry - now.Sub(failed)
-		case urgent || dirty && (now.Sub(saved) < 0 || now.Sub(saved) >= r.every):
+		case !failed.IsZero() && now.Sub(failed) >= 0 && now.Sub(failed) < r.retryInterval:
+			wait = r.retryInterval - now.Sub(failed)
+		case urgent || dirty && (now.Sub(saved) < 0 || now.Sub(saved) >= r.flushInterval):
 			failed = time.Time{}
 			if err := r.flush(storing); err != nil {
 				failed = r.now()
@@ -169,7 +169,7 @@ func (r *Service) keep(ctx, storing context.Context) {
 			saved = r.now()
 			continue
 		case dirty:
-			wait = r.every - now.Sub(saved)
+			wait = r.flushInterval - now.Sub(saved)
 		}
 		sleep(ctx, r.unsaved, wait)
 	}
@@ -206,7 +206,7 @@ func (r *Service) flush(ctx context.Context) error {
 	if err != nil {
 		r.ended = cmp.Or(r.ended, ended)
 	}
-	was, folded := r.stats.Err, r.stats.Folded
+	was, folded := r.stats.Err, r.stats.Coalesced
 	r.stats.Err, r.storing = err, time.Time{}
 	poke(r.wake) // to show what is not stored, or that it is
 	r.mu.Unlock()

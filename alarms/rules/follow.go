@@ -18,7 +18,7 @@ const recheckAfter = 2 * time.Second
 // follow takes over what others change in the store, until ctx ends.
 func (r *Service) follow(ctx context.Context) {
 	failing := false
-	ticker := time.NewTicker(r.followEvery)
+	ticker := time.NewTicker(r.pollInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -54,7 +54,7 @@ func (r *Service) announce(ctx context.Context, rule string) error {
 
 // catchUp reads the rules when any was changed, and carries out what is different.
 func (r *Service) catchUp(ctx context.Context) error {
-	version, err := r.store.RulesVersion(ctx)
+	version, err := r.versions.RulesVersion(ctx)
 	if err != nil || version == r.version {
 		return err
 	}

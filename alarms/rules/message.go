@@ -72,12 +72,12 @@ func (m message) fill(value func(name string) string) string {
 // what is wrong.
 func (r *Rule) defaultMessage() string {
 	if r.Name != "" {
-		return "{name}: " + r.whatIsWrong()
+		return "{name}: " + r.defaultText()
 	}
-	return r.whatIsWrong()
+	return r.defaultText()
 }
 
-func (r *Rule) whatIsWrong() string {
+func (r *Rule) defaultText() string {
 	switch r.Kind {
 	case HighHigh, High:
 		return "{tag} is {value} {unit}, above {limit}"

@@ -13,5 +13,9 @@ func (r *Service) Page(ctx context.Context, tag string, page, size int) ([]Rule,
 	if err != nil {
 		return nil, 0, err
 	}
-	return r.store.RulePage(ctx, Query{Tag: tag, Offset: offset, Limit: limit})
+	q := Query{Tag: tag, Offset: offset, Limit: limit}
+	if pager, ok := r.store.(Pager); ok {
+		return pager.RulePage(ctx, q)
+	}
+	return rulePage(ctx, r.store, q)
 }

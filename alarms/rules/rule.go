@@ -99,7 +99,7 @@ func (r *Rule) numeric() bool {
 }
 
 // spread reports whether the rule compares a distance, which is never negative, with Limit.
-func (r *Rule) spread() bool { return r.Kind == Deviation || r.Kind == RateOfChange }
+func (r *Rule) isDistance() bool { return r.Kind == Deviation || r.Kind == RateOfChange }
 
 // Validate checks a rule. The error is an ErrInvalidRule that names each bad member as the JSON form does.
 func (r *Rule) Validate() error {
@@ -117,7 +117,7 @@ func (r *Rule) Validate() error {
 		{"name", r.Name, 0, maxText}, {"tagName", r.Tag, 1, maxText}, {"setpointTag", r.SetpointTag, 0, maxText},
 		{"group", r.Group, 0, maxText}, {"message", r.Message, 0, limits.MaxMessage},
 	} {
-		if msg := limits.Fault(s.text, s.least, s.most); msg != "" {
+		if msg := limits.Violation(s.text, s.least, s.most); msg != "" {
 			add(s.name, "%s", msg)
 		}
 	}
@@ -173,9 +173,9 @@ func (r *Rule) checkKind(add func(field, format string, args ...any)) {
 			add("deadband", "must not be negative")
 		case !r.numeric() && r.Deadband != 0:
 			add("deadband", "is for kinds with a limit")
-		case r.spread() && r.Limit <= 0:
+		case r.isDistance() && r.Limit <= 0:
 			add("limit", "must be above 0")
-		case r.spread() && r.Deadband > r.Limit:
+		case r.isDistance() && r.Deadband > r.Limit:
 			add("deadband", "must not be above limit")
 		}
 	}
@@ -207,7 +207,7 @@ func (r *Rule) checkStates(add func(field, format string, args ...any)) {
 		return
 	}
 	for i, s := range r.States {
-		if msg := limits.Fault(s, 0, limits.MaxMessage); msg != "" {
+		if msg := limits.Violation(s, 0, limits.MaxMessage); msg != "" {
 			add(fmt.Sprintf("states[%d]", i), "%s", msg)
 		}
 	}

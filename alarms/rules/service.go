@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -32,11 +33,11 @@ type Options struct {
 	// Pending keeps alarms over a restart that cannot be stored. Default: none.
 	Pending PendingStore
 
-	FlushEvery time.Duration // longest time that the state of a delay waits to be stored; default 250 ms
-	RetryAfter time.Duration // wait after alarms could not be stored; default 1 s
+	FlushInterval time.Duration // longest time that the state of a delay waits to be stored; default 250 ms
+	RetryInterval time.Duration // wait after alarms could not be stored; default 1 s
 	// Follow is how often the store is asked whether others have changed rules, which are then taken over as
 	// if they had been changed here. Default 0: the store is these Rules' alone.
-	Follow time.Duration
+	PollInterval time.Duration
 }
 
 // Service evaluates rules over the changes of tags and raises and clears their alarms. Safe for
@@ -52,15 +53,15 @@ type Options struct {
 // the rules in the same store and finds the tag not normal raises them again. Only what a tag reports is
 // judged: a tag whose own deadband keeps a change back can pass a limit by as much unseen.
 type Service struct {
-	store   Store
-	states  StateStore
-	target  alarms.Target
-	log     *slog.Logger
-	now     func() time.Time
-	newID   func() string
-	current func(string) (tags.Snapshot, bool)
-	every   time.Duration
-	retry   time.Duration
+	store         Store
+	states        StateStore
+	target        alarms.Target
+	log           *slog.Logger
+	now           func() time.Time
+	newID         func() string
+	current       func(string) (tags.Snapshot, bool)
+	flushInterval time.Duration
+	retryInterval time.Duration
 
 	ahead  func() time.Duration // of the target's times
 	shower alarms.PendingTarget // the target, where it shows what waits to be stored; nil otherwise
@@ -71,9 +72,10 @@ type Service struct {
 	giveUp  context.CancelFunc // ends storing
 	running sync.WaitGroup
 
-	followEvery time.Duration
-	version     int64     // of the rules here; of whoever follows alone
-	settled     time.Time // when to look at the alarms again, zero for never; of whoever follows alone
+	pollInterval time.Duration
+	versions     Versioner // the store, if it is one
+	version      int64     // of the rules here; used by follow alone
+	settled      time.Time // when to check the alarms again, zero for never; used by follow alone
 
 	unsure attempt // of flush alone
 
@@ -106,31 +108,29 @@ type Stats struct {
 	Rules       int    // enabled
 	Unreadable  int    // stored and not judged, since they cannot be read
 	Active      int    // whose alarm is raised
-	Delayed     int    // in an on-delay or off-delay
+	InDelay     int    // in an on-delay or off-delay
 	Transitions uint64 // raises and clears that were stored
-	Waiting     int    // raises and clears that wait to be stored
-	Folded      uint64 // raises and clears that were left out, because too many waited
+	Pending     int    // raises and clears that wait to be stored
+	Coalesced   uint64 // raises and clears that were left out, because too many waited
 	Err         error  // of the last attempt to store, nil when it succeeded
 }
 
 // New loads the rules and starts to evaluate them. What is active in the target is compared with
 // the rules: the alarm of a rule that is no more is cleared.
 func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Service, error) {
-	if store == nil || target == nil {
-		return nil, errors.New("alarms: Rules need a RuleStore and a Target")
-	}
-	if o.FlushEvery < 0 || o.RetryAfter < 0 || o.Follow < 0 {
-		return nil, errors.New("alarms: RulesOptions.FlushEvery, RetryAfter and Follow must not be negative")
+	if err := o.check(store, target); err != nil {
+		return nil, err
 	}
 	r := &Service{
 		store: store, states: o.States, target: target, log: o.Logger, now: o.Now, newID: o.NewID, current: o.Current, kept: o.Pending,
-		every: cmp.Or(o.FlushEvery, 250*time.Millisecond), retry: cmp.Or(o.RetryAfter, time.Second),
+		flushInterval: cmp.Or(o.FlushInterval, 250*time.Millisecond), retryInterval: cmp.Or(o.RetryInterval, time.Second),
 		wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1), backlogs: make(map[string]*backlog),
-		rules: make(map[string]*evaluation), broken: make(map[string]bool), watches: make(map[string]*watch), followEvery: o.Follow,
+		rules: make(map[string]*evaluation), broken: make(map[string]bool), watches: make(map[string]*watch), pollInterval: o.PollInterval,
 	}
 	if r.states == nil {
 		r.states, _ = store.(StateStore)
 	}
+	r.versions, _ = store.(Versioner)
 	r.shower, _ = target.(alarms.PendingTarget)
 	r.ahead = alarms.AheadOf(target)
 	if r.log == nil {
@@ -150,10 +150,32 @@ func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Se
 	r.cancel, r.giveUp = cancel, giveUp
 	r.running.Go(func() { r.run(own) })
 	r.running.Go(func() { r.keep(own, storing) })
-	if o.Follow > 0 {
+	if o.PollInterval > 0 {
 		r.running.Go(func() { r.follow(own) })
 	}
 	return r, nil
+}
+
+// check reports what is missing or wrong for New.
+func (o *Options) check(store Store, target alarms.Target) error {
+	switch {
+	case store == nil:
+		return errors.New("rules: New: store is required")
+	case target == nil:
+		return errors.New("rules: New: target is required")
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{{"FlushInterval", o.FlushInterval}, {"RetryInterval", o.RetryInterval}, {"PollInterval", o.PollInterval}} {
+		if f.value < 0 {
+			return fmt.Errorf("rules: Options.%s must not be negative, not %v", f.name, f.value)
+		}
+	}
+	if _, ok := store.(Versioner); !ok && o.PollInterval > 0 {
+		return errors.New("rules: Options.PollInterval requires a store that is a Versioner")
+	}
+	return nil
 }
 
 // load takes over what the stores and the target hold.
@@ -164,8 +186,10 @@ func (r *Service) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.version, err = r.store.RulesVersion(ctx); err != nil {
-		return err
+	if r.pollInterval > 0 {
+		if r.version, err = r.versions.RulesVersion(ctx); err != nil {
+			return err
+		}
 	}
 	list, err := r.store.Rules(ctx)
 	if err != nil {
@@ -216,7 +240,7 @@ func (r *Service) load(ctx context.Context) error {
 		e := r.rules[id]
 		switch {
 		case e == nil:
-			r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, alarms.Signal{At: now, Comment: whyRemoved})
+			r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, alarms.Signal{At: now, Comment: commentRemoved})
 		case lasts || !e.rule.Latching:
 			r.transit(e, alarms.Signal{At: now})
 		}
@@ -253,10 +277,10 @@ func (r *Service) Stats() Stats {
 		case PhaseActive:
 			s.Active++
 		case PhaseOnDelay, PhaseOffDelay:
-			s.Delayed++
+			s.InDelay++
 		}
 	}
-	s.Waiting = r.queue.Len()
+	s.Pending = r.queue.Len()
 	return s
 }
 

@@ -18,7 +18,7 @@ func TestConditionsThatNothingNeedsAreTrimmed(t *testing.T) {
 		db, ctx, now := open(t, storage.Options{}), t.Context(), storetest.When
 		service, err := alarms.New(ctx, db.Alarms(), alarms.Options{Now: func() time.Time { return now }})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, service.Close()) }()
+		defer func() { require.NoError(t, service.Close(ctx)) }()
 		require.NoError(t, db.AlarmRules().AddRule(ctx, rules.Rule{ID: "hot", Tag: "t", Kind: rules.High, Severity: alarms.Warning}))
 		const many = 5500 // more than one transaction removes
 		for range 2 {

@@ -122,7 +122,7 @@ func TestAlarmsOutliveASilentServer(t *testing.T) {
 	require.Eventually(t, func() bool { return raise("third", 5*time.Second) == nil }, time.Minute, 10*time.Millisecond)
 	r.silent.Store(true)
 	require.Error(t, raise("fourth", 200*time.Millisecond))
-	require.NoError(t, service.Close())
+	require.NoError(t, service.Close(context.Background()))
 	r.silent.Store(false)
 }
 

@@ -56,7 +56,7 @@ func alarmSearch(source, text string, labels []string) (alarms.Search, error) {
 
 // alarmQuery distinguishes a page or size that is absent, and so takes its default, from one that is 0.
 func alarmQuery(severity string, page, size *int) (alarms.ListQuery, error) {
-	set, err := alarms.ParseWireFilter(severity)
+	set, err := alarms.ParseThreeLevel(severity)
 	if err != nil {
 		return alarms.ListQuery{}, err
 	}
@@ -144,7 +144,7 @@ func (a *handlers) GetActiveAlarms(ctx context.Context, _ gen.GetActiveAlarmsReq
 	}
 	answer := make(gen.GetActiveAlarms200JSONResponse, len(list))
 	for i, o := range list {
-		answer[i] = gen.ActiveAlarm{Code: o.Code, Message: o.Message, Severity: wire(o.Severity),
+		answer[i] = gen.ActiveAlarm{Code: o.Code, Message: o.Message, Severity: severityOf(o.Severity),
 			Timestamp: o.RaisedAt, SourceID: o.Source, Acknowledged: o.Acknowledged()}
 	}
 	return answer, nil
@@ -162,7 +162,7 @@ func (a *handlers) GetRecentAlarms(ctx context.Context, r gen.GetRecentAlarmsReq
 	}
 	answer := make(gen.GetRecentAlarms200JSONResponse, len(list))
 	for i, o := range list {
-		answer[i] = gen.RecentAlarm{Code: o.Code, Message: o.Message, Severity: wire(o.Severity), Timestamp: o.RaisedAt,
+		answer[i] = gen.RecentAlarm{Code: o.Code, Message: o.Message, Severity: severityOf(o.Severity), Timestamp: o.RaisedAt,
 			SourceID: o.Source, Acknowledged: o.Acknowledged(), ClearedAt: timeOrNull(o.ClearedAt)}
 	}
 	return answer, nil
@@ -266,7 +266,7 @@ func alarmList(p alarms.Page) gen.AlarmList {
 // infoOf returns an occurrence as family A and the demonstration hub show it.
 func infoOf(o *alarms.Occurrence) gen.AlarmInfo {
 	info := gen.AlarmInfo{
-		ID: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: wire(o.Severity), TriggeredAt: o.RaisedAt,
+		ID: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: severityOf(o.Severity), TriggeredAt: o.RaisedAt,
 		AcknowledgedAt: timeOrNull(o.AcknowledgedAt), ClearedAt: timeOrNull(o.ClearedAt), IsActive: o.Active, Comment: o.Comment,
 	}
 	if o.Acknowledged() {
@@ -278,7 +278,7 @@ func infoOf(o *alarms.Occurrence) gen.AlarmInfo {
 	return info
 }
 
-func wire(s alarms.Severity) shared.AlarmSeverity { return shared.AlarmSeverity(s.Wire()) }
+func severityOf(s alarms.Severity) shared.AlarmSeverity { return shared.AlarmSeverity(s.ThreeLevel()) }
 
 // timeOrNull returns nil for the zero time.
 func timeOrNull(t time.Time) *time.Time {

@@ -11,7 +11,7 @@ import (
 const MaxMessage = 4096
 
 // Fault returns what is wrong with a text of least to most characters; "" when nothing is.
-func Fault(s string, least, most int) string {
+func Violation(s string, least, most int) string {
 	switch {
 	case len(s) < least:
 		return "is required"

@@ -93,7 +93,7 @@ func (p *Service) GetAlarmHistory(ctx context.Context, r *pb.GetAlarmHistoryRequ
 
 // alarmQuery reads a filter and a page, of which 0 means the default.
 func alarmQuery(severity string, page *pb.PaginationRequest) (alarms.ListQuery, error) {
-	set, err := alarms.ParseWireFilter(severity)
+	set, err := alarms.ParseThreeLevel(severity)
 	q := alarms.ListQuery{Severities: set, Page: int(page.GetPage()), PageSize: int(page.GetPageSize())}
 	if q.Page == 0 {
 		q.Page = 1
@@ -131,7 +131,7 @@ func (p *Service) AcknowledgeAlarms(ctx context.Context, r *pb.AcknowledgeAlarms
 
 // SubscribeAlarms implements PlatformApi.
 func (p *Service) SubscribeAlarms(r *pb.SubscribeAlarmsRequest, stream grpc.ServerStreamingServer[pb.SubscribeAlarmsResponse]) error {
-	set, err := alarms.ParseWireFilter(r.GetSeverityFilter())
+	set, err := alarms.ParseThreeLevel(r.GetSeverityFilter())
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func alarmsOf(list []alarms.Occurrence) []*pb.AlarmInfo {
 }
 
 func alarmOf(o *alarms.Occurrence) *pb.AlarmInfo {
-	info := &pb.AlarmInfo{Id: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: o.Severity.Wire(),
+	info := &pb.AlarmInfo{Id: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: o.Severity.ThreeLevel(),
 		TriggeredAt: timestamppb.New(o.RaisedAt), AcknowledgedAt: stampOf(o.AcknowledgedAt), ClearedAt: stampOf(o.ClearedAt),
 		IsActive: o.Active, Comment: o.Comment}
 	if o.Acknowledged() {

@@ -106,12 +106,12 @@ const maxShelved = 7 * 24 * time.Hour
 func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 	o := a.opts
 	a.service, err = alarms.New(ctx, o.Alarms, alarms.Options{Logger: o.Logger, Now: o.Now, Resolutions: o.Resolutions, Limits: o.Limits,
-		Follow: o.Poll, MaxShelve: maxShelved})
+		PollInterval: o.Poll, MaxTimeShelved: maxShelved})
 	if err != nil {
 		return fmt.Errorf("alarms: %w", err)
 	}
 	a.rules, err = rules.New(ctx, o.Rules, a.service, rules.Options{Logger: o.Logger, Now: o.Now,
-		States: o.RuleStates, Pending: a.openPending(), Current: t.Current, Follow: o.Poll})
+		States: o.RuleStates, Pending: a.openPending(), Current: t.Current, PollInterval: o.Poll})
 	if err != nil {
 		return fmt.Errorf("alarm rules: %w", err)
 	}
@@ -207,9 +207,9 @@ func (a *Alarms) drain(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (a *Alarms) close(context.Context) error {
+func (a *Alarms) close(ctx context.Context) error {
 	if a.service == nil {
 		return nil
 	}
-	return a.service.Close()
+	return a.service.Close(ctx)
 }

@@ -34,7 +34,7 @@ func TestPendingFileKeepsSignals(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got)
 	for n := range 5 {
-		list := []alarms.Signal{{Key: "rule:0", At: at, End: true, Comment: "why", By: "anna"}}
+		list := []alarms.Signal{{Key: "rule:0", At: at, Reset: true, Comment: "why", By: "anna"}}
 		for i := range n {
 			list = append(list, signal(i))
 		}
