@@ -19,8 +19,9 @@ type group struct {
 	max   int
 	ended chan struct{}
 
-	mu     sync.RWMutex
-	closed bool
+	mu        sync.RWMutex
+	closed    bool
+	abandoned atomic.Bool // queued writes are not begun any more
 
 	groups, writes atomic.Int64
 }
@@ -46,8 +47,9 @@ func newGroup(s *Set, maxWrites, pending int) *group {
 	return g
 }
 
-// close refuses further writes and waits for those that were accepted.
-func (g *group) close() {
+// close refuses further writes and waits for those that were accepted. When ctx ends, those that have not begun fail.
+func (g *group) close(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { g.abandoned.Store(true) })()
 	g.mu.Lock()
 	if !g.closed {
 		g.closed = true
@@ -123,7 +125,11 @@ func (g *group) run() {
 func (g *group) commit(batch []*groupWrite) {
 	live := batch[:0]
 	for _, w := range batch {
-		if w.begun.CompareAndSwap(false, true) {
+		switch {
+		case !w.begun.CompareAndSwap(false, true):
+		case g.abandoned.Load():
+			w.done <- outcome{err: ErrClosed}
+		default:
 			live = append(live, w)
 		}
 	}

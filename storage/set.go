@@ -56,11 +56,11 @@ func newSet(name SetName, d Dialect, pools Pools, opts Options) *Set {
 	return s
 }
 
-// close waits for the writes that were accepted and closes the pools.
-func (s *Set) close() error {
+// close waits for the writes that were accepted, as long as ctx lasts, and closes the pools.
+func (s *Set) close(ctx context.Context) error {
 	s.closed.Store(true)
 	if s.group != nil {
-		s.group.close()
+		s.group.close(ctx)
 	}
 	if s.features.Prepare {
 		s.reading.close()
