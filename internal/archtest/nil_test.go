@@ -64,7 +64,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 	defer func() { require.NoError(t, service.Close(ctx)) }()
 	repo, err := repository.New(shells, repository.Options{})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, repo.Close()) }()
+	defer func() { require.NoError(t, repo.Close(t.Context())) }()
 	quiet, err := silences.New(silences.NewMemory(), silences.Options{})
 	require.NoError(t, err)
 	tagEngine, err := tags.New(tags.Options{})

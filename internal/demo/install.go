@@ -63,7 +63,7 @@ func installShells(ctx context.Context, known []tags.Tag, o *engine.Options) err
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(FillShells(ctx, service, o.AAS.TagMapping.Mapper, known), service.Close()); err != nil {
+	if err := errors.Join(FillShells(ctx, service, o.AAS.TagMapping.Mapper, known), service.Close(ctx)); err != nil {
 		return err
 	}
 	network, err := netcompliance.New(netcompliance.SourceFunc(NetworkFacts), netcompliance.Options{})
