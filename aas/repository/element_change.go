@@ -134,7 +134,7 @@ func (s *Service) changeTop(ctx context.Context, t *top, idShort string, fn func
 	}
 	event := Event{Type: c.edit.event, Path: c.edit.path}
 	growth := countElements(c.value.Elements) - c.count
-	if growth > 0 && t.most()+growth > aas.MaxElements {
+	if growth > 0 && t.most() > aas.MaxElements-growth {
 		return t.document, errWhole
 	}
 	if t.document.JSON == nil {
@@ -143,14 +143,19 @@ func (s *Service) changeTop(ctx context.Context, t *top, idShort string, fn func
 	if d.JSON, err = t.splice(now); err != nil {
 		return t.document, err
 	}
-	d.Divided = s.divide(d.JSON, t.most()+growth)
+	if len(d.JSON) >= minDivided {
+		d.Divided = s.divide(d.JSON, t.most()+growth)
+	}
 	return s.Submodels.write(ctx, Batch{Changes: []Change{{Document: d, Match: Match{Version: t.document.Version}}}}, event)
 }
 
 // most returns how many elements the submodel has at the most.
 func (t *top) most() int {
-	if t.document.JSON == nil {
+	switch size := len(t.document.JSON); {
+	case size == 0:
 		return t.count
+	case size < minDivided: // each has more than ten bytes
+		return size / 10
 	}
 	return bytes.Count(t.document.JSON, []byte(`"modelType":"`)) - 1 // with what unknown members have
 }
