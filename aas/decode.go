@@ -101,9 +101,11 @@ func (d *decoder) failAt(m member, message string) {
 	d.path = d.path[:len(d.path)-1]
 }
 
-func (d *decoder) where() string {
+func (d *decoder) where() string { return pathOf(d.path) }
+
+func pathOf(path []step) string {
 	var b strings.Builder
-	for _, s := range d.path {
+	for _, s := range path {
 		switch {
 		case s.index >= 0:
 			b.WriteString("[" + strconv.Itoa(s.index) + "]")

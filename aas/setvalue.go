@@ -45,7 +45,7 @@ func SetElementValueInPlace(element Element, valueOnly []byte) error {
 func (d *decoder) namedValues(elements []Element) {
 	existing := finder{elements: elements}
 	var o object
-	seen := make(names)
+	var seen names
 	d.begin(&o)
 	for {
 		name, ok := d.nextName(&o)
@@ -232,7 +232,7 @@ func (d *decoder) languages() (texts []LangString) {
 
 func (d *decoder) languageObject(texts []LangString) []LangString {
 	var o object
-	seen := make(names)
+	var seen names
 	d.begin(&o)
 	for {
 		language, ok := d.nextName(&o)

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/internal/dbbench"
 	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/transport/aasapi"
@@ -22,7 +21,7 @@ import (
 // process, and of PostgreSQL's.
 func BenchmarkElements(b *testing.B) {
 	dbbench.EachDatabase(b, func(b *testing.B, db *storetest.DB, cpu func() time.Duration, ready func()) {
-		service, err := repository.New(db.AAS(), repository.Options{Verifier: verify.New(verify.Options{MaxFindings: 10_000})})
+		service, err := repository.New(db.AAS(), repository.Options{})
 		require.NoError(b, err)
 		api, err := aasapi.New(service, aasapi.Options{})
 		require.NoError(b, err)

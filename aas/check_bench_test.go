@@ -1,4 +1,4 @@
-package verify_test
+package aas_test
 
 import (
 	"fmt"
@@ -7,10 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
-	"github.com/otkit/otkit/aas/verify"
 )
 
-func BenchmarkVerify(b *testing.B) {
+func BenchmarkFindings(b *testing.B) {
 	shell := &aas.Shell{
 		Identifiable: aas.Identifiable{ID: "https://example.com/shells/1234567", Referable: aas.Referable{IDShort: "Shell1234567"}},
 		AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "https://example.com/assets/1234567",
@@ -19,18 +18,17 @@ func BenchmarkVerify(b *testing.B) {
 	}
 	var elements []aas.Element
 	for i := range 50 {
-		p := property(fmt.Sprintf("Property%02d", i), "xs:double", "12.5")
+		p := newProperty(fmt.Sprintf("Property%02d", i), "xs:double", "12.5")
 		p.SemanticID = aas.Global("0173-1#02-AAO677#002")
 		elements = append(elements, p)
 	}
-	submodel := submodel(elements...)
-	v := verify.New(verify.Options{})
+	submodel := newSubmodel(elements...)
 	for name, document := range map[string]any{"shell": shell, "submodel of 50": submodel, "element": elements[0]} {
-		require.Empty(b, v.Verify(document))
+		require.Empty(b, findings(document))
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				v.Verify(document)
+				findings(document)
 			}
 		})
 	}

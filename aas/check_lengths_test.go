@@ -1,4 +1,4 @@
-package verify_test
+package aas_test
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas"
-	"github.com/otkit/otkit/aas/verify"
 )
 
 // texts are a document with a text in each member that may have so many characters.
@@ -74,14 +73,13 @@ func concept(content aas.IEC61360) *aas.ConceptDescription {
 }
 
 func TestLengthsCountCharacters(t *testing.T) {
-	v := verify.New(verify.Options{})
 	for name, text := range texts {
 		for _, character := range []string{"x", "ü", "泵", "😀"} {
 			t.Run(name+" "+character, func(t *testing.T) {
-				require.Empty(t, v.Verify(text.make(strings.Repeat(character, text.limit))))
-				findings := v.Verify(text.make(strings.Repeat(character, text.limit+1)))
+				require.Empty(t, findings(text.make(strings.Repeat(character, text.limit))))
+				findings := findings(text.make(strings.Repeat(character, text.limit+1)))
 				require.Len(t, findings, 1)
-				require.Contains(t, findings[0].Message, fmt.Sprintf("maximum length of %d characters", text.limit))
+				require.Contains(t, findings[0].Message, fmt.Sprintf("must have 1 to %d characters", text.limit))
 			})
 		}
 	}
@@ -89,14 +87,13 @@ func TestLengthsCountCharacters(t *testing.T) {
 
 // What compares texts, or looks at their characters, does so with long ones too.
 func TestLongTextsAreComparedAsTheyAre(t *testing.T) {
-	v := verify.New(verify.Options{})
 	long := strings.Repeat("泵", 1000)
 	list := func(entry string) *aas.List {
 		c := &aas.Capability{}
 		c.SemanticID = aas.Global(entry)
 		return &aas.List{TypeValueListElement: aas.KindCapability, SemanticIDListElement: aas.Global(long), Value: []aas.Element{c}}
 	}
-	require.Empty(t, v.Verify(list(long)))
-	require.True(t, has(v.Verify(list(long+"x")), "value", "AASd-107"))
-	require.True(t, has(v.Verify(&aas.Submodel{Identifiable: aas.Identifiable{ID: long + "\x01"}}), "id", "AASd-130"))
+	require.Empty(t, findings(list(long)))
+	require.True(t, has(findings(list(long+"x")), "value", "AASd-107"))
+	require.True(t, has(findings(&aas.Submodel{Identifiable: aas.Identifiable{ID: long + "\x01"}}), "id", "AASd-130"))
 }
