@@ -237,7 +237,7 @@ func TestSomeSchemas(t *testing.T) {
 	dir := t.TempDir()
 	db, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir}, some...)
 	require.NoError(t, err)
-	require.NoError(t, db.Close())
+	require.NoError(t, db.Close(t.Context()))
 	require.Equal(t, []string{"schema_version", "tag_writes"}, tables(dir, sqlite.StateFile))
 
 	dir = t.TempDir()
@@ -250,14 +250,14 @@ func TestSomeSchemas(t *testing.T) {
 	require.ErrorIs(t, err, storage.ErrOption)
 	_, err = tagstore.New(nil)
 	require.ErrorIs(t, err, storage.ErrOption)
-	require.NoError(t, db.Close())
+	require.NoError(t, db.Close(t.Context()))
 	require.NoFileExists(t, filepath.Join(dir, sqlite.StateFile))
 
 	dir = oldFolder(t)
 	db, err = sqlite.Open(t.Context(), sqlite.Options{Dir: dir}, some...)
 	require.NoError(t, err)
 	require.ErrorIs(t, db.Backup(t.Context(), io.Discard, storage.BackupOptions{}), storage.ErrUnowned)
-	require.NoError(t, db.Close())
+	require.NoError(t, db.Close(t.Context()))
 	sameRows(t, "backup.zip", storetest.OpenSQLite(t, dir, quiet))
 }
 

@@ -61,7 +61,7 @@ func (c *command) importShells(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }()
+	defer func() { _ = db.Close(ctx) }()
 	store, err := aasstore.New(db)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (c *command) exportShells(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }()
+	defer func() { _ = db.Close(ctx) }()
 	store, err := aasstore.New(db)
 	if err != nil {
 		return err

@@ -77,7 +77,10 @@ func (e *engine) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(e.serveOn(ctx, db, hangups), db.Close())
+	err = e.serveOn(ctx, db, hangups)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.settings.Server.ShutdownTimeout)
+	defer cancel()
+	return errors.Join(err, db.Close(closing))
 }
 
 func (e *engine) serveOn(ctx context.Context, db *storage.DB, hangups <-chan os.Signal) error {

@@ -12,7 +12,7 @@ import (
 
 // Write implements alarms.Store.
 func (s *Store) Write(ctx context.Context, refs []alarms.Ref, changeWith func(next int64, found []alarms.RefResult) (alarms.Changes, error)) error {
-	return s.set.Update(ctx, "alarms.write", func(ctx context.Context, tx *storage.Tx) error {
+	return s.set.UpdateVital(ctx, "alarms.write", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "alarm_counter"); err != nil {
 			return err
 		}

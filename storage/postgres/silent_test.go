@@ -102,7 +102,7 @@ func TestAlarmsOutliveASilentServer(t *testing.T) {
 	r, dsn := newRelay(t)
 	db, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn}, storetest.Schemas()...)
 	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close()) }()
+	defer func() { require.NoError(t, db.Close(t.Context())) }()
 	store, err := alarmstore.New(db)
 	require.NoError(t, err)
 	service, err := alarms.New(t.Context(), store, alarms.Options{WriteTimeout: 2 * time.Second})
