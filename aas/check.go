@@ -1,59 +1,40 @@
 package aas
 
 import (
+	"reflect"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/otkit/otkit/fault"
 )
 
-// Validate finds what breaks the metamodel without looking outside of the document: ids, idShorts and
-// their uniqueness among siblings, values that are not of their data type, empty references, kinds of
-// list entries. The error is ErrInvalidRequest with a Field for each finding, at most 100: the path of
-// the member in the JSON form and the rule, with the name of the constraint in IDTA-01001 where it has
-// one. Package verify checks the whole metamodel.
-func (s *Submodel) Validate() error { return check(s) }
+// Validate finds what breaks the metamodel, IDTA-01001, without looking outside of the document: the form and the
+// length of texts, words of enumerations, and every constraint that the document alone shows. The error is
+// ErrInvalidRequest with a Field for each finding, at most 100: the path of the member in the JSON form, such as
+// submodelElements[3].value[1].idShort, and the rule, with the name of its constraint where it has one, such as
+// (AASd-022). Lengths count characters, not bytes.
+//
+// Two rules are looser than those of the metamodel 3.1: a concept description needs no definition (AASc-3a-008), and an
+// idShort may be one letter, as in 3.0.
+func (s *Submodel) Validate() error { return validate(s) }
 
-func (s *Submodel) check(c *checker) {
-	c.identifiable(&s.Identifiable)
-	c.semantics("", &s.Semantics)
-	c.qualifiers("", s.Qualifiers)
-	c.named("submodelElements", s.Elements, names{})
-}
-
-// Validate is [Submodel.Validate] for a shell; AASd-131 asks for an id of the asset.
-func (v *Shell) Validate() error { return check(v) }
-
-func (v *Shell) check(c *checker) {
-	c.identifiable(&v.Identifiable)
-	a := &v.AssetInformation
-	if _, ok := assetKinds[a.AssetKind]; !ok {
-		c.find("assetInformation.assetKind", "is required: Type, Instance, Role or NotApplicable")
-	}
-	if a.GlobalAssetID == "" && len(a.SpecificAssetIDs) == 0 {
-		c.find("assetInformation", "must have globalAssetId or specificAssetIds (AASd-131)")
-	}
-	c.assetIDs("assetInformation.specificAssetIds", a.SpecificAssetIDs)
-	if v.DerivedFrom != nil {
-		c.reference("derivedFrom", v.DerivedFrom)
-	}
-	c.references("submodels", v.Submodels)
-}
+// Validate is [Submodel.Validate] for a shell.
+func (v *Shell) Validate() error { return validate(v) }
 
 // Validate is [Submodel.Validate] for a concept description.
-func (v *ConceptDescription) Validate() error { return check(v) }
+func (v *ConceptDescription) Validate() error { return validate(v) }
 
-func (v *ConceptDescription) check(c *checker) {
-	c.identifiable(&v.Identifiable)
-	c.references("isCaseOf", v.IsCaseOf)
-}
+// Validate finds what breaks the schema of descriptors in IDTA-01002, as [Submodel.Validate] does for a submodel.
+func (v *ShellDescriptor) Validate() error { return validate(v) }
 
-// ValidateElement is [Submodel.Validate] for one element, with or without an idShort.
-func ValidateElement(element Element) error { return check(element) }
+// Validate is [ShellDescriptor.Validate] for the descriptor of a submodel.
+func (v *SubmodelDescriptor) Validate() error { return validate(v) }
 
-// check is Check for whatever has one.
-func check(v any) error {
+// ValidateElement is [Submodel.Validate] for one element, with or without an idShort. Whether its idShort is taken by a
+// neighbour, and whether its qualifiers suit the kind of its submodel, only the submodel shows.
+func ValidateElement(element Element) error { return validate(element) }
+
+func validate(v any) error {
 	if err := ValidateTree(v); err != nil {
 		return err
 	}
@@ -68,32 +49,40 @@ func check(v any) error {
 const maxReported = 100
 
 // Findings returns what breaks the metamodel in v, at most limit findings: the path of a member and the rule. v is
-// what has a Validate method, or an [Element]; in anything else nothing is found. See [ValidateTree] for what was
-// made in Go.
+// what has a Validate method, an *[Environment] or an [Element]; in anything else nothing is found. See [ValidateTree]
+// for what was made in Go.
 func Findings(v any, limit int) []fault.Field {
-	c := checker{most: limit}
-	c.run(v)
+	c := checker{most: limit, path: make([]step, 0, 16)}
+	if e, ok := v.(Element); ok {
+		c.element(e)
+	} else {
+		c.document(v)
+	}
 	return c.found
 }
 
+// checker walks through a document. The functions for the members of a class are generated from the table of the
+// metamodel; the rules about several members are in this package.
 type checker struct {
 	found []fault.Field
 	most  int
+	path  []step
 }
 
-func (c *checker) run(v any) {
-	switch v := v.(type) {
-	case interface{ check(c *checker) }:
-		v.check(c)
-	case Element:
-		c.element("", v)
-	}
-}
+func (c *checker) push(member string) { c.path = append(c.path, step{member, -1}) }
+func (c *checker) pop()               { c.path = c.path[:len(c.path)-1] }
+func (c *checker) full() bool         { return len(c.found) >= c.most }
 
-func (c *checker) find(path, rule string) {
-	if len(c.found) < c.most {
-		c.found = append(c.found, fault.Field{Field: path, Message: rule})
+// find keeps a finding about a member of what the path leads to, or about that itself.
+func (c *checker) find(member, rule string) {
+	if c.full() {
+		return
 	}
+	path := pathOf(c.path)
+	if member != "" {
+		path = memberOf(path, member)
+	}
+	c.found = append(c.found, fault.Field{Field: path, Message: rule})
 }
 
 func memberOf(path, name string) string {
@@ -105,235 +94,246 @@ func memberOf(path, name string) string {
 
 func entryOf(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-func (c *checker) identifiable(i *Identifiable) {
-	if n := utf8.RuneCountInString(i.ID); n == 0 || n > MaxIDLength {
-		c.find("id", "must have 1 to 2048 characters")
-	}
-	c.referable("", &i.Referable)
-	c.administration("", i.Administration)
+// textKind is what a text must be.
+type textKind struct {
+	max  int // characters; 0 means any number
+	form func(string) bool
+	rule string // what form asks for
 }
 
-func (c *checker) administration(path string, a *Administration) {
-	if a != nil && a.Revision != "" && a.Version == "" {
-		c.find(memberOf(path, "administration.revision"), "must not be without a version (AASd-005)")
+func (c *checker) text(member, text string, kind *textKind) {
+	switch {
+	case kind.max == 0 && text == "" && kind.form == nil:
+		c.find(member, "must not be empty")
+	case kind.max > 0 && (text == "" || len(text) > kind.max && utf8.RuneCountInString(text) > kind.max):
+		c.find(member, "must have 1 to "+strconv.Itoa(kind.max)+" characters")
+		if text == "" || len(text) > maxForm {
+			return
+		}
 	}
-	if a != nil {
-		c.utc(memberOf(path, "administration.createdAt"), a.CreatedAt)
-		c.utc(memberOf(path, "administration.updatedAt"), a.UpdatedAt)
+	if (kind.max > 0 || kind.form == nil) && !isXMLText(text) {
+		c.find(member, notXMLText)
+	}
+	if kind.form != nil && (len(text) > maxForm || !kind.form(text)) {
+		c.find(member, kind.rule)
 	}
 }
 
-// utc checks a time that must be in UTC; an empty text is absent.
-func (c *checker) utc(path, text string) {
-	if text == "" {
+const notXMLText = "must be characters that XML can hold (AASd-130)"
+
+// lexical checks values of properties, ranges and extensions by the constraint too that has its name from qualifiers.
+// What is no text at all is no string either.
+func (c *checker) lexical(member string, t DataType, text *string) {
+	if text == nil {
 		return
 	}
-	utc := strings.HasSuffix(text, "Z") || strings.HasSuffix(text, "+00:00") || strings.HasSuffix(text, "-00:00")
-	if !utc || !lexicalRules[DateTime](text) {
-		c.find(path, "must be an xs:dateTime in UTC")
+	if t == "" {
+		t = String
+	}
+	fits, xml := lexicalRules[t] == nil || lexicalRules[t](*text), isXMLText(*text)
+	switch {
+	case !fits && !xml:
+		c.find(member, notLexical(t)+" (AASd-020, AASd-130)")
+	case !fits:
+		c.find(member, notLexical(t)+" (AASd-020)")
+	case !xml:
+		c.find(member, notXMLText)
 	}
 }
 
-func (c *checker) referable(path string, r *Referable) {
-	if r.IDShort != "" && !validIDShort(r.IDShort) {
-		c.find(memberOf(path, "idShort"), "must be letters, digits, - and _, begin with a letter and not end with - (AASd-002)")
-	}
-	seen := names{}
-	for i := range r.Extensions {
-		x := &r.Extensions[i]
-		t := x.ValueType
-		if t == "" {
-			t = String
-		}
-		p := entryOf(memberOf(path, "extensions"), i)
-		c.semantics(p, &x.Semantics)
-		c.lexical(memberOf(p, "value"), t, x.Value)
-		if !seen.add(x.Name) {
-			c.find(memberOf(p, "name"), "must be unique among the extensions (AASd-077)")
-		}
+func checkWord[T ~string](c *checker, member string, w T, words map[T]struct{}) {
+	if _, ok := words[w]; !ok {
+		c.find(member, "must be one of the values that the metamodel names")
 	}
 }
 
-// validIDShort takes one letter alone as well, as V3.0 does.
-func validIDShort(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter && (i == 0 || c != '_' && c != '-' && (c < '0' || c > '9')) {
-			return false
-		}
-	}
-	return len(s) <= 128 && s[len(s)-1] != '-'
-}
-
-func (c *checker) semantics(path string, s *Semantics) {
-	if s.SemanticID != nil {
-		c.reference(memberOf(path, "semanticId"), s.SemanticID)
-	} else if len(s.SupplementalSemanticIDs) > 0 {
-		c.find(memberOf(path, "supplementalSemanticIds"), "must not be without a semanticId (AASd-118)")
-	}
-	c.references(memberOf(path, "supplementalSemanticIds"), s.SupplementalSemanticIDs)
-}
-
-func (c *checker) references(path string, list []Reference) {
-	for i := range list {
-		c.reference(entryOf(path, i), &list[i])
-	}
-}
-
-func (c *checker) reference(path string, r *Reference) {
-	if len(r.Keys) == 0 {
-		c.find(memberOf(path, "keys"), "must have at least one key")
-	}
-	for i, k := range r.Keys {
-		if k.Value == "" {
-			c.find(memberOf(entryOf(memberOf(path, "keys"), i), "value"), "must not be empty")
-		}
-	}
-}
-
-func (c *checker) assetIDs(path string, list []SpecificAssetID) {
-	for i := range list {
-		if list[i].Name == "" || list[i].Value == "" {
-			c.find(entryOf(path, i), "must have a name and a value")
-		}
-		c.semantics(entryOf(path, i), &list[i].Semantics)
-	}
-}
-
-func (c *checker) qualifiers(path string, list []Qualifier) {
-	seen := names{}
-	for i := range list {
-		q, p := &list[i], entryOf(memberOf(path, "qualifiers"), i)
-		c.semantics(p, &q.Semantics)
-		if q.Type == "" {
-			c.find(memberOf(p, "type"), "must not be empty")
-		}
-		c.lexical(memberOf(p, "value"), q.ValueType, q.Value)
-		if !seen.add(q.Type) {
-			c.find(memberOf(p, "type"), "must be unique among the qualifiers (AASd-021)")
-		}
-	}
-}
-
-// lexical checks values of properties, ranges and extensions by the constraint too that has its name
-// from qualifiers. What is no text at all is no string either.
-func (c *checker) lexical(path string, t DataType, text *string) {
-	if text == nil || lexicalRules[t] == nil || lexicalRules[t](*text) {
+func checkObject[T any](c *checker, member string, v *T, check func(*checker, *T)) {
+	if v == nil {
 		return
 	}
-	names := " (AASd-020)"
-	if !isXMLText(*text) {
-		names = " (AASd-020, AASd-130)"
-	}
-	c.find(path, notLexical(t)+names)
+	c.push(member)
+	check(c, v)
+	c.pop()
 }
 
-type names map[string]struct{}
+func checkList[T any](c *checker, member string, list []T, check func(*checker, *T)) {
+	if len(list) == 0 {
+		return
+	}
+	c.path = append(c.path, step{member, -1}, step{})
+	for i := range list {
+		c.path[len(c.path)-1].index = i
+		check(c, &list[i])
+		if c.full() {
+			break
+		}
+	}
+	c.path = c.path[:len(c.path)-2]
+}
+
+func checkPointers[T any](c *checker, member string, list []*T, check func(*checker, *T)) {
+	checkList(c, member, list, func(c *checker, v **T) { check(c, *v) })
+}
+
+// texts checks a text in several languages.
+func (c *checker) texts(member string, list []LangString, check func(*checker, *LangString)) {
+	checkList(c, member, list, check)
+	var seen names
+	for i := range list {
+		if !seen.add(list[i].Language) {
+			c.find(member, "must have each language once")
+			return
+		}
+	}
+}
+
+// checkUnique checks that no two entries of a list have the same key.
+func checkUnique[T any](c *checker, member, name string, list []T, key func(*T) string, rule string) {
+	var seen names
+	for i := range list {
+		if !seen.add(key(&list[i])) {
+			c.find(memberOf(entryOf(member, i), name), rule)
+		}
+	}
+}
+
+// names are different texts.
+type names struct {
+	few  []string
+	many map[string]struct{}
+}
+
+// maxFew is how many texts are compared one by one.
+const maxFew = 16
 
 // add reports whether the name is new.
-func (n names) add(name string) bool {
-	before := len(n)
-	n[name] = struct{}{}
-	return len(n) > before
-}
-
-// named checks elements that have to have names, none of which is in seen.
-func (c *checker) named(path string, elements []Element, seen names) {
-	for i, element := range elements {
-		c.child(entryOf(path, i), element, seen, "AASd-022")
-	}
-}
-
-// variables checks variables of an operation, whose elements are a member further down.
-func (c *checker) variables(path string, elements []Element, seen names) {
-	for i, element := range elements {
-		c.child(memberOf(entryOf(path, i), "value"), element, seen, "AASd-134")
-	}
-}
-
-// child checks an element whose name has to be unique by a constraint.
-func (c *checker) child(path string, element Element, seen names, unique string) {
-	if name := element.Common().IDShort; name == "" {
-		c.find(memberOf(path, "idShort"), "is required (AASd-117)")
-	} else if !seen.add(name) {
-		c.find(memberOf(path, "idShort"), "must be unique among its siblings: "+name+" ("+unique+")")
-	}
-	c.element(path, element)
-}
-func (c *checker) element(path string, element Element) {
-	common := element.Common()
-	c.referable(path, &common.Referable)
-	c.semantics(path, &common.Semantics)
-	c.qualifiers(path, common.Qualifiers)
-	switch v := element.(type) {
-	case *Property:
-		c.valueType(path, v.ValueType)
-		c.lexical(memberOf(path, "value"), v.ValueType, v.Value)
-	case *Range:
-		c.valueType(path, v.ValueType)
-		c.lexical(memberOf(path, "min"), v.ValueType, v.Min)
-		c.lexical(memberOf(path, "max"), v.ValueType, v.Max)
-	case *Collection:
-		c.named(memberOf(path, "value"), v.Value, names{})
-	case *AnnotatedRelationshipElement:
-		c.named(memberOf(path, "annotations"), v.Annotations, names{})
-		for i, a := range v.Annotations {
-			if !isKind(a, ElementKind(KeyDataElement)) {
-				c.find(entryOf(memberOf(path, "annotations"), i), "must be a data element")
+func (n *names) add(name string) bool {
+	if n.many == nil {
+		for _, known := range n.few {
+			if known == name {
+				return false
 			}
 		}
-	case *Entity:
-		c.named(memberOf(path, "statements"), v.Statements, names{})
-		c.assetIDs(memberOf(path, "specificAssetIds"), v.SpecificAssetIDs)
-		if v.EntityType == SelfManagedEntity && v.GlobalAssetID == "" && len(v.SpecificAssetIDs) == 0 {
-			c.find(memberOf(path, "globalAssetId"), "or specificAssetIds is required (AASd-014)")
+		if len(n.few) < maxFew {
+			n.few = append(n.few, name)
+			return true
 		}
-	case *Operation:
-		seen := names{}
-		c.variables(memberOf(path, "inputVariables"), v.InputVariables, seen)
-		c.variables(memberOf(path, "outputVariables"), v.OutputVariables, seen)
-		c.variables(memberOf(path, "inoutputVariables"), v.InoutputVariables, seen)
-	case *List:
-		c.list(path, v)
-	case *BasicEventElement:
-		c.reference(memberOf(path, "observed"), &v.Observed)
+		n.many = make(map[string]struct{}, 4*maxFew)
+		for _, known := range n.few {
+			n.many[known] = struct{}{}
+		}
 	}
+	before := len(n.many)
+	n.many[name] = struct{}{}
+	return len(n.many) > before
 }
 
-func (c *checker) valueType(path string, t DataType) {
-	if lexicalRules[t] == nil {
-		c.find(memberOf(path, "valueType"), "is required: a data type of the metamodel")
+// ValidateTree finds what only Go code can make and no function here can process: nil in the place of a document or
+// an element, and elements that are nested too deeply. The error is ErrInvalidRequest.
+func ValidateTree(v any) error {
+	if v == nil || reflect.ValueOf(v).IsNil() {
+		return ErrInvalidRequest.Because("the document or element is nil")
 	}
+	var path, rule string
+	switch v := v.(type) {
+	case *Submodel:
+		path, rule = checkElements("submodelElements", v.Elements, 1)
+	case Element:
+		path, rule = checkElement(v, 1)
+	}
+	if rule == "" {
+		return nil
+	}
+	return invalid(path, rule)
 }
 
-func (c *checker) list(path string, l *List) {
-	kind := l.TypeValueListElement
-	if _, ok := listElementKinds[kind]; !ok {
-		c.find(memberOf(path, "typeValueListElement"), "is required: a kind of submodel element")
-		return
-	}
-	if (kind == KindProperty || kind == KindRange) && l.ValueTypeListElement == "" {
-		c.find(memberOf(path, "valueTypeListElement"), "is required (AASd-109)")
-	}
-	for i, element := range l.Value {
-		p := entryOf(memberOf(path, "value"), i)
-		if !isKind(element, kind) {
-			c.find(p, "must be "+string(kind)+" (AASd-108)")
+func isNil(e Element) bool { return e == nil || reflect.ValueOf(e).IsNil() }
+
+func checkElements(member string, list []Element, depth int) (path, rule string) {
+	for i, e := range list {
+		if path, rule = checkElement(e, depth); rule == "" {
+			continue
 		}
-		if t := valueTypeOf(element); t != "" && l.ValueTypeListElement != "" && t != l.ValueTypeListElement {
-			c.find(memberOf(p, "valueType"), "must be "+string(l.ValueTypeListElement)+" (AASd-109)")
+		at := entryOf(member, i)
+		if path == "" {
+			return at, rule
 		}
-		c.element(p, element)
+		return at + "." + path, rule
 	}
+	return "", ""
 }
 
-func valueTypeOf(element Element) DataType {
-	switch v := element.(type) {
+func checkElement(e Element, depth int) (path, rule string) {
+	if isNil(e) {
+		return "", "must be an element, not nil"
+	}
+	if depth > MaxDepth {
+		return "", tooDeep
+	}
+	members := containerMembers(e)
+	for i, children := range containers(e) {
+		if children == nil {
+			continue
+		}
+		if path, rule = checkElements(members[i], *children, depth+1); rule != "" {
+			return path, rule
+		}
+	}
+	return "", ""
+}
+
+// ValidateArguments checks that each argument is one of the operation's variables, once, of the same kind
+// and type of value, and that its values are in their lexical form. The error is ErrInvalidRequest.
+func (v *Operation) ValidateArguments(input, inoutput []Element) error {
+	if err := validateArguments("inputArguments", input, v.InputVariables); err != nil {
+		return err
+	}
+	return validateArguments("inoutputArguments", inoutput, v.InoutputVariables)
+}
+
+func validateArguments(member string, given, variables []Element) error {
+	open := make(map[string]Element, len(variables))
+	for _, v := range variables {
+		open[v.Common().IDShort] = v
+	}
+	for _, e := range given {
+		name := e.Common().IDShort
+		v, ok := open[name]
+		if !ok {
+			return invalid(member, "has "+name+", which is not an argument of the operation or is a duplicate")
+		}
+		delete(open, name)
+		if v.ElementKind() != e.ElementKind() {
+			return invalid(member+"."+name, "must be a "+string(v.ElementKind()))
+		}
+		if want := valueType(v); want != "" && want != valueType(e) {
+			return invalid(member+"."+name+".valueType", "must be "+string(want))
+		}
+		if found := Findings(e, maxReported); len(found) > 0 {
+			for i := range found {
+				found[i].Field = memberOf(member+"."+name, found[i].Field)
+			}
+			return ErrInvalidRequest.Invalid(found...)
+		}
+	}
+	return nil
+}
+
+// valueType returns the type of an element's value, empty for an element that has none.
+func valueType(e Element) DataType {
+	switch e := e.(type) {
 	case *Property:
-		return v.ValueType
+		return e.ValueType
 	case *Range:
-		return v.ValueType
+		return e.ValueType
 	}
 	return ""
+}
+
+func setOf[T ~string](words ...T) map[T]struct{} {
+	set := make(map[T]struct{}, len(words))
+	for _, w := range words {
+		set[w] = struct{}{}
+	}
+	return set
 }

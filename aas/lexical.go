@@ -62,7 +62,7 @@ func notLexical(t DataType) string { return "must be in the lexical form of " + 
 const zone = `(Z|[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00)?`
 
 var lexicalRules = map[DataType]func(string) bool{
-	AnyURI:             isXMLText,
+	AnyURI:             isAnyURI,
 	Base64Binary:       isBase64,
 	Boolean:            func(s string) bool { return s == "true" || s == "false" || s == "1" || s == "0" },
 	Byte:               signed(8),
@@ -116,6 +116,13 @@ func groups(pattern string) func(string) []string {
 
 // isXMLText reports whether XML 1.0 can hold the text (AASd-130).
 func isXMLText(s string) bool {
+	plain := true
+	for i := range len(s) {
+		plain = plain && s[i] >= 0x20 && s[i] < utf8.RuneSelf
+	}
+	if plain {
+		return true
+	}
 	for i, r := range s {
 		switch {
 		case r < 0x20 && r != '\t' && r != '\n' && r != '\r', r == 0xFFFE, r == 0xFFFF:

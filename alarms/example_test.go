@@ -15,7 +15,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer service.Close()
+	defer service.Close(ctx)
 
 	raised, err := service.Raise(ctx, alarms.Alarm{
 		Key: "app:pump-101", Source: "P-101", Message: "the pump does not start", Severity: alarms.Critical,

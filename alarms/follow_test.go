@@ -22,7 +22,7 @@ func TestServicesOnOneStoreTellOneJournal(t *testing.T) {
 	services := make([]*alarms.Service, 3)
 	subs := make([]*alarms.Subscription, len(services))
 	for i := range services {
-		services[i] = service(t, store, alarms.Options{Follow: time.Millisecond})
+		services[i] = service(t, store, alarms.Options{PollInterval: time.Millisecond})
 		sub, err := services[i].Subscribe(alarms.SubscribeOptions{All: true})
 		require.NoError(t, err)
 		defer sub.Close()
@@ -58,12 +58,14 @@ func TestFollowing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore()
 		open := func() *alarms.Service {
-			s, err := alarms.New(t.Context(), store, alarms.Options{Follow: time.Second})
+			s, err := alarms.New(t.Context(), store, alarms.Options{PollInterval: time.Second})
 			require.NoError(t, err)
 			return s
 		}
 		one, other := open(), open()
-		defer func() { require.NoError(t, errors.Join(one.Close(), other.Close())) }()
+		defer func() {
+			require.NoError(t, errors.Join(one.Close(context.Background()), other.Close(context.Background())))
+		}()
 		sub, err := other.Subscribe(alarms.SubscribeOptions{All: true})
 		require.NoError(t, err)
 		defer sub.Close()
@@ -108,7 +110,7 @@ func (m *moody) Events(ctx context.Context, after int64, limit int) ([]alarms.Ev
 func TestFollowingGoesOnAfterAnOutage(t *testing.T) {
 	store := &moody{Store: newStore()}
 	one := service(t, store.Store, alarms.Options{})
-	other := service(t, store, alarms.Options{Follow: time.Millisecond})
+	other := service(t, store, alarms.Options{PollInterval: time.Millisecond})
 	sub, err := other.Subscribe(alarms.SubscribeOptions{})
 	require.NoError(t, err)
 	defer sub.Close()
@@ -125,8 +127,8 @@ func TestFollowingGoesOnAfterAnOutage(t *testing.T) {
 		n += len(events)
 	}
 	require.Equal(t, 2501, n)
-	_, err = alarms.New(t.Context(), store, alarms.Options{Follow: -1})
-	require.ErrorContains(t, err, "Follow")
+	_, err = alarms.New(t.Context(), store, alarms.Options{PollInterval: -1})
+	require.ErrorContains(t, err, "PollInterval")
 }
 
 // TestFollowMissesNothing has a follower sleep while far more happens than its subscription holds.
@@ -187,7 +189,7 @@ func TestFollowMissesNothing(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, append(want, "k0"), heard())
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 		require.ErrorIs(t, <-done, alarms.ErrClosed)
 		require.ErrorIs(t, s.Follow(t.Context(), alarms.SubscribeOptions{}, func([]alarms.Event) {}), alarms.ErrClosed)
 	})
@@ -227,7 +229,7 @@ func TestFollowMissesNothingBeforeTheFirstEvent(t *testing.T) {
 			keys = append(keys, <-got)
 		}
 		require.Equal(t, []string{"early", "k0", "k1", "k2"}, keys)
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 		require.ErrorIs(t, <-done, alarms.ErrClosed)
 	})
 }

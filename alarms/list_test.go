@@ -34,16 +34,16 @@ func TestPages(t *testing.T) {
 	require.Len(t, p.Occurrences, 10)
 	require.Equal(t, 30, p.Total)
 	require.Equal(t, "k9", p.Occurrences[0].Key)
-	critical, err := alarms.ParseWireFilter("Critical")
+	critical, err := alarms.ParseThreeLevel("Critical")
 	require.NoError(t, err)
 	p, err = s.List(t.Context(), alarms.ListQuery{Page: 1, PageSize: 20, Severities: critical})
 	require.NoError(t, err)
 	require.Equal(t, 14, p.Total, "an Error is shown as Critical and found as such")
 	for _, o := range p.Occurrences {
-		require.Equal(t, "Critical", o.Severity.Wire())
+		require.Equal(t, "Critical", o.Severity.ThreeLevel())
 	}
 	for _, word := range []string{"critical", "Error", "x"} {
-		_, err = alarms.ParseWireFilter(word)
+		_, err = alarms.ParseThreeLevel(word)
 		require.ErrorIs(t, err, alarms.ErrInvalidRequest)
 	}
 	for _, r := range [][2]time.Time{{end, start}, {start, start}} {
@@ -152,7 +152,7 @@ func TestAnalytics(t *testing.T) {
 	require.Equal(t, 27, a.Count)
 	require.InDelta(t, 27.0/24, a.PerHour, 1e-9)
 	require.True(t, a.Acceptable)
-	require.Equal(t, 12, a.PeakWindow)
+	require.Equal(t, 12, a.Peak)
 	require.Len(t, a.Floods, 1)
 	flood := a.Floods[0]
 	require.Equal(t, start.Add(time.Hour), flood.Start)
@@ -167,8 +167,8 @@ func TestAnalytics(t *testing.T) {
 	require.Len(t, a.Chattering, 1)
 	require.Equal(t, "chatters", a.Chattering[0].Last.Key)
 	require.Equal(t, 4, a.Chattering[0].Count)
-	require.Equal(t, 2, a.Standing)
-	require.Equal(t, 1, a.StaleAll)
+	require.Equal(t, 2, a.ActiveCount)
+	require.Equal(t, 1, a.StaleCount)
 	require.Equal(t, "stale", a.Stale[0].Key)
 
 	cut, err := s.Analytics(t.Context(), start, start.Add(time.Hour+6*time.Minute))
@@ -190,7 +190,7 @@ func TestSeverityWords(t *testing.T) {
 	}
 	_, err := alarms.ParseSeverity("info")
 	require.ErrorIs(t, err, alarms.ErrInvalidRequest)
-	require.Equal(t, "Critical", alarms.Error.Wire())
+	require.Equal(t, "Critical", alarms.Error.ThreeLevel())
 	require.Equal(t, "Error", alarms.Error.String())
 	require.True(t, alarms.SeveritySet(0).Has(alarms.Info))
 	require.False(t, alarms.AtLeast(alarms.Error).Has(alarms.Warning))

@@ -12,20 +12,6 @@ import (
 	"github.com/otkit/otkit/internal/ranked"
 )
 
-// Occurrence implements [Store].
-func (m *Memory) Occurrence(ctx context.Context, id string) (Occurrence, error) {
-	if err := ctx.Err(); err != nil {
-		return Occurrence{}, err
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	slot := m.occurrences[id]
-	if slot == nil {
-		return Occurrence{}, ErrAlarmNotFound
-	}
-	return *slot.o, nil
-}
-
 // OccurrencesByID implements [Store].
 func (m *Memory) OccurrencesByID(ctx context.Context, ids []string) ([]Occurrence, error) {
 	if err := ctx.Err(); err != nil {
@@ -74,7 +60,7 @@ func (m *Memory) Occurrences(ctx context.Context, q Query) (Page, error) {
 	return q.take(m.list.Backward(set, above), q.Count), nil
 }
 
-// suppressed selects among the newest occurrences of the conditions that are suppressed for a reason.
+// suppressed selects among the newest occurrences of conditions that are suppressed for a reason.
 func (m *Memory) suppressed(q *Query, reason Suppression) Page {
 	var list []*memorySlot
 	for code, c := range m.conditions {
@@ -82,11 +68,11 @@ func (m *Memory) suppressed(q *Query, reason Suppression) Page {
 			list = append(list, slot)
 		}
 	}
-	slices.SortFunc(list, func(a, b *memorySlot) int { return b.o.Mark().Compare(a.o.Mark()) })
+	slices.SortFunc(list, func(a, b *memorySlot) int { return b.o.Position().Compare(a.o.Position()) })
 	return q.take(slices.Values(list), q.Count)
 }
 
-// take makes a page of slots of the right class, which descend. With count it goes through all of them.
+// take returns a page of slots of the right classes, which must be descending. With count it reads all of them.
 func (q *Query) take(slots iter.Seq[*memorySlot], count bool) Page {
 	page, skip := Page{Occurrences: []Occurrence{}}, q.Offset
 	for slot := range slots {
@@ -102,7 +88,7 @@ func (q *Query) take(slots iter.Seq[*memorySlot], count bool) Page {
 			page.Total++
 		}
 		switch {
-		case full || q.Before.Seq > 0 && o.Mark().Compare(q.Before) >= 0:
+		case full || q.Before.Seq > 0 && o.Position().Compare(q.Before) >= 0:
 		case skip > 0:
 			skip--
 		default:
@@ -112,7 +98,7 @@ func (q *Query) take(slots iter.Seq[*memorySlot], count bool) Page {
 	return page
 }
 
-// classes returns the classes of occurrences that a query selects.
+// classes returns the classes that a query selects.
 func classes(q *Query) ranked.Set { return ranked.SetOf(q.SelectsClass) }
 
 // Condition implements [Store].
@@ -132,7 +118,7 @@ func (m *Memory) Condition(ctx context.Context, ref Ref) (Condition, error) {
 	return Condition{}, ErrAlarmNotFound
 }
 
-// Codes implements [Store].
+// Codes implements [CodeLister].
 func (m *Memory) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -176,7 +162,7 @@ func (m *Memory) Events(ctx context.Context, after int64, limit int) ([]Event, e
 	return slices.Clone(m.events[from:min(len(m.events), from+max(limit, 0))]), nil
 }
 
-// EventsOf implements [Store].
+// EventsOf implements [EventLister].
 func (m *Memory) EventsOf(ctx context.Context, occurrence int64, offset, limit int) ([]Event, int, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
@@ -196,15 +182,15 @@ func (m *Memory) EventsOf(ctx context.Context, occurrence int64, offset, limit i
 	return list, total, nil
 }
 
-// Hours implements [Store].
-func (m *Memory) Hours(ctx context.Context, start, end time.Time) ([]Hour, error) {
+// HourlyCounts implements [Statistics].
+func (m *Memory) HourlyCounts(ctx context.Context, start, end time.Time) ([]HourlyCount, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	at := make(map[int64]*Hour)
-	hours := []Hour{}
+	at := make(map[int64]*HourlyCount)
+	hours := []HourlyCount{}
 	for slot := range m.list.All() {
 		if slot.o.RaisedAt.Before(start) || !slot.o.RaisedAt.Before(end) {
 			continue
@@ -212,7 +198,7 @@ func (m *Memory) Hours(ctx context.Context, start, end time.Time) ([]Hour, error
 		hour := slot.o.RaisedAt.UTC().Truncate(time.Hour)
 		h := at[hour.Unix()]
 		if h == nil {
-			h = &Hour{Start: hour}
+			h = &HourlyCount{Start: hour}
 			at[hour.Unix()] = h
 		}
 		h.Counts[slot.o.Severity]++
@@ -220,26 +206,26 @@ func (m *Memory) Hours(ctx context.Context, start, end time.Time) ([]Hour, error
 	for _, h := range at {
 		hours = append(hours, *h)
 	}
-	slices.SortFunc(hours, func(a, b Hour) int { return a.Start.Compare(b.Start) })
+	slices.SortFunc(hours, func(a, b HourlyCount) int { return a.Start.Compare(b.Start) })
 	return hours, nil
 }
 
-// Lives implements [Store].
-func (m *Memory) Lives(ctx context.Context, start, end time.Time) iter.Seq2[Life, error] {
-	return func(yield func(Life, error) bool) {
+// ActiveIntervals implements [Statistics].
+func (m *Memory) ActiveIntervals(ctx context.Context, start, end time.Time) iter.Seq2[ActiveInterval, error] {
+	return func(yield func(ActiveInterval, error) bool) {
 		if err := ctx.Err(); err != nil {
-			yield(Life{}, err)
+			yield(ActiveInterval{}, err)
 			return
 		}
 		m.mu.RLock()
-		var lives []Life
+		var lives []ActiveInterval
 		for slot := range m.list.All() {
 			if o := slot.o; !o.RaisedAt.Before(start) && o.RaisedAt.Before(end) {
-				lives = append(lives, Life{Seq: o.Seq, Code: o.Code, RaisedAt: o.RaisedAt, ClearedAt: o.ClearedAt})
+				lives = append(lives, ActiveInterval{Seq: o.Seq, Code: o.Code, RaisedAt: o.RaisedAt, ClearedAt: o.ClearedAt})
 			}
 		}
 		m.mu.RUnlock()
-		slices.SortFunc(lives, func(a, b Life) int { return cmp.Compare(a.Seq, b.Seq) })
+		slices.SortFunc(lives, func(a, b ActiveInterval) int { return cmp.Compare(a.Seq, b.Seq) })
 		for _, l := range lives {
 			if !yield(l, nil) {
 				return

@@ -8,9 +8,9 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	alarmstest.TestStore(t, func(testing.TB) (alarmstest.Store, func() alarmstest.Store) { return alarms.NewMemory(), nil })
+	alarmstest.TestStore(t, func(testing.TB) (alarms.Store, func() alarms.Store) { return alarms.NewMemory(), nil })
 }
 
 func BenchmarkMemory(b *testing.B) {
-	alarmstest.BenchmarkStore(b, func(testing.TB) alarmstest.Store { return alarms.NewMemory() })
+	alarmstest.BenchmarkStore(b, func(testing.TB) alarms.Store { return alarms.NewMemory() })
 }

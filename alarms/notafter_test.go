@@ -18,7 +18,7 @@ func TestNormalThatIsLate(t *testing.T) {
 	}{
 		{"of an earlier one", -time.Second, time.Hour, ""},
 		{"of the one that is active", 0, time.Hour, alarms.Cleared},
-		{"of a clock that differs a little", -time.Second, -alarms.ClockSlack, ""},
+		{"of a clock that differs a little", -time.Second, -alarms.MaxClockSkew, ""},
 		{"of a clock that was set back", -time.Second, -time.Hour, alarms.Cleared},
 	} {
 		t.Run(c.name, func(t *testing.T) {

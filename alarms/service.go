@@ -12,74 +12,78 @@ import (
 	"github.com/google/uuid"
 )
 
-// Options configure a Service. The zero Options work.
+// Options are the options of [New]. The zero Options work.
 type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now
 	NewID  func() string    // ids of occurrences and events; default: UUIDv7
 
-	// Resolutions keeps resolutions. Default: the store, when it is a ResolutionStore as well;
-	// otherwise resolutions are refused with ErrInvalidRequest.
+	// Resolutions stores resolutions. Default: the store, if it is a ResolutionStore; otherwise resolutions are
+	// refused with ErrInvalidRequest.
 	Resolutions ResolutionStore
 
-	// Follow is how often the journal is looked at for events that other services have stored in the same
-	// store; subscribers hear those as well, each event once and in the order of the journal. What this
-	// service stores is published immediately. Default 0: the store is this service's alone.
-	Follow time.Duration
+	// PollInterval is how often the journal is read for events that other services have stored in the same store.
+	// Subscribers receive them too, each event once and in the order of the journal. Events of this service are
+	// published immediately. Default 0: no other service uses the store.
+	PollInterval time.Duration
 
-	MaxShelve  time.Duration // longest time for which an alarm may be shelved; default 24 h
-	MaxWaiting int           // calls that wait to be written; beyond it callers wait their turn; default 1024
-	MaxGroup   int           // calls that share a transaction; default 256
+	MaxTimeShelved time.Duration // longest time for which an alarm may be shelved; default 24 h
+	MaxPending     int           // calls that may wait to be stored; more calls block; default 1024
+	MaxCommitBatch int           // calls that may share a transaction; default 256
 
-	// WriteTimeout is how long the store may take for a transaction, and how long Close waits for it. What
-	// takes longer is given up, and the calls in it get an ErrOutcomeUnknown. Default 30 s.
+	// WriteTimeout is how long the store may take for a transaction, and Close for all of them. A transaction that
+	// takes longer is canceled, and its calls return an ErrOutcomeUnknown. Default 30 s.
 	WriteTimeout time.Duration
 
 	Limits Limits // for Analytics
 }
 
-// Service raises, clears and acknowledges alarms and notifies subscribers. Safe for concurrent use.
-// Close must be called.
+// Service raises, clears and acknowledges alarms and notifies subscribers. It is safe for concurrent use. Close must be
+// called.
 type Service struct {
-	store       Store
-	resolutions ResolutionStore
-	log         *slog.Logger
-	now         func() time.Time
-	newID       func() string
-	maxShelve   time.Duration
-	maxGroup    int
-	limits      Limits
-	followEvery time.Duration
+	store          Store
+	codes          CodeLister
+	journal        EventLister
+	statistics     Statistics
+	trimmer        Trimmer         // nil: nothing is removed
+	resolutions    ResolutionStore // nil: resolutions are refused
+	log            *slog.Logger
+	now            func() time.Time
+	newID          func() string
+	maxTimeShelved time.Duration
+	maxCommitBatch int
+	limits         Limits
+	pollInterval   time.Duration
 
 	writeTimeout time.Duration
-	writing      context.Context // of transactions; it ends when Close has waited long enough
+	writing      context.Context // of transactions; ends with the patience of Close
 	giveUp       context.CancelFunc
 
 	queue  chan *call
-	closed chan struct{}   // no call is taken any more
+	closed chan struct{}   // closed by Close
 	own    context.Context // ends with Close
-	shelf  chan struct{}   // holds one token when a time limit may have been set
-	behind chan struct{}   // holds one token when the journal has more than was told
+	shelf  chan struct{}   // holds a token if a time limit may have been set
+	behind chan struct{}   // holds a token if the journal has unpublished events
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	callMu sync.RWMutex // held for reading while a call enters the queue
 	ended  bool
 
 	times   steadyClock
-	shelves map[int64]shelf // by code; of watchShelf alone
+	shelves map[int64]shelf // by code; used by unshelveDue alone
 	hub     hub
 	pending pendingAlarms
 }
 
-// New starts a service. Alarms whose shelving ended while nothing ran are put back before it returns.
+// New starts a service. Before it returns, it ends shelving whose time limit has passed. The store is required.
 func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	if store == nil {
-		return nil, errors.New("alarms: a Service needs a Store")
+		return nil, errors.New("alarms: New: store is required")
 	}
 	for _, rule := range []struct {
 		name string
 		bad  bool
-	}{{"Follow", o.Follow < 0}, {"MaxShelve", o.MaxShelve < 0}, {"MaxWaiting", o.MaxWaiting < 0}, {"MaxGroup", o.MaxGroup < 0},
+	}{{"PollInterval", o.PollInterval < 0}, {"MaxTimeShelved", o.MaxTimeShelved < 0}, {"MaxPending", o.MaxPending < 0}, {"MaxCommitBatch", o.MaxCommitBatch < 0},
 		{"WriteTimeout", o.WriteTimeout < 0}} {
 		if rule.bad {
 			return nil, fmt.Errorf("alarms: Options.%s must not be negative", rule.name)
@@ -91,8 +95,8 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	}
 	s := &Service{
 		store: store, resolutions: o.Resolutions, log: o.Logger, now: o.Now, newID: o.NewID,
-		maxShelve: cmp.Or(o.MaxShelve, 24*time.Hour), maxGroup: cmp.Or(o.MaxGroup, 256), limits: limits, followEvery: o.Follow,
-		queue: make(chan *call, cmp.Or(o.MaxWaiting, 1024)), closed: make(chan struct{}), shelf: make(chan struct{}, 1),
+		maxTimeShelved: cmp.Or(o.MaxTimeShelved, 24*time.Hour), maxCommitBatch: cmp.Or(o.MaxCommitBatch, 256), limits: limits, pollInterval: o.PollInterval,
+		queue: make(chan *call, cmp.Or(o.MaxPending, 1024)), closed: make(chan struct{}), shelf: make(chan struct{}, 1),
 		behind: make(chan struct{}, 1), writeTimeout: cmp.Or(o.WriteTimeout, 30*time.Second),
 	}
 	if s.log == nil {
@@ -104,15 +108,17 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	if s.newID == nil {
 		s.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
+	s.codes, s.journal = optional[CodeLister](store, required{store}), optional[EventLister](store, required{store})
+	s.statistics, s.trimmer = optional[Statistics](store, required{store}), optional[Trimmer](store, nil)
 	if s.resolutions == nil {
-		s.resolutions, _ = store.(ResolutionStore)
+		s.resolutions = optional[ResolutionStore](store, nil)
 	}
 	s.times.now = s.now
 	if err := s.times.begin(ctx, store); err != nil {
 		return nil, err
 	}
 	s.hub.changed = make(chan struct{})
-	if o.Follow > 0 {
+	if o.PollInterval > 0 {
 		if s.hub.seq, err = endOfJournal(ctx, store); err != nil {
 			return nil, err
 		}
@@ -122,20 +128,22 @@ func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	s.wg.Go(s.write)
 	next, err := s.unshelveDue(ctx)
 	if err != nil {
-		_ = s.Close()
+		_ = s.Close(ctx)
 		return nil, err
 	}
-	s.wg.Go(func() { s.watchShelf(s.own, next) })
-	if o.Follow > 0 {
+	s.wg.Go(func() { s.unshelveExpired(s.own, next) })
+	if o.PollInterval > 0 {
 		s.wg.Go(func() { s.follow(s.own) })
 	}
 	return s, nil
 }
 
-// Close refuses further calls, waits for those that were taken, for at most Options.WriteTimeout, and ends
-// all subscriptions. It does not close the store.
-func (s *Service) Close() error {
+// Close refuses further calls, waits for those that were accepted, until ctx ends or Options.WriteTimeout has
+// passed, and ends all subscriptions. Calls that are not stored by then return an ErrOutcomeUnknown. Close does not
+// close the store. It may be called twice.
+func (s *Service) Close(ctx context.Context) error {
 	s.cancel()
+	defer context.AfterFunc(ctx, s.giveUp)()
 	defer time.AfterFunc(s.writeTimeout, s.giveUp).Stop()
 	s.callMu.Lock()
 	if !s.ended {
@@ -150,7 +158,7 @@ func (s *Service) Close() error {
 	return nil
 }
 
-// clock returns the time as it is stored.
+// clock returns the current time as it is stored.
 func (s *Service) clock() time.Time {
 	at, _ := s.times.look()
 	return stamp(at)

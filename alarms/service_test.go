@@ -21,8 +21,8 @@ type twice struct{ *alarms.Memory }
 
 var errAgain = errors.New("again")
 
-func (m twice) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
-	err := m.Memory.Write(ctx, refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+func (m twice) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
+	err := m.Memory.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		if _, err := change(next, found); err != nil {
 			return alarms.Changes{}, err
 		}
@@ -60,7 +60,7 @@ func service(t testing.TB, store alarms.Store, o alarms.Options) *alarms.Service
 	t.Helper()
 	s, err := alarms.New(t.Context(), store, o)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	return s
 }
 
@@ -367,7 +367,7 @@ func TestUnshelvedByTime(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, alarms.Unshelved, events[0].Kind)
 		require.Empty(t, events[0].By)
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 
 		time.Sleep(2 * time.Hour) // nothing runs when the second time limit comes
 		s, err = alarms.New(t.Context(), store, alarms.Options{})
@@ -376,8 +376,8 @@ func TestUnshelvedByTime(t *testing.T) {
 		all, err := s.Events(t.Context(), 0, 100)
 		require.NoError(t, err)
 		require.Equal(t, alarms.Unshelved, all[len(all)-1].Kind)
-		require.False(t, all[len(all)-1].New, "somebody knows of it")
-		require.NoError(t, s.Close())
+		require.False(t, all[len(all)-1].Annunciate, "somebody knows of it")
+		require.NoError(t, s.Close(context.Background()))
 	})
 }
 
@@ -397,7 +397,7 @@ type flaky struct {
 
 var errDisk = errors.New("disk is full")
 
-func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if f.hold != nil {
 		<-f.hold
 	}
@@ -430,7 +430,7 @@ type picky struct {
 	hold chan struct{}
 }
 
-func (p *picky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (p *picky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	<-p.hold
 	for _, ref := range refs {
 		if ref.Key == "refused" {
@@ -457,7 +457,7 @@ func TestOneCallFailsAlone(t *testing.T) {
 		}
 		require.ErrorIs(t, <-errs["refused"], errDisk)
 		require.Len(t, kinds(t, s), 3)
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 	})
 }
 
@@ -477,7 +477,7 @@ func TestCloseAndContexts(t *testing.T) {
 		go func() { _, err := s.Raise(t.Context(), pump("taken")); last <- err }()
 		synctest.Wait()
 		ended := make(chan struct{})
-		go func() { _ = s.Close(); close(ended) }()
+		go func() { _ = s.Close(context.Background()); close(ended) }()
 		synctest.Wait()
 		_, err = s.Raise(t.Context(), pump("late"))
 		require.ErrorIs(t, err, alarms.ErrClosed)
@@ -487,7 +487,7 @@ func TestCloseAndContexts(t *testing.T) {
 		<-ended
 		_, err = store.Condition(t.Context(), alarms.ByKey("given up"))
 		require.ErrorIs(t, err, alarms.ErrAlarmNotFound)
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 		_, err = s.Subscribe(alarms.SubscribeOptions{})
 		require.ErrorIs(t, err, alarms.ErrClosed)
 	})
@@ -497,9 +497,9 @@ func TestOptions(t *testing.T) {
 	_, err := alarms.New(t.Context(), nil, alarms.Options{})
 	require.Error(t, err)
 	for name, o := range map[string]alarms.Options{
-		"MaxShelve":             {MaxShelve: -1},
-		"MaxGroup":              {MaxGroup: -1},
-		"MaxWaiting":            {MaxWaiting: -1},
+		"MaxTimeShelved":        {MaxTimeShelved: -1},
+		"MaxCommitBatch":        {MaxCommitBatch: -1},
+		"MaxPending":            {MaxPending: -1},
 		"Limits.FloodEnd":       {Limits: alarms.Limits{FloodEnd: 20}},
 		"Limits.Top":            {Limits: alarms.Limits{Top: 1000}},
 		"Limits.RateAcceptable": {Limits: alarms.Limits{RateAcceptable: 20}},

@@ -100,7 +100,7 @@ func TestSubscriptionEnds(t *testing.T) {
 		one.Close()
 		one.Close()
 		require.ErrorIs(t, <-errs, alarms.ErrClosed)
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 		require.ErrorIs(t, <-errs, alarms.ErrClosed)
 		require.ErrorIs(t, <-errs, alarms.ErrClosed)
 	})
@@ -110,7 +110,7 @@ func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := alarms.New(t.Context(), newStore(), alarms.Options{})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, s.Close()) }()
+		defer func() { require.NoError(t, s.Close(context.Background())) }()
 		done := make(chan error, 1)
 		go func() { done <- s.Wait(t.Context(), 1) }()
 		raise(t, s, pump("a"))

@@ -21,12 +21,12 @@ type silent struct {
 	before, commit atomic.Bool
 }
 
-func (s *silent) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (s *silent) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if s.before.Load() {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	return s.Memory.Write(ctx, refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+	return s.Memory.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		changes, err := change(next, found)
 		if err == nil && s.commit.Load() {
 			<-ctx.Done()
@@ -59,7 +59,7 @@ func TestCallOfASilentStoreEndsWithItsContext(t *testing.T) {
 				require.Equal(t, 2*time.Second, time.Since(start))
 				store.before.Store(false)
 				store.commit.Store(false)
-				require.NoError(t, s.Close())
+				require.NoError(t, s.Close(context.Background()))
 				page, err := store.Occurrences(t.Context(), alarms.Query{Limit: 10})
 				require.NoError(t, err)
 				require.Empty(t, page.Occurrences)
@@ -93,16 +93,35 @@ func TestSilentStoreIsGivenUp(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 		require.LessOrEqual(t, time.Since(start), 5*time.Second)
 		calls.Wait()
+	})
+}
+
+func TestCloseWaitsNoLongerThanItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &silent{Memory: alarms.NewMemory()}
+		s, err := alarms.New(t.Context(), store, alarms.Options{WriteTimeout: time.Hour})
+		require.NoError(t, err)
+		store.before.Store(true)
+		raised := make(chan error, 1)
+		go func() { _, err := s.Raise(t.Context(), pump("a")); raised <- err }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		require.NoError(t, s.Close(ctx))
+		require.Equal(t, time.Second, time.Since(start))
+		require.ErrorIs(t, <-raised, alarms.ErrOutcomeUnknown)
+		require.NoError(t, s.Close(ctx), "once more")
 	})
 }
 
 func TestCloseThoughCallsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &silent{Memory: alarms.NewMemory()}
-		s, err := alarms.New(t.Context(), store, alarms.Options{MaxWaiting: 1})
+		s, err := alarms.New(t.Context(), store, alarms.Options{MaxPending: 1})
 		require.NoError(t, err)
 		store.before.Store(true)
 		var calls sync.WaitGroup
@@ -114,7 +133,7 @@ func TestCloseThoughCallsWaitForTheirTurn(t *testing.T) {
 			synctest.Wait()
 		}
 		start := time.Now()
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 		require.LessOrEqual(t, time.Since(start), 30*time.Second)
 		calls.Wait()
 	})
@@ -129,7 +148,7 @@ type forgetful struct {
 
 var errLost = errors.New("the connection was lost at the commit")
 
-func (s *forgetful) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (s *forgetful) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if gate := s.gate.Load(); gate != nil {
 		<-*gate
 	}

@@ -15,6 +15,7 @@ type RateLimit struct {
 
 // DigestContent describes the messages that a digest combines.
 type DigestContent struct {
+	ID       string          // of the digest: Notification.ID
 	Severity alarms.Severity // the highest
 	From, To time.Time       // the earliest and the latest Notification.At
 }

@@ -30,7 +30,7 @@ type Log struct {
 	giveUp context.CancelFunc // ends the writer
 
 	stored, failed, lost atomic.Uint64
-	failing              atomic.Bool // the last append failed
+	failedAt             atomic.Int64 // when the last append failed, in nanoseconds; 0 if it succeeded
 }
 
 // New returns a log on a store and starts it. The store stays the caller's and is closed after the log.
@@ -63,6 +63,9 @@ type Intent struct {
 // kind [fault.Unavailable], that of the store or [ErrUnavailable], and the caller must not act; if ctx ends first, it
 // returns its error.
 func (l *Log) Begin(ctx context.Context, act Act) (*Intent, error) {
+	if err := l.admit(); err != nil {
+		return nil, err
+	}
 	timeout := time.NewTimer(l.opts.AppendTimeout)
 	defer timeout.Stop()
 	select {
@@ -169,16 +172,36 @@ func (l *Log) Do(ctx context.Context, act Act, do func(context.Context) error, o
 
 // Stats are the state of a log, and counters since its start.
 type Stats struct {
-	Failing bool   // whether the last transaction failed, so that changes are refused
+	Failing bool   // whether changes are refused: intents are not admitted, or the last transaction failed in the last 10 s
 	Stored  uint64 // entries stored
 	Failed  uint64 // failed transactions of the store
 	Lost    uint64 // entries and outcomes that were never stored
 	Pending int    // acts in progress and events that are not stored yet
 }
 
+// failingFor is how long a failed transaction counts. What is pending is tried again sooner; if nothing is, no transaction
+// would end the failure.
+const failingFor = 10 * time.Second
+
+func (l *Log) refuses() bool {
+	if l.admit() != nil {
+		return true
+	}
+	failed := l.failedAt.Load()
+	return failed != 0 && l.opts.Now().Sub(time.Unix(0, failed)) < failingFor
+}
+
+// admit returns an error while the store takes no intents.
+func (l *Log) admit() error {
+	if store, ok := l.store.(Admitter); ok {
+		return store.Admit()
+	}
+	return nil
+}
+
 // Stats returns the state and the counters.
 func (l *Log) Stats() Stats {
-	return Stats{Failing: l.failing.Load(), Stored: l.stored.Load(), Failed: l.failed.Load(), Lost: l.lost.Load(), Pending: len(l.slots)}
+	return Stats{Failing: l.refuses(), Stored: l.stored.Load(), Failed: l.failed.Load(), Lost: l.lost.Load(), Pending: len(l.slots)}
 }
 
 // Close refuses further entries, stores what is pending, and waits for it as long as ctx lasts. It is safe to call twice.

@@ -105,6 +105,51 @@ func TestStoreFails(t *testing.T) {
 	})
 }
 
+// gated is a store that takes no intents while it is closed.
+type gated struct {
+	*audit.Memory
+	closed atomic.Bool
+}
+
+func (g *gated) Admit() error {
+	if g.closed.Load() {
+		return audit.ErrUnavailable
+	}
+	return nil
+}
+
+func TestIntentsAreNotAdmitted(t *testing.T) {
+	s := &gated{Memory: audit.NewMemory()}
+	l := newLog(t, s, audit.Options{})
+	intent, err := l.Begin(t.Context(), write)
+	require.NoError(t, err)
+	s.closed.Store(true)
+	_, err = l.Begin(t.Context(), write)
+	require.ErrorIs(t, err, audit.ErrUnavailable)
+	require.True(t, l.Stats().Failing, "changes are refused")
+	intent.End(audit.Result{Outcome: audit.Succeeded})
+	require.True(t, l.Record(audit.Act{Actor: "bert", Action: "acknowledgeAlarm"}, audit.Result{Outcome: audit.Succeeded}))
+	got := records(t, l, audit.Query{})
+	require.Len(t, got, 2, "outcomes and events are stored all the same")
+	require.Equal(t, audit.Succeeded, got[1].Outcome)
+	s.closed.Store(false)
+	require.False(t, l.Stats().Failing)
+}
+
+// A failure that nothing tries again does not count for ever.
+func TestFailureOfAnIntentPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &faulty{Memory: audit.NewMemory()}
+		l := newLog(t, s, audit.Options{})
+		s.fail.Store(true)
+		_, err := l.Begin(t.Context(), write)
+		require.ErrorIs(t, err, errDisk)
+		require.True(t, l.Stats().Failing)
+		time.Sleep(11 * time.Second)
+		require.False(t, l.Stats().Failing)
+	})
+}
+
 func TestStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &faulty{Memory: audit.NewMemory()}

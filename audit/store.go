@@ -23,6 +23,13 @@ type Store interface {
 	Trim(ctx context.Context, cut Cut, notice func(removed int64, anchor Link) Entry) (removed int64, err error)
 }
 
+// Admitter is an optional interface of a [Store] that takes intents only while it has enough space, and keeps the rest of
+// it for outcomes and events.
+type Admitter interface {
+	// Admit returns an error of the kind [fault.Unavailable] while intents are refused. It returns immediately.
+	Admit() error
+}
+
 // Cut selects the entries that Trim removes: the longest run from the oldest entry that satisfies Before or Keep.
 // The newest entry always stays.
 type Cut struct {

@@ -108,13 +108,13 @@ func (l *Log) appendEntries(ctx context.Context, entries []Entry) (int64, error)
 	first, err := l.store.Append(ctx, entries)
 	if err == nil {
 		l.stored.Add(uint64(len(entries)))
-		if l.failing.Swap(false) {
+		if l.failedAt.Swap(0) != 0 {
 			l.opts.Logger.Info("audit log resumed")
 		}
 		return first, nil
 	}
 	l.failed.Add(1)
-	if !l.failing.Swap(true) {
+	if l.failedAt.Swap(l.opts.Now().UnixNano()) == 0 {
 		l.opts.Logger.Error("failed to write the audit log; changes are refused", "error", err)
 	}
 	return 0, err

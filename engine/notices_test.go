@@ -19,7 +19,7 @@ func TestNoticesComeHourlyAndEnd(t *testing.T) {
 		store := alarms.NewMemory()
 		service, err := alarms.New(t.Context(), store, alarms.Options{Resolutions: store})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, service.Close()) }()
+		defer func() { require.NoError(t, service.Close(context.Background())) }()
 		_, err = service.Apply(t.Context(), []alarms.Signal{{Raise: &alarms.Alarm{Key: tagCapReached, Source: "engine", Message: "of before"}}})
 		require.NoError(t, err)
 		n := newNotices(service, time.Now, slog.New(slog.DiscardHandler))

@@ -8,17 +8,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/internal/storetest"
 )
 
-// aasDocuments are documents with ids and terms of every awkward kind.
+// aasDocuments are documents with ids and terms of every awkward kind, and one that is kept apart.
 func aasDocuments() []repository.Document {
 	long := strings.Repeat("ä😀", 1000)
+	apart := repository.Divided{Count: 2, Divided: aas.Divided{Head: []byte(`{"submodelElements":[`), Tail: []byte(`]}`),
+		Elements: []aas.DividedElement{{IDShort: "a", JSON: []byte(`{"idShort":"a"}`)}, {IDShort: "b", JSON: []byte(`{"idShort":"b"}`)}}}}
 	return []repository.Document{
 		{Kind: repository.KindShell, ID: "urn:a", IDShort: "Änderung", JSON: []byte(`{"x":"\u0000ä"}`),
 			Terms: []repository.Term{repository.AssetTerm("serial", "1"), repository.SubmodelTerm(long)}},
 		{Kind: repository.KindSubmodel, ID: long, IDShort: "Nameplate", Live: true, JSON: []byte(`{}`), Terms: []repository.Term{repository.TypeTerm("nameplate")}},
+		{Kind: repository.KindConceptDescription, ID: "urn:c", IDShort: "Apart", JSON: []byte(`{"submodelElements":[{"idShort":"a"},{"idShort":"b"}]}`), Divided: &apart,
+			Terms: []repository.Term{repository.CaseOfTerm("urn:x")}},
 		{Kind: repository.KindAssetLinks, ID: "urn:b", JSON: []byte(`[]`), Terms: []repository.Term{repository.AssetTerm("serial", "2")}},
 	}
 }

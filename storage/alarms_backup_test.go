@@ -99,7 +99,7 @@ func TestAwkwardTextsOfAlarmsAndAlertsAreKept(t *testing.T) {
 	const text = "a\x00b\xffc"
 	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		db, ctx := open(t, storage.Options{}), t.Context()
-		err := db.Alarms().Write(ctx, []alarms.Ref{{Key: text, Create: true}, {Key: text, Create: true}, alarms.ByID(text)}, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+		err := db.Alarms().Write(ctx, []alarms.Ref{{Key: text, Create: true}, {Key: text, Create: true}, alarms.ByID(text)}, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 			require.Same(t, found[0].Condition, found[1].Condition)
 			o := storetest.Occurrence(0, next, found[0].Condition.Code, found[0].Condition.Key)
 			o.Source, o.Message, o.Labels = text, text, map[string]string{text: text}

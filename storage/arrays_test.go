@@ -1,6 +1,7 @@
 package storage_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func TestManyAtOnceAreKeptAsTheyAre(t *testing.T) {
 		db := open(t, storage.Options{})
 		service, err := alarms.New(t.Context(), db.Alarms(), alarms.Options{})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, service.Close()) }()
+		defer func() { require.NoError(t, service.Close(context.Background())) }()
 		list := make([]alarms.Alarm, 1200)
 		for i := range list {
 			text := odd[i%len(odd)]

@@ -102,6 +102,7 @@ func sameRows(t *testing.T, archive string, db *storetest.DB) {
 // since are the columns that tables have had since, and their values in rows of before, as a backup has them.
 var since = map[string]struct{ columns, values string }{
 	"state/sessions.jsonl":          {`,{"name":"address","type":"text"},{"name":"created_us","type":"int"},{"name":"refreshed_us","type":"int"}]`, `,"",null,null]`},
+	"state/aas_documents.jsonl":     {`,{"name":"size","type":"int"}]`, `,0]`},
 	"state/alarm_resolutions.jsonl": {`,{"name":"recorded_by","type":"text"}]`, `,""]`},
 	"state/alert_silences.jsonl":    {`,{"name":"recorded_by","type":"text"}]`, `,""]`},
 }
@@ -236,7 +237,7 @@ func TestSomeSchemas(t *testing.T) {
 	dir := t.TempDir()
 	db, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir}, some...)
 	require.NoError(t, err)
-	require.NoError(t, db.Close())
+	require.NoError(t, db.Close(t.Context()))
 	require.Equal(t, []string{"schema_version", "tag_writes"}, tables(dir, sqlite.StateFile))
 
 	dir = t.TempDir()
@@ -249,14 +250,14 @@ func TestSomeSchemas(t *testing.T) {
 	require.ErrorIs(t, err, storage.ErrOption)
 	_, err = tagstore.New(nil)
 	require.ErrorIs(t, err, storage.ErrOption)
-	require.NoError(t, db.Close())
+	require.NoError(t, db.Close(t.Context()))
 	require.NoFileExists(t, filepath.Join(dir, sqlite.StateFile))
 
 	dir = oldFolder(t)
 	db, err = sqlite.Open(t.Context(), sqlite.Options{Dir: dir}, some...)
 	require.NoError(t, err)
 	require.ErrorIs(t, db.Backup(t.Context(), io.Discard, storage.BackupOptions{}), storage.ErrUnowned)
-	require.NoError(t, db.Close())
+	require.NoError(t, db.Close(t.Context()))
 	sameRows(t, "backup.zip", storetest.OpenSQLite(t, dir, quiet))
 }
 

@@ -46,7 +46,7 @@ func New(ctx context.Context, d Dialect, pools map[SetName]Pools, opts Options, 
 		if set == nil {
 			p, ok := pools[s.Set]
 			if !ok {
-				return nil, errors.Join(ErrOption.Because("pools: none for %s", s.Set), db.closeSets(), closePools(pools))
+				return nil, errors.Join(ErrOption.Because("pools: none for %s", s.Set), db.closeSets(ctx), closePools(pools))
 			}
 			if p.Probe != nil && db.presence == nil {
 				db.presence = newPresence(p.Probe, opts.Logger)
@@ -64,7 +64,7 @@ func New(ctx context.Context, d Dialect, pools map[SetName]Pools, opts Options, 
 		}
 	}
 	if err := db.prepare(ctx); err != nil {
-		return nil, errors.Join(err, db.closeSets())
+		return nil, errors.Join(err, db.closeSets(ctx))
 	}
 	db.keeper.start()
 	return db, nil
@@ -135,9 +135,10 @@ func (db *DB) OnClose(f func()) {
 	db.onClose = append(db.onClose, f)
 }
 
-// Close stops the background work of the stores, waits for the writes that were accepted and closes the database. It
-// may be called more than once.
-func (db *DB) Close() error {
+// Close stops the background work of the stores, waits for the writes that were accepted and closes the database. When ctx
+// ends, writes that have not begun fail with ErrClosed; Close still waits for those that have. Calling Close again waits for
+// the first call and returns its error.
+func (db *DB) Close(ctx context.Context) error {
 	db.closing.Do(func() {
 		db.keeper.close()
 		db.mu.Lock()
@@ -146,15 +147,15 @@ func (db *DB) Close() error {
 		for _, stop := range stores {
 			stop()
 		}
-		db.closed = db.closeSets()
+		db.closed = db.closeSets(ctx)
 	})
 	return db.closed
 }
 
-func (db *DB) closeSets() error {
+func (db *DB) closeSets(ctx context.Context) error {
 	err := db.presence.close()
 	for _, s := range db.sets {
-		err = errors.Join(err, s.close())
+		err = errors.Join(err, s.close(ctx))
 	}
 	return err
 }

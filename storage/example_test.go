@@ -28,7 +28,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = db.Close() }()
+	defer func() { _ = db.Close(ctx) }()
 	store, err := historystore.New(db, historystore.Options{})
 	if err != nil {
 		panic(err)
@@ -68,7 +68,7 @@ func ExampleRestore() {
 	var archive bytes.Buffer
 	fmt.Println(from.Backup(ctx, &archive, storage.BackupOptions{}))
 	fmt.Println(storage.Restore(ctx, &archive, to, storage.RestoreOptions{}))
-	fmt.Println(from.Close(), to.Close())
+	fmt.Println(from.Close(ctx), to.Close(ctx))
 	// Output:
 	// <nil>
 	// <nil>

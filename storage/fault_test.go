@@ -309,7 +309,7 @@ func TestManyEnginesThatStartAtOnceMigrateOnce(t *testing.T) {
 			if err := db.Ping(t.Context()); err != nil {
 				t.Errorf("Ping: %v", err)
 			}
-			if err := db.Close(); err != nil {
+			if err := db.Close(t.Context()); err != nil {
 				t.Errorf("Close: %v", err)
 			}
 		})

@@ -3,9 +3,11 @@ package storage
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // group runs the writes of several callers in one transaction, since a write waits for the disk and not for its
@@ -17,13 +19,15 @@ type group struct {
 	max   int
 	ended chan struct{}
 
-	mu     sync.RWMutex
-	closed bool
+	mu        sync.RWMutex
+	closed    bool
+	abandoned atomic.Bool // queued writes are not begun any more
 
 	groups, writes atomic.Int64
 }
 
 type groupWrite struct {
+	class class
 	fn    func(context.Context, *Tx) error
 	ctx   context.Context
 	begun atomic.Bool // set by the first of two: the goroutine that runs it, or the caller that is canceled
@@ -43,8 +47,9 @@ func newGroup(s *Set, maxWrites, pending int) *group {
 	return g
 }
 
-// close refuses further writes and waits for those that were accepted.
-func (g *group) close() {
+// close refuses further writes and waits for those that were accepted. When ctx ends, those that have not begun fail.
+func (g *group) close(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { g.abandoned.Store(true) })()
 	g.mu.Lock()
 	if !g.closed {
 		g.closed = true
@@ -56,11 +61,11 @@ func (g *group) close() {
 
 // do returns when the write's group is committed or the write has failed. A context that ends counts
 // until the write begins; after that its outcome is awaited.
-func (g *group) do(ctx context.Context, fn func(context.Context, *Tx) error) error {
+func (g *group) do(ctx context.Context, c class, fn func(context.Context, *Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return ErrCanceled.Wrap(err)
 	}
-	w := &groupWrite{fn: fn, ctx: context.WithoutCancel(ctx), done: make(chan outcome, 1)}
+	w := &groupWrite{class: c, fn: fn, ctx: context.WithoutCancel(ctx), done: make(chan outcome, 1)}
 	if err := g.put(ctx, w); err != nil {
 		return err
 	}
@@ -115,12 +120,16 @@ func (g *group) run() {
 	}
 }
 
-// commit runs a batch in one transaction. If the database aborts the whole transaction because of one write (SQLite
-// does, for example on a full disk), each write gets a transaction of its own.
+// commit runs a batch in one transaction. If the database aborts the whole transaction because of one write, or the disk
+// is full, each write gets a transaction of its own.
 func (g *group) commit(batch []*groupWrite) {
 	live := batch[:0]
 	for _, w := range batch {
-		if w.begun.CompareAndSwap(false, true) {
+		switch {
+		case !w.begun.CompareAndSwap(false, true):
+		case g.abandoned.Load():
+			w.done <- outcome{err: ErrClosed}
+		default:
 			live = append(live, w)
 		}
 	}
@@ -129,7 +138,7 @@ func (g *group) commit(batch []*groupWrite) {
 	}
 	g.groups.Add(1)
 	g.writes.Add(int64(len(live)))
-	if len(live) == 1 || !g.together(live) {
+	if len(live) == 1 || g.set.reserve.scarce() || !g.together(live) {
 		for _, w := range live {
 			w.done <- g.single(w)
 		}
@@ -146,7 +155,16 @@ func (g *group) single(w *groupWrite) (out outcome) {
 			out = outcome{panicked: p}
 		}
 	}()
-	return outcome{err: g.set.retry(w.ctx, func() error { return g.set.alone(w.ctx, g.set.pools.Write, w.fn) })}
+	try := func() error { return g.set.alone(w.ctx, g.set.pools.Write, w.fn) }
+	for again := true; again; {
+		if err := g.set.reserve.admit(w.class); err != nil {
+			return outcome{err: err}
+		}
+		start := time.Now()
+		out.err = g.set.retry(w.ctx, try)
+		again = errors.Is(out.err, ErrFull) && g.set.reserve.release(w.class, start)
+	}
+	return out
 }
 
 // together runs writes in one transaction. It returns false, before any caller has its outcome, if they must be run
@@ -167,15 +185,15 @@ func (g *group) together(live []*groupWrite) bool {
 	outs := make([]outcome, len(live))
 	for i, w := range live {
 		var alive bool
-		if outs[i], alive = g.guarded(tx, w); !alive {
+		if outs[i], alive = g.guarded(tx, w); !alive || errors.Is(outs[i].err, ErrFull) {
 			return false
 		}
 	}
-	if err := sqlTx.Commit(); err != nil {
-		complete(live, outs, explain(g.set.dialect, err))
-		return true
+	err = explain(g.set.dialect, sqlTx.Commit())
+	if errors.Is(err, ErrFull) {
+		return false
 	}
-	complete(live, outs, nil)
+	complete(live, outs, err)
 	return true
 }
 

@@ -130,6 +130,35 @@ func TestAWriteThatIsGivenUpBeforeItBeginsIsNotMade(t *testing.T) {
 	require.False(t, stored(t, db, "late"))
 }
 
+// When the time for closing is up, what has begun is finished and what waits is refused.
+func TestCloseWithoutTimeRefusesWhatWaits(t *testing.T) {
+	db := storetest.OnSQLite(t)(t, storage.Options{MaxGroup: 1})
+	begun, busy := make(chan struct{}), make(chan struct{})
+	var writes sync.WaitGroup
+	var first, second error
+	writes.Go(func() {
+		first = db.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
+			close(begun)
+			<-busy
+			return put("begun")(ctx, tx)
+		})
+	})
+	<-begun
+	writes.Go(func() { second = db.Update(t.Context(), "test", put("waits")) })
+	require.Eventually(t, func() bool { return db.Pending() == 1 }, time.Minute, time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	closed := make(chan error)
+	go func() { closed <- db.DB.Close(ctx) }()
+	soon(t, "the queue is still served", db.Abandoned)
+	close(busy)
+	require.NoError(t, <-closed)
+	writes.Wait()
+	require.NoError(t, first)
+	require.ErrorIs(t, second, storage.ErrClosed)
+	require.NoError(t, db.DB.Close(t.Context()), "twice")
+}
+
 func TestCloseFinishesWhatItTookAndRefusesTheRest(t *testing.T) {
 	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		db := open(t, storage.Options{})

@@ -69,7 +69,7 @@ func TestOpeningWithoutMigrating(t *testing.T) {
 	try := func() error {
 		db, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Options: storage.Options{NoMigrate: true}}, storetest.Schemas()...)
 		if err == nil {
-			return db.Close()
+			return db.Close(t.Context())
 		}
 		return err
 	}

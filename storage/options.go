@@ -30,7 +30,7 @@ type Options struct {
 	MaxPending int // queued writes, 1..100000, default 1024; beyond it callers block
 
 	// Space is the disk of an embedded database. While less than MinFree bytes of it are free, the oldest history is
-	// removed; Reserve bytes are kept for accounts, alarms and configuration.
+	// removed; Reserve bytes are kept for accounts, alarms and configuration, half of them for vital writes only.
 	Space   Space
 	MinFree int64 // default a twentieth of the disk, at most 1 GiB; negative: history is never removed for space
 	Reserve int64 // default a fiftieth of the disk, at most 64 MiB; negative: none

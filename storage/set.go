@@ -38,7 +38,7 @@ type Set struct {
 	known            atomic.Int64
 	closed           atomic.Bool
 	work             chan struct{} // holds a token while exclusive work runs
-	reserve          *keeper       // nil where no space is reserved for this set
+	reserve          *keeper       // nil where nothing is reserved for this set
 }
 
 func newSet(name SetName, d Dialect, pools Pools, opts Options) *Set {
@@ -56,11 +56,11 @@ func newSet(name SetName, d Dialect, pools Pools, opts Options) *Set {
 	return s
 }
 
-// close waits for the writes that were accepted and closes the pools.
-func (s *Set) close() error {
+// close waits for the writes that were accepted, as long as ctx lasts, and closes the pools.
+func (s *Set) close(ctx context.Context) error {
 	s.closed.Store(true)
 	if s.group != nil {
-		s.group.close()
+		s.group.close(ctx)
 	}
 	if s.features.Prepare {
 		s.reading.close()
@@ -95,25 +95,34 @@ func (s *Set) rebind(query string) string {
 //
 // Errors of the database are ErrFull, ErrBusy, ErrUnique, ErrClosed, ErrCorrupt, ErrAway, ErrDenied or ErrFailed.
 func (s *Set) Update(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
+	return s.update(ctx, op, ordinary, fn)
+}
+
+// UpdateVital is Update for small writes that a plant needs on a full disk too: sessions, alarms, acknowledgements and
+// notifications. They may use all of the reserve, others half of it (see [Options.Reserve]).
+func (s *Set) UpdateVital(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
+	return s.update(ctx, op, vital, fn)
+}
+
+// Admit returns ErrFull while Update would, because the rest of the reserve is for vital writes.
+func (s *Set) Admit() error { return s.reserve.admit(ordinary) }
+
+func (s *Set) update(ctx context.Context, op string, c class, fn func(context.Context, *Tx) error) error {
 	start := time.Now()
 	ctx, done, err := s.presence.during(ctx)
 	if err == nil {
-		err = s.updateOnce(ctx, fn)
+		err = done(s.updateOnce(ctx, c, fn))
 	}
-	if errors.Is(err, ErrFull) && s.reserve.release(start) {
-		err = s.updateOnce(ctx, fn)
-	}
-	err = done(err)
 	s.observe(op, time.Since(start), err)
 	return err
 }
 
-func (s *Set) updateOnce(ctx context.Context, fn func(context.Context, *Tx) error) error {
+func (s *Set) updateOnce(ctx context.Context, c class, fn func(context.Context, *Tx) error) error {
 	switch {
 	case s.closed.Load():
 		return ErrClosed
 	case s.group != nil:
-		return s.group.do(ctx, fn)
+		return s.group.do(ctx, c, fn)
 	}
 	return s.retry(ctx, func() error { return s.alone(ctx, s.pools.Write, fn) })
 }
@@ -283,11 +292,12 @@ func (s *Set) upgrade(ctx context.Context) error {
 // DeleteLimit is the most rows that one transaction should delete, so that other writers do not wait for long.
 const DeleteLimit = 5000
 
-// Delete runs fn in one transaction after another, until it deletes fewer rows than limit.
+// Delete runs fn in one transaction after another, until it deletes fewer rows than limit. It may use all of the reserve,
+// since it makes space.
 func (s *Set) Delete(ctx context.Context, op string, fn func(ctx context.Context, tx *Tx, limit int) (int64, error)) error {
 	for {
 		var n int64
-		err := s.Update(ctx, op, func(ctx context.Context, tx *Tx) (err error) {
+		err := s.UpdateVital(ctx, op, func(ctx context.Context, tx *Tx) (err error) {
 			n, err = fn(ctx, tx, DeleteLimit)
 			return err
 		})

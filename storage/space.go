@@ -1,23 +1,18 @@
 package storage
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"io/fs"
 	"log/slog"
-	"math/rand/v2"
-	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // Space is the disk of an embedded database. While little space is free, the oldest history is removed; when none is
-// free, a reserve is released for accounts, alarms and configuration. The zero Space watches nothing.
+// free, a reserve is released: the first half for all writes but history, the second half for vital writes only, see
+// [Set.UpdateVital]. The zero Space watches nothing.
 type Space struct {
 	Free        func() (free, total int64, err error) // bytes of the file system
-	ReserveFile string                                // path of the reserve
+	ReserveFile string                                // path of the first half; the second half has this name and "-vital"
 }
 
 // Evictor is a store whose oldest rows are removed while the disk has little space.
@@ -25,24 +20,6 @@ type Evictor interface {
 	// Evict removes the oldest rows until they have freed so many bytes, and returns the bytes that were freed. If
 	// all rows that there are would not help, Evict removes nothing and returns 0.
 	Evict(ctx context.Context, bytes int64) (freed int64, err error)
-}
-
-// Relieve releases the reserve if the disk is too full to open a database.
-func (s Space) Relieve() error {
-	if s.Free == nil || s.ReserveFile == "" {
-		return nil
-	}
-	info, err := os.Stat(s.ReserveFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if free, _, err := s.Free(); err != nil || free >= info.Size() {
-		return err
-	}
-	return os.Remove(s.ReserveFile)
 }
 
 // The defaults of Options.MinFree and Options.Reserve: shares of the disk, and at most so many bytes.
@@ -61,13 +38,12 @@ type keeper struct {
 	evictor          atomic.Pointer[Evictor]
 	wake             chan struct{}
 
+	parts    reserve
 	paused   atomic.Bool // the evictor has nothing left to remove
 	text     atomic.Value
-	low      bool // as of the last check, as what follows of the goroutine that checks
+	low      bool // as of the last check; used by the goroutine that checks, like the next two
 	loggedAt time.Time
-	unlogged int64      // bytes removed since
-	mu       sync.Mutex // of the reserve
-	released time.Time  // when the reserve was
+	unlogged int64 // bytes removed since loggedAt
 	stop     context.CancelFunc
 	ended    chan struct{}
 }
@@ -75,6 +51,7 @@ type keeper struct {
 func newKeeper(opts Options) *keeper {
 	k := &keeper{space: opts.Space, minFree: opts.MinFree, reserve: opts.Reserve, log: opts.Logger,
 		wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	k.parts.files = reserveFiles(opts.Space.ReserveFile)
 	if opts.NoMaintenance {
 		k.space.Free = nil
 	}
@@ -83,6 +60,11 @@ func newKeeper(opts Options) *keeper {
 
 func (k *keeper) setEvictor(e Evictor) {
 	k.evictor.Store(&e)
+	k.awaken()
+}
+
+// awaken makes the next check immediate.
+func (k *keeper) awaken() {
 	select {
 	case k.wake <- struct{}{}:
 	default: // it is awake already
@@ -126,10 +108,7 @@ func (k *keeper) limits(total int64) (minFree, reserve int64) {
 	if minFree == 0 {
 		minFree = min(total/minFreeShare, maxMinFree)
 	}
-	if reserve == 0 {
-		reserve = min(total/reserveShare, maxReserve)
-	}
-	minFree, reserve = max(minFree, 0), max(reserve, 0)
+	minFree, reserve = max(minFree, 0), reserveSize(reserve, total)
 	if minFree > 0 {
 		minFree = max(minFree, reserve/2) // with less, the reserve would soon be released again
 	}
@@ -139,20 +118,21 @@ func (k *keeper) limits(total int64) (minFree, reserve int64) {
 // wanted returns how many bytes the history leaves free.
 func (k *keeper) wanted(total int64) int64 {
 	minFree, reserve := k.limits(total)
-	if minFree > 0 && !k.hasReserve() {
-		return minFree + reserve // the history leaves its space alone until the reserve exists again
+	if minFree > 0 {
+		minFree += k.parts.missing(reserve) // the history leaves this space alone until the reserve exists again
 	}
 	return minFree
 }
 
-// holds reports whether the evictor is paused. Space that was freed since the last check ends the pause immediately, so
+// holds reports whether the evictor must store nothing: it is paused, or the reserve is in use. Space that was freed since the last check ends the pause immediately, so
 // that a server which stops meanwhile loses no sample.
 func (k *keeper) holds() bool {
-	if !k.paused.Load() {
+	if !k.paused.Load() && !k.parts.inUse.Load() {
 		return false
 	}
 	free, total, err := k.space.Free()
-	return err != nil || free < k.wanted(total)
+	_, reserve := k.limits(total)
+	return err != nil || free < max(k.wanted(total), k.parts.missing(reserve))
 }
 
 // check compares the free space with the limits and acts.
@@ -167,10 +147,12 @@ func (k *keeper) check(ctx context.Context) {
 	}
 	minFree, reserve := k.limits(total)
 	switch {
-	case free < reserve/4:
-		k.release(time.Now())
-	case reserve > 0 && free >= reserve+cmp.Or(minFree, reserve): // history is removed until then
-		k.fill(reserve)
+	case reserve == 0:
+	case free < reserve/4 && k.parts.size(ordinary) > 0:
+		k.release(ordinary, time.Now())
+	default:
+		free = k.fill(free, minFree, reserve)
+		_ = k.admit(ordinary) // writes are admitted again when there is space
 	}
 	wanted := k.wanted(total)
 	if free >= wanted {
@@ -230,62 +212,11 @@ func (k *keeper) describe() string {
 	case k.evictor.Load() != nil:
 		text += ": the oldest history is removed"
 	}
-	if k.reserve >= 0 && k.space.ReserveFile != "" && !k.hasReserve() {
+	if k.parts.inUse.Load() {
 		text += "; the reserve of accounts, alarms and configuration is in use"
 	}
+	if k.parts.spent.Load() {
+		text += "; only sessions, alarms and acknowledgements are stored"
+	}
 	return text
-}
-
-func (k *keeper) hasReserve() bool {
-	_, err := os.Stat(k.space.ReserveFile)
-	return err == nil
-}
-
-// release releases the reserve for writes. It reports whether there is space now: also if another write has released
-// the reserve since this one began.
-func (k *keeper) release(since time.Time) bool {
-	if k == nil || k.space.ReserveFile == "" {
-		return false
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if err := os.Remove(k.space.ReserveFile); err != nil {
-		return !k.released.Before(since)
-	}
-	k.released = time.Now()
-	k.log.Error("disk full; reserve released for accounts, alarms and configuration")
-	return true
-}
-
-// fill makes the reserve, if it does not exist with this size.
-func (k *keeper) fill(size int64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.space.ReserveFile == "" {
-		return
-	}
-	if info, err := os.Stat(k.space.ReserveFile); err == nil && info.Size() == size {
-		return
-	}
-	if err := allocateFile(k.space.ReserveFile, size); err != nil {
-		k.log.Warn("failed to reserve disk space", "error", errors.Join(err, os.Remove(k.space.ReserveFile)))
-	}
-}
-
-// allocateFile makes a file that takes so many bytes of the disk. Where it has to be written, it has random bytes, since
-// a file system may compress others.
-func allocateFile(path string, size int64) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	if !allocate(f, size) {
-		random := rand.NewChaCha8([32]byte{})
-		for block := make([]byte, 256<<10); size > 0 && err == nil; size -= int64(len(block)) {
-			block = block[:min(size, int64(len(block)))]
-			_, _ = random.Read(block)
-			_, err = f.Write(block)
-		}
-	}
-	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/accountstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/tags/history"
 )
@@ -76,7 +78,7 @@ func TestHistoryGivesWayOldestFirst(t *testing.T) {
 	require.NoError(t, h.Append(t.Context(), newest))
 	count := func() int { return len(samplesUntil(t, h, p.Names[0], p.At.Add(time.Hour))) }
 	require.Equal(t, 400_001, count())
-	soon(t, "no reserve is made", func() bool { info, err := os.Stat(file); return err == nil && info.Size() == 500_000 })
+	soon(t, "no reserve is made", func() bool { info, err := os.Stat(file); return err == nil && info.Size() == 250_000 })
 	require.Empty(t, db.Shortage())
 
 	d.free.Store(900_000)
@@ -104,13 +106,13 @@ func TestHistoryGivesWayOldestFirst(t *testing.T) {
 	soon(t, "the shortage does not end", func() bool { return db.Shortage() == "" })
 }
 
-// Of writes that meet a full disk together, each has a second try when the reserve is released.
+// Of writes that meet a full disk together, each succeeds when the reserve is released.
 func TestReserveIsForAllWhoWait(t *testing.T) {
 	var d disk
 	d.free.Store(1 << 30)
 	file := filepath.Join(t.TempDir(), "reserve")
 	db := storetest.OnSQLite(t)(t, storage.Options{MinFree: 1_000_000, Reserve: 500_000, Space: storage.Space{Free: d.room, ReserveFile: file}})
-	soon(t, "no reserve is made", func() bool { info, err := os.Stat(file); return err == nil && info.Size() == 500_000 })
+	soon(t, "no reserve is made", func() bool { info, err := os.Stat(file); return err == nil && info.Size() == 250_000 })
 	d.free.Store(1_000_000) // no other reserve
 
 	busy, begun := make(chan struct{}), make(chan struct{})
@@ -127,10 +129,8 @@ func TestReserveIsForAllWhoWait(t *testing.T) {
 	errs := make([]error, many)
 	for i := range errs {
 		writes.Go(func() {
-			full := true
 			errs[i] = db.Update(t.Context(), "test", func(context.Context, *storage.Tx) error {
-				if full {
-					full = false
+				if _, err := os.Stat(file); err == nil {
 					return storage.ErrFull
 				}
 				return nil
@@ -144,6 +144,60 @@ func TestReserveIsForAllWhoWait(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoFileExists(t, file)
+	require.FileExists(t, file+"-vital", "what is left is for vital writes")
+}
+
+// Ordinary writes cannot use what vital ones need, however large they are and however many.
+func TestRestOfTheReserveIsForVitalWrites(t *testing.T) {
+	var (
+		d   disk
+		log lines
+	)
+	d.free.Store(1 << 30)
+	file := filepath.Join(t.TempDir(), "reserve")
+	db := storetest.OnSQLite(t)(t, storage.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), MinFree: 1_000_000, Reserve: 500_000,
+		Space: storage.Space{Free: d.room, ReserveFile: file}})
+	half := func(name string) func() bool {
+		return func() bool { info, err := os.Stat(name); return err == nil && info.Size() == 250_000 }
+	}
+	soon(t, "no reserve is made", half(file))
+	soon(t, "no rest of the reserve is made", half(file+"-vital"))
+	d.free.Store(200_000)
+	// needs is a write that fails until a file of the reserve is removed.
+	needs := func(name string, ran *int) func(context.Context, *storage.Tx) error {
+		return func(context.Context, *storage.Tx) error {
+			*ran++
+			if _, err := os.Stat(name); err == nil {
+				return storage.ErrFull
+			}
+			return nil
+		}
+	}
+	state, err := db.SetOf(accountstore.Schema())
+	require.NoError(t, err)
+	var ran, other int
+	require.NoError(t, db.Update(t.Context(), "test", needs(file, &ran)))
+	require.NoFileExists(t, file)
+	require.ErrorIs(t, db.Update(t.Context(), "test", needs(file+"-vital", &ran)), storage.ErrFull)
+	require.FileExists(t, file+"-vital")
+	require.Contains(t, log.String(), "only sessions, alarms and acknowledgements are stored")
+	require.ErrorIs(t, db.Update(t.Context(), "test", needs(file, &other)), storage.ErrFull)
+	require.ErrorIs(t, state.Admit(), storage.ErrFull)
+	require.Zero(t, other, "an ordinary write is refused before it takes space")
+
+	require.NoError(t, state.UpdateVital(t.Context(), "test", needs(file+"-vital", &ran)))
+	require.NoFileExists(t, file+"-vital")
+	require.ErrorIs(t, db.Update(t.Context(), "test", needs(file, &other)), storage.ErrFull)
+	require.Zero(t, other)
+	require.ErrorIs(t, db.History().Append(t.Context(), storetest.NewPlant(1).Batch(1)), storage.ErrFull)
+	soon(t, "health tells nothing", func() bool { return strings.Contains(db.Shortage(), "only sessions, alarms and acknowledgements") })
+
+	d.free.Store(1 << 30)
+	require.NoError(t, state.Admit())
+	require.NoError(t, db.Update(t.Context(), "test", put("again")))
+	soon(t, "no reserve is made again", half(file))
+	soon(t, "no rest of the reserve is made again", half(file+"-vital"))
+	soon(t, "the shortage does not end", func() bool { return db.Shortage() == "" })
 }
 
 // The reserve is not for the history, also where it is larger than the room that the history must leave.
@@ -157,8 +211,10 @@ func TestHistoryLeavesTheReleasedReserveAlone(t *testing.T) {
 	room := func() (free, total int64, err error) {
 		looks.Add(1)
 		free = 1_000_000_000 - others.Load()
-		if info, err := os.Stat(file); err == nil {
-			free -= info.Size()
+		for _, half := range []string{file, file + "-vital"} {
+			if info, err := os.Stat(half); err == nil {
+				free -= info.Size()
+			}
 		}
 		return free, 1_000_000_000, nil
 	}
@@ -192,7 +248,17 @@ func TestReserveIsReleasedBeforeTheDatabaseIsOpened(t *testing.T) {
 	d.free.Store(2000)
 	require.NoError(t, s.Relieve())
 	require.FileExists(t, file)
+	require.NoError(t, os.WriteFile(file+"-vital", make([]byte, 1000), 0o600))
 	d.free.Store(999)
-	require.NoError(t, s.Relieve())
+	require.NoError(t, storage.Space{ReserveFile: file, Free: func() (free, total int64, err error) {
+		free = 1999
+		if info, err := os.Stat(file); err == nil {
+			free -= info.Size()
+		}
+		return free, 1 << 30, nil
+	}}.Relieve())
 	require.NoFileExists(t, file)
+	require.FileExists(t, file+"-vital", "the first half suffices")
+	require.NoError(t, s.Relieve())
+	require.NoFileExists(t, file+"-vital")
 }

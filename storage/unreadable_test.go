@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -50,7 +51,7 @@ func TestUnreadableRows(t *testing.T) {
 		_, err := service.Raise(t.Context(), alarms.Alarm{Key: fmt.Sprint(i), Source: "plc"})
 		require.NoError(t, err)
 	}
-	require.NoError(t, service.Close())
+	require.NoError(t, service.Close(context.Background()))
 	_, err = db.StatePool().ExecContext(t.Context(), "UPDATE alarm_events SET occurrence = '{' WHERE seq IN (1, 2, 4)")
 	require.NoError(t, err)
 	for _, limit := range []int{1, 2, 100} {

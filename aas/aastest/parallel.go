@@ -1,6 +1,7 @@
 package aastest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -103,7 +104,7 @@ func serve(t testing.TB, s repository.Store) *repository.Service {
 	t.Helper()
 	service, err := repository.New(s, repository.Options{Now: func() time.Time { return time.UnixMicro(1) }}) // versions begin at 1
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, service.Close()) })
+	t.Cleanup(func() { require.NoError(t, service.Close(context.Background())) })
 	return service
 }
 

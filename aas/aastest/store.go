@@ -43,6 +43,10 @@ func TestStore(t *testing.T, open func(testing.TB) (s repository.Store, another 
 		{"ParallelCreates", testParallelCreates},
 		{"ParallelUpdates", testParallelUpdates},
 		{"ParallelCounts", testParallelCounts},
+		{"Elements", testElements},
+		{"ElementsGrow", testElementsGrow},
+		{"ElementsApartAndWhole", testElementsApartAndWhole},
+		{"ServiceElements", testServiceElements},
 		{"ServiceUpdates", testServiceUpdates},
 		{"ServiceFiles", testServiceFiles},
 	} {

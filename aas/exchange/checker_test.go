@@ -16,7 +16,6 @@ import (
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/exchange"
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/internal/piptest"
 	"github.com/otkit/otkit/internal/realtest"
 )
@@ -76,7 +75,7 @@ func TestTheOfficialCheckerTakesExports(t *testing.T) {
 		"conceptDescriptions":[{"modelType":"ConceptDescription","id":"urn:c","idShort":"Concept","embeddedDataSpecifications":[
 			{"dataSpecificationContent":{"modelType":"DataSpecificationIec61360","preferredName":[{"language":"en","text":"Concept"}],"definition":[{"language":"en","text":"A concept"}],"dataType":"REAL_MEASURE","unit":"bar"}}]}]}`))
 	require.NoError(t, err)
-	s := newServiceOver(t, repository.Options{Verifier: verify.New(verify.Options{})})
+	s := newServiceOver(t, repository.Options{})
 	_, err = s.Import(t.Context(), env, nil, repository.ImportOptions{})
 	require.NoError(t, err)
 	m, err := aas.ParsePath("f")

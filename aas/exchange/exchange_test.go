@@ -3,6 +3,7 @@ package exchange_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -17,7 +18,6 @@ import (
 	"github.com/otkit/otkit/aas/aasx"
 	"github.com/otkit/otkit/aas/exchange"
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/internal/realtest"
 )
 
@@ -30,7 +30,7 @@ func newServiceOver(t testing.TB, o repository.Options) *repository.Service {
 	t.Helper()
 	s, err := repository.New(repository.NewMemory(), o)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	return s
 }
 
@@ -90,7 +90,7 @@ func TestPublishedFilesComeInAndGoOutWithoutLoss(t *testing.T) {
 			require.NoError(t, err)
 			want := read(t, data, format)
 			dropThumbnails(want)
-			s := newServiceOver(t, repository.Options{Verification: repository.VerifyPermissive, Verifier: verify.New(verify.Options{})})
+			s := newServiceOver(t, repository.Options{Verification: repository.VerifyPermissive})
 			report := bring(t, s, want, repository.ImportOptions{})
 			require.Equal(t, len(want.Environment.Shells)+len(want.Environment.Submodels)+len(want.Environment.ConceptDescriptions), report.Created)
 

@@ -106,7 +106,7 @@ func service(t *testing.T) *repository.Service {
 	t.Helper()
 	s, err := repository.New(repository.NewMemory(), repository.Options{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	return s
 }
 
@@ -194,7 +194,7 @@ func TestAServiceThatEndsWhileTooMuchWaits(t *testing.T) {
 		_, err := s.Submodels.Create(t.Context(), submodel(fmt.Sprintf("urn:%d", i)))
 		require.NoError(t, err)
 	}
-	require.NoError(t, s.Close())
+	require.NoError(t, s.Close(context.Background()))
 	b.start(program)
 	<-told
 	require.NoError(t, p.Close(t.Context()), "it has ended with the service")

@@ -167,6 +167,6 @@ func TestManyWriteTogether(t *testing.T) {
 	require.Len(t, seen, 1)
 	require.Len(t, there(t, services[0]), many)
 	for _, s := range services {
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 	}
 }

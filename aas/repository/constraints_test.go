@@ -8,7 +8,6 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/fault"
 )
 
@@ -101,10 +100,9 @@ func iec61360(content string) string {
 		"dataSpecificationContent":{"modelType":"DataSpecificationIec61360",` + content + `}}]`
 }
 
-// Every mistake is told once, with the member that it is in and the name of the constraint, also where
-// both the checks of this package and the verifier find it.
+// Every mistake is told once, with the member that it is in and the name of the constraint.
 func TestEachConstraintIsNamedOnceWithItsMember(t *testing.T) {
-	s := newService(t, repository.Options{Verifier: verify.New(verify.Options{})})
+	s := newService(t, repository.Options{})
 	create := map[string]func(text string) error{
 		"shell": func(text string) error {
 			v, err := aas.Decode[aas.Shell]([]byte(`{"id":"urn:x",` + text + `}`))
@@ -143,7 +141,7 @@ func TestEachConstraintIsNamedOnceWithItsMember(t *testing.T) {
 }
 
 func TestIDsAndNamesInAnyScript(t *testing.T) {
-	s := newService(t, repository.Options{Verifier: verify.New(verify.Options{})})
+	s := newService(t, repository.Options{})
 	v := newSubmodel(strings.Repeat("泵", 2048), "Mm")
 	v.DisplayName = []aas.LangString{{Language: "zh", Text: strings.Repeat("泵", 128)}}
 	_, err := s.Submodels.Create(t.Context(), v)

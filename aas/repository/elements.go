@@ -18,28 +18,42 @@ func (s *Service) Element(ctx context.Context, submodelID string, p aas.Path) (a
 }
 
 func (s *Service) storedElement(ctx context.Context, submodelID string, p aas.Path) (aas.Element, uint64, error) {
-	list, err := s.Submodels.stored(ctx, submodelID)
+	m, version, err := s.around(ctx, submodelID, p)
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(list) == 0 {
-		return nil, 0, s.Submodels.missing(submodelID)
-	}
-	l, err := aas.Locate(list[0].JSON, p)
-	if err != nil {
-		return nil, 0, err
-	}
-	e, err := s.decodeElement(list[0], l)
-	return e, list[0].Version, err
+	e, err := m.Element(p)
+	return e, version, err
 }
 
-// decodeElement decodes one element of a stored submodel.
-func (s *Service) decodeElement(d Document, l aas.Located) (aas.Element, error) {
-	e, err := aas.DecodeElement(d.JSON[l.From:l.To])
+// ElementReference returns the model reference to the element at a path, and the version of the submodel.
+func (s *Service) ElementReference(ctx context.Context, submodelID string, p aas.Path) (aas.Reference, uint64, error) {
+	m, version, err := s.around(ctx, submodelID, p)
 	if err != nil {
-		return nil, damaged(d.ID, err)
+		return aas.Reference{}, 0, err
 	}
-	return e, nil
+	r, err := m.ReferenceTo(p)
+	return r, version, err
+}
+
+// around returns a submodel with no other elements than the one at its top that a path leads to or through.
+func (s *Service) around(ctx context.Context, submodelID string, p aas.Path) (*aas.Submodel, uint64, error) {
+	name := ""
+	if len(p) > 0 {
+		name = p[0].IDShort
+	}
+	t, ok, err := s.top(ctx, submodelID, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !ok {
+		return nil, 0, s.Submodels.missing(submodelID)
+	}
+	if t.element == nil {
+		return nil, 0, aas.ErrElementNotFound.On("idShortPath", p.String())
+	}
+	m, err := s.Submodels.decode(t.small())
+	return m, t.document.Version, err
 }
 
 // InsertElement adds an element below parent, or at the top for an empty parent, and returns the new
@@ -49,7 +63,11 @@ func (s *Service) InsertElement(ctx context.Context, submodelID string, parent a
 	if err := aas.ValidateTree(e); err != nil {
 		return 0, err
 	}
-	d, err := s.Submodels.change(ctx, submodelID, m, func(v *aas.Submodel, edit *edit) error {
+	top := parent
+	if len(parent) == 0 {
+		top = aas.Path{{IDShort: e.Common().IDShort}}
+	}
+	d, err := s.changeElement(ctx, submodelID, top, m, func(v *aas.Submodel, edit *edit) error {
 		edit.path = parent.String()
 		return v.Insert(parent, e)
 	})
@@ -77,7 +95,7 @@ func (s *Service) PutElement(ctx context.Context, submodelID string, p aas.Path,
 			return 0, false, invalid("idShort", "is not that of the path")
 		}
 	}
-	d, err := s.Submodels.change(ctx, submodelID, Match{Version: m.Version}, func(v *aas.Submodel, edit *edit) error {
+	d, err := s.changeElement(ctx, submodelID, p, Match{Version: m.Version}, func(v *aas.Submodel, edit *edit) error {
 		edit.path = p.String()
 		if m.Absent || m.Exists {
 			switch _, err := v.Element(p); {
@@ -103,7 +121,7 @@ func (s *Service) PutElement(ctx context.Context, submodelID string, p aas.Path,
 // DeleteElement removes the element at a path, and the files that nothing in the submodel names any
 // more, and returns the new version of the submodel.
 func (s *Service) DeleteElement(ctx context.Context, submodelID string, p aas.Path, m Match) (uint64, error) {
-	d, err := s.Submodels.change(ctx, submodelID, m, func(v *aas.Submodel, edit *edit) error {
+	d, err := s.changeElement(ctx, submodelID, p, m, func(v *aas.Submodel, edit *edit) error {
 		edit.path = p.String()
 		return v.Remove(p)
 	})
@@ -114,7 +132,7 @@ func (s *Service) DeleteElement(ctx context.Context, submodelID string, p aas.Pa
 // and returns the new version of the submodel. fn returns the element to keep in its place: the same one or
 // another. Neighbours are left as they are, and so are tags: see [Service.PatchElement].
 func (s *Service) UpdateElement(ctx context.Context, submodelID string, p aas.Path, m Match, fn func(aas.Element) (aas.Element, error)) (uint64, error) {
-	d, err := s.Submodels.change(ctx, submodelID, m, func(v *aas.Submodel, edit *edit) error {
+	d, err := s.changeElement(ctx, submodelID, p, m, func(v *aas.Submodel, edit *edit) error {
 		old, err := v.Element(p)
 		if err != nil {
 			return err
@@ -135,12 +153,6 @@ func (s *Service) UpdateElement(ctx context.Context, submodelID string, p aas.Pa
 // failure among them leaves those before it written. Without a ValueSource they are ErrNoValueSource,
 // and nothing is stored; null for one is ErrInvalidRequest.
 func (s *Service) SetValue(ctx context.Context, submodelID string, p aas.Path, valueOnly []byte, m Match) (uint64, error) {
-	if len(p) > 0 {
-		version, done, err := s.setValueOf(ctx, submodelID, p, valueOnly, m)
-		if done || err != nil {
-			return version, err
-		}
-	}
 	return s.set(ctx, submodelID, p, m, func(v *aas.Submodel, edit *edit) error {
 		edit.event = ValueChanged
 		if len(p) == 0 {
@@ -188,7 +200,7 @@ type liveWrite struct{ name, value string }
 // submodel in place and not copies of them, by which the live ones are known; what it fails at is dropped.
 func (s *Service) set(ctx context.Context, submodelID string, p aas.Path, m Match, fn func(*aas.Submodel, *edit) error) (uint64, error) {
 	var writes []liveWrite
-	d, err := s.Submodels.change(ctx, submodelID, m, func(v *aas.Submodel, edit *edit) error {
+	d, err := s.changeElement(ctx, submodelID, p, m, func(v *aas.Submodel, edit *edit) error {
 		edit.path, writes = p.String(), nil
 		live, mark := markLive(v)
 		err := fn(v, edit)

@@ -14,7 +14,7 @@ func ExampleService() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = service.Close() }()
+	defer func() { _ = service.Close(context.Background()) }()
 	shell := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "urn:example:pump:7"}}
 	shell.ID, shell.IDShort = "urn:example:aas:7", "Pump7"
 	if _, err := service.Shells.Create(ctx, shell); err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 )
 
 func newFile(idShort, value string) *aas.File {
@@ -27,7 +26,7 @@ func fileNames(t *testing.T, s *repository.Service, kind repository.Kind, id str
 
 // What people call their files is no URI, and the value of an element has to be one.
 func TestFilesOfAnyNameAreKept(t *testing.T) {
-	s, ctx := newService(t, repository.Options{Verifier: verify.New(verify.Options{})}), t.Context()
+	s, ctx := newService(t, repository.Options{}), t.Context()
 	_, err := s.Shells.Create(ctx, newShell("urn:a"))
 	require.NoError(t, err)
 	_, err = s.Submodels.Create(ctx, newSubmodel("urn:m", "Docs", newFile("Manual", "")))

@@ -45,7 +45,7 @@ func besides(t *testing.T) (b *between, s, other *repository.Service) {
 	}{{&s, b}, {&other, store}} {
 		service, err := repository.New(made.store, repository.Options{})
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, service.Close()) })
+		t.Cleanup(func() { require.NoError(t, service.Close(context.Background())) })
 		*made.to = service
 	}
 	return b, s, other

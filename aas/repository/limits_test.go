@@ -13,7 +13,6 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/fault"
 )
 
@@ -83,7 +82,7 @@ func TestTheMostElements(t *testing.T) {
 
 func TestWhatIsNotThereIsRefused(t *testing.T) {
 	for _, mode := range []repository.Verification{repository.VerifyStrict, repository.VerifyOff} {
-		s, ctx := newService(t, repository.Options{Verification: mode, Verifier: verify.New(verify.Options{})}), t.Context()
+		s, ctx := newService(t, repository.Options{Verification: mode}), t.Context()
 		_, err := s.Submodels.Create(ctx, nil)
 		require.ErrorIs(t, err, aas.ErrInvalidRequest)
 		_, _, err = s.Shells.Put(ctx, nil, repository.Match{})

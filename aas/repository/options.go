@@ -19,7 +19,7 @@ const (
 	VerifyOff        Verification = "off"        // kept
 )
 
-// Verifier finds what breaks a rule of the metamodel. Safe for concurrent use.
+// Verifier finds what breaks rules of its own. Safe for concurrent use.
 type Verifier interface {
 	// Verify returns the findings: the path of a member and the rule that it breaks. v is a *Shell, a
 	// *Submodel, a *ConceptDescription, a *ShellDescriptor, a *SubmodelDescriptor or an Element; what
@@ -34,8 +34,7 @@ type Options struct {
 	Logger *slog.Logger     // default: discard
 
 	Verification Verification // default VerifyStrict
-	// Verifier finds what is wrong beyond what the Validate methods of package aas find, which know fewer
-	// rules than aas-core does. Default: none.
+	// Verifier finds what breaks rules beyond those of the metamodel. Default: none.
 	Verifier Verifier
 
 	Providers []SubmodelProvider // add submodels to shells, in this order

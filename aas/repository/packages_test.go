@@ -1,6 +1,7 @@
 package repository_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -72,7 +73,7 @@ func TestManyPutOnePackage(t *testing.T) {
 	for n := range 2 {
 		s, err := repository.New(store, repository.Options{Now: func() time.Time { return time.UnixMicro(1) }})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, s.Close()) }()
+		defer func() { require.NoError(t, s.Close(context.Background())) }()
 		running.Go(func() {
 			for i := range each {
 				if _, _, err := s.PutPackage(t.Context(), repository.Package{ID: "p"}, fmt.Append(nil, n, i), repository.Match{}); err != nil {

@@ -24,13 +24,14 @@ type Service struct {
 	ShellDescriptors    *Repository[aas.ShellDescriptor]
 	SubmodelDescriptors *Repository[aas.SubmodelDescriptor]
 
-	store Store
-	opts  Options
-	now   func() time.Time
-	log   *slog.Logger
-	hub   hub
-	locks locks
-	bytes sync.Pool // of *[]byte, for encoding
+	store    Store
+	elements ElementStore // nil if the store is none
+	opts     Options
+	now      func() time.Time
+	log      *slog.Logger
+	hub      hub
+	locks    locks
+	bytes    sync.Pool // of *[]byte, for encoding
 }
 
 // New makes a service over a store. The caller closes the store after the service.
@@ -43,6 +44,7 @@ func New(store Store, o Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{store: store, opts: o, now: o.Now, log: o.Logger}
+	s.elements, _ = store.(ElementStore)
 	s.bytes.New = func() any { return new([]byte) }
 	s.locks.init()
 	s.Shells = &Repository[aas.Shell]{s, shellForm}
@@ -53,8 +55,9 @@ func New(store Store, o Options) (*Service, error) {
 	return s, nil
 }
 
-// Close ends the subscriptions. Calls that are under way are not awaited.
-func (s *Service) Close() error {
+// Close ends the subscriptions. Calls in progress go on: the store may be closed once the callers have stopped. Close
+// may be called twice.
+func (s *Service) Close(context.Context) error {
 	s.hub.end()
 	return nil
 }
@@ -64,6 +67,10 @@ func (s *Service) Verification() Verification { return s.opts.Verification }
 
 // VersionOf returns the version that a document is in, 0 when there is none.
 func (s *Service) VersionOf(ctx context.Context, kind Kind, id string) (uint64, error) {
+	if s.elements != nil {
+		d, _, err := s.elements.Element(ctx, kind, id, "")
+		return d.Version, err
+	}
 	list, err := s.store.Get(ctx, kind, id)
 	if err != nil || len(list) == 0 {
 		return 0, err

@@ -25,7 +25,7 @@ func newService(t testing.TB, o repository.Options) *repository.Service {
 	}
 	s, err := repository.New(repository.NewMemory(), o)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	return s
 }
 

@@ -3,6 +3,8 @@ package repository
 import (
 	"context"
 	"math"
+
+	"github.com/otkit/otkit/aas"
 )
 
 // Kind returns what a document is.
@@ -32,6 +34,16 @@ type Document struct {
 	// Terms are what the document is found by, without repeats, in any order.
 	Terms []Term
 	JSON  []byte // the canonical form, valid UTF-8; not to be changed
+	// Divided is JSON taken apart, for an [ElementStore]. It is set for large submodels that are written; other
+	// stores ignore it.
+	Divided *Divided
+}
+
+// Divided is a large document taken apart: its JSON is Head, the elements with commas between them, and Tail.
+type Divided struct {
+	aas.Divided
+	// Count is the number of elements at all depths. A store keeps it for the service.
+	Count int
 }
 
 // Term is one fact that documents are found by. The service uses these names: asset (of a shell, its
@@ -41,8 +53,8 @@ type Document struct {
 // in a package).
 type Term struct{ Name, Value string }
 
-// Query selects documents of one kind, ascending by id as bytes; a store may put ids that agree in
-// their first 1000 bytes in another order, the same each time. Every condition must hold.
+// Query selects documents of one kind. Every condition must hold. The documents ascend by id, compared byte by byte;
+// ids that agree in their first 1000 bytes may be in another order, which must be the same each time.
 type Query struct {
 	Kind    Kind
 	After   string // only ids above it; empty means from the start
@@ -55,12 +67,14 @@ type Query struct {
 	// Linked, when set, wants a term with that name whose value is the id of a document of that kind
 	// that has that term.
 	Linked *Link
-	// WithoutJSON leaves Document.JSON and Terms empty.
+	// WithoutJSON asks for documents whose JSON is nil, which need not be read; all else is set. MaxBytes is then
+	// ignored.
 	WithoutJSON bool
 	// Count asks for Page.Total.
 	Count bool
-	// MaxBytes ends a page with the document whose JSON brings all of them above so many bytes; 0 means
-	// no end. A page that selects something has at least one document.
+	// MaxBytes bounds the page by the bytes of its documents' JSON: the page ends after the first document with which
+	// their sum is MaxBytes or more, so that a page that selects something has at least one document. If documents
+	// follow, Page.More is set. 0 means no bound.
 	MaxBytes int64
 }
 
@@ -79,7 +93,7 @@ type Link struct {
 	Term Term   // that this document has
 }
 
-// Page is what a [Query] selects. Terms of the documents are not set.
+// Page is what a [Query] selects. Terms and Divided of the documents are nil.
 type Page struct {
 	Documents []Document
 	More      bool // there are documents after the last one
@@ -132,13 +146,16 @@ type StoredFile struct {
 	Data        []byte // not to be changed
 }
 
-// Batch is changes that happen together.
+// Batch is changes that happen together, as if in this order: Changes, Remove, Files.
 type Batch struct {
+	// Changes have each document at most once. Their conditions are all about the state before the batch. The
+	// versions that Write returns are in the order of Changes.
 	Changes []Change
-	// Files are added or replaced after the changes.
-	Files []StoredFile
-	// Remove names files to delete. One without a name means every file of its document.
+	// Remove names files to delete, also those of documents that the batch does not change. One without a name means
+	// every file of its document; one that is not there is no error.
 	Remove []FileKey
+	// Files are added, or replace those with the same key. Their documents need not be among the changes, nor be there.
+	Files []StoredFile
 }
 
 // MismatchError returns which change of a [Batch] did not find what its Match asks for.
@@ -150,20 +167,50 @@ type MismatchError struct {
 // Error implements error.
 func (e *MismatchError) Error() string { return "aas: a document is not as the change expects it" }
 
-// Store keeps documents and files. Ids and names are any valid UTF-8 without zero bytes, compared byte
-// by byte. Safe for concurrent use, by several processes too. Package aastest has a conformance suite.
+// Store keeps documents and files. Ids and names are any valid UTF-8, compared byte by byte. Safe for
+// concurrent use, by several processes too if it is to be shared. If ctx has ended before a call begins, the error is
+// context.Canceled for errors.Is, and nothing is written. Package aastest has a conformance suite.
+//
+// A store may also be an [ElementStore].
 type Store interface {
-	// Get returns those of the documents that are there, in the order of ids, with repeats omitted.
-	// Terms are not set.
+	// Get returns those of the documents that are there, in the order of ids, each once. Terms and Divided are nil.
+	// No ids are no documents.
 	Get(ctx context.Context, kind Kind, ids ...string) ([]Document, error)
 	// Find returns a page of the documents that match.
 	Find(ctx context.Context, q Query) (Page, error)
-	// Write makes all changes or none, durably, and returns the new versions by index, 0 for a deleted
-	// document. When a Match does not hold it returns a *MismatchError for the first such change. A
-	// batch has each document at most once. Deleting a document deletes its files.
+	// Write makes all changes or none, durably, and returns a version for each of b.Changes, in their order: that of
+	// [Change.Next], so 0 for a deleted document. If a Match does not hold, Write returns a *MismatchError for the
+	// first such change. Deleting a document deletes its files.
 	Write(ctx context.Context, b Batch) ([]uint64, error)
 	// File returns a file, or ErrFileNotFound.
 	File(ctx context.Context, key FileKey) (StoredFile, error)
 	// FileNames returns the names of the files of a document, ascending.
 	FileNames(ctx context.Context, kind Kind, id string) ([]string, error)
+}
+
+// ElementStore is an optional half of a [Store]. It keeps the elements at the top of a large submodel apart, so that a
+// call on one of them costs the element and not the submodel. It keeps a document so if the document is written with
+// Divided set; what Get and Find return of the document is the same.
+type ElementStore interface {
+	Store
+	// Element returns a document that is kept apart without its JSON: Divided has Head, Tail and Count, and the first
+	// element with the idShort, or none. Another document is returned as by Get, with Divided nil. If the document is
+	// not there, ok is false.
+	Element(ctx context.Context, kind Kind, id, idShort string) (d Document, ok bool, err error)
+	// WriteElement changes one element of a document that is kept apart, durably, and returns the document's new
+	// version, one more than c.Version. If the document is not in that version, or not kept apart, WriteElement changes
+	// nothing and returns a *MismatchError.
+	WriteElement(ctx context.Context, c ElementChange) (uint64, error)
+}
+
+// ElementChange is a change of one element at the top of a document.
+type ElementChange struct {
+	Kind    Kind
+	ID      string
+	Version uint64 // that the document must be in
+	IDShort string // of the element: the first one with it
+	// JSON replaces the element or, where there is none with the idShort, is added after the last element. Nil removes
+	// the element, which is there and not the only one.
+	JSON  []byte
+	Count int // Divided.Count after the change
 }

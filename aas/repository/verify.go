@@ -2,8 +2,6 @@ package repository
 
 import (
 	"context"
-	"regexp"
-	"strings"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/fault"
@@ -56,62 +54,17 @@ func (s *Service) findingsAs(mode Verification, v any) ([]fault.Field, error) {
 	if s.opts.Verifier == nil {
 		return found, nil
 	}
-	told := make(reportedRules, 2*len(found))
+	told := make(map[fault.Field]bool, len(found))
 	for _, f := range found {
-		told.add(f)
-		told[f.Field] = true
+		told[f] = true
 	}
 	for _, f := range s.opts.Verifier.Verify(v) {
-		if told.add(f) {
+		if !told[f] {
+			told[f] = true
 			found = append(found, f)
 		}
 	}
 	return found, nil
-}
-
-// reportedRules are what findings have told of, so that none is told again in other words: a constraint and
-// what breaks it, a rule without a name and the member that breaks it, and members of which no rule
-// without a name is to tell any more.
-type reportedRules map[string]bool
-
-// add reports whether a finding tells something new.
-func (m reportedRules) add(f fault.Field) (fresh bool) {
-	rules := constraints.FindAllString(f.Message, -1)
-	if len(rules) == 0 {
-		if m[f.Field] {
-			return false
-		}
-		rules = []string{f.Message}
-	}
-	for _, name := range rules {
-		key := about(name, f.Field) + " " + name
-		fresh = fresh || !m[key]
-		m[key] = true
-	}
-	return fresh
-}
-
-// constraints finds the names of constraints in a message, such as AASd-022.
-var constraints = regexp.MustCompile(`AAS[a-z]-(?:3a-)?\d{3}`)
-
-// about returns what the finding of a constraint is about: the list for one that entries of a list break
-// together, where one may name the list and another an entry. Else it is the path of the finding.
-func about(constraint, path string) string {
-	if form := together[constraint]; form != nil {
-		path = form.ReplaceAllString(path, "")
-	}
-	return strings.TrimPrefix(path, "$")
-}
-
-// together are the ends of paths that are omitted to have what a constraint is about.
-var together = map[string]*regexp.Regexp{
-	"AASd-021": regexp.MustCompile(`\[\d+\]\.type$`),
-	"AASd-022": regexp.MustCompile(`\[\d+\]\.idShort$`),
-	"AASd-077": regexp.MustCompile(`\[\d+\]\.name$`),
-	"AASd-108": regexp.MustCompile(`\[\d+\]$`),
-	"AASd-109": regexp.MustCompile(`\.?(valueTypeListElement|value\[\d+\]\.valueType)$`),
-	"AASd-117": regexp.MustCompile(`(\[\d+\])?\.idShort$`),
-	"AASd-134": regexp.MustCompile(`\.?(input|output|inoutput)Variables\[\d+\]\.value\.idShort$`),
 }
 
 // verifyChange is verify for a document that was there before: what it has broken already does not keep

@@ -7,7 +7,6 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/fault"
 )
 
@@ -18,9 +17,8 @@ func decodeSubmodel(t testing.TB, elements string) *aas.Submodel {
 	return m
 }
 
-// What Check finds is refused also when the verifier does not know of it.
-func TestChecksComeBeforeTheVerifier(t *testing.T) {
-	s := newService(t, repository.Options{Verifier: verify.New(verify.Options{})})
+func TestNamesInAllNameSpacesAreVerified(t *testing.T) {
+	s := newService(t, repository.Options{})
 	for name, elements := range map[string]string{
 		"statements":  `{"modelType":"Entity","idShort":"ee","entityType":"CoManagedEntity","statements":[{"modelType":"Capability","idShort":"aa"},{"modelType":"Capability","idShort":"aa"}]}`,
 		"variables":   `{"modelType":"Operation","idShort":"op","inputVariables":[{"value":{"modelType":"Capability","idShort":"aa"}}],"outputVariables":[{"value":{"modelType":"Capability","idShort":"aa"}}]}`,
@@ -32,11 +30,11 @@ func TestChecksComeBeforeTheVerifier(t *testing.T) {
 	}
 	_, err := s.Submodels.Create(t.Context(), newSubmodel("urn:m", "bad-"))
 	refused, _ := fault.From(err)
-	require.Len(t, refused.Fields, 1, "what both find is told once: %v", refused.Fields)
+	require.Len(t, refused.Fields, 1, "%v", refused.Fields)
 }
 
 func TestDescriptorsAreVerified(t *testing.T) {
-	s, ctx := newService(t, repository.Options{Verifier: verify.New(verify.Options{})}), t.Context()
+	s, ctx := newService(t, repository.Options{}), t.Context()
 	endpoint := aas.Endpoint{Interface: "AAS-3.1", Protocol: aas.ProtocolInformation{Href: "https://example.com"}}
 	_, err := s.ShellDescriptors.Create(ctx, &aas.ShellDescriptor{ID: "urn:a", IDShort: "Pump", AssetKind: aas.Instance, Endpoints: []aas.Endpoint{endpoint}})
 	require.NoError(t, err)
@@ -52,7 +50,7 @@ func TestDescriptorsAreVerified(t *testing.T) {
 		fields = append(fields, f.Field)
 	}
 	require.Equal(t, []string{
-		"idShort", "assetKind", "specificAssetIds[0]", "endpoints[0].interface", "endpoints[0].protocolInformation.href",
+		"idShort", "assetKind", "specificAssetIds[0].value", "endpoints[0].interface", "endpoints[0].protocolInformation.href",
 		"submodelDescriptors[0].id", "submodelDescriptors[0].endpoints",
 	}, fields)
 	_, err = s.SubmodelDescriptors.Create(ctx, &aas.SubmodelDescriptor{ID: "urn:n"})
@@ -61,10 +59,10 @@ func TestDescriptorsAreVerified(t *testing.T) {
 
 // A document that was let in can be changed where documents are verified strictly, but not made worse.
 func TestWhatWasBrokenBeforeCanBeChanged(t *testing.T) {
-	store, verifier := repository.NewMemory(), verify.New(verify.Options{MaxFindings: 1000})
-	lenient, err := repository.New(store, repository.Options{Verification: repository.VerifyPermissive, Verifier: verifier})
+	store := repository.NewMemory()
+	lenient, err := repository.New(store, repository.Options{Verification: repository.VerifyPermissive})
 	require.NoError(t, err)
-	s, err := repository.New(store, repository.Options{Verifier: verifier})
+	s, err := repository.New(store, repository.Options{})
 	require.NoError(t, err)
 	ctx := t.Context()
 	broken := decodeSubmodel(t, `{"modelType":"Property","idShort":"x-","valueType":"xs:int","value":"1"},
@@ -106,7 +104,7 @@ func TestABrokenElementExcusesNoOther(t *testing.T) {
 	store, ctx := repository.NewMemory(), t.Context()
 	lenient, err := repository.New(store, repository.Options{Verification: repository.VerifyOff})
 	require.NoError(t, err)
-	s, err := repository.New(store, repository.Options{Verifier: verify.New(verify.Options{})})
+	s, err := repository.New(store, repository.Options{})
 	require.NoError(t, err)
 	_, err = lenient.Submodels.Create(ctx, decodeSubmodel(t, text))
 	require.NoError(t, err)

@@ -134,22 +134,34 @@ func (r *Repository[T]) change(ctx context.Context, id string, m Match, fn func(
 }
 
 // changeStored has fn change the stored document, again when another write has come between. The caller holds the lock.
-func (r *Repository[T]) changeStored(ctx context.Context, id string, m Match, fn func(old Document) (Document, error)) (d Document, err error) {
-	err = r.s.retry(ctx, func() error {
+func (r *Repository[T]) changeStored(ctx context.Context, id string, m Match, fn func(old Document) (Document, error)) (Document, error) {
+	read := func() (d Document, ok bool, err error) {
 		list, err := r.stored(ctx, id)
+		if err != nil || len(list) == 0 {
+			return Document{}, false, err
+		}
+		return list[0], true, nil
+	}
+	return r.changeRead(ctx, id, m, read, fn)
+}
+
+// changeRead is changeStored for what read reads of the document.
+func (r *Repository[T]) changeRead(ctx context.Context, id string, m Match, read func() (Document, bool, error), fn func(old Document) (Document, error)) (d Document, err error) {
+	err = r.s.retry(ctx, func() error {
+		old, ok, err := read()
 		if err != nil {
 			return err
 		}
-		if len(list) == 0 {
+		if !ok {
 			return r.missing(id)
 		}
 		if m.Absent {
 			return ErrPreconditionFailed.Because("there is one already").On("id", id)
 		}
-		if err := r.admit(list[0], m); err != nil {
+		if err := r.admit(old, m); err != nil {
 			return err
 		}
-		d, err = fn(list[0])
+		d, err = fn(old)
 		return again(err, m)
 	})
 	if err != nil {
@@ -158,46 +170,74 @@ func (r *Repository[T]) changeStored(ctx context.Context, id string, m Match, fn
 	return d, nil
 }
 
-func (r *Repository[T]) changeOnce(ctx context.Context, old Document, fn func(*T, *edit) error) (Document, error) {
+// changed is a document after a change that is not written yet.
+type changed[T Storable] struct {
+	value    *T
+	document Document // its JSON is nil if nothing is to be written
+	edit     edit
+	count    int  // of the elements before
+	live     bool // it was, before
+	refiled  bool // what it says about files has changed
+	// misplaced means that the error names elements by their places in the document that was changed.
+	misplaced bool
+}
+
+// apply has fn change a document.
+func (r *Repository[T]) apply(ctx context.Context, old Document, fn func(*T, *edit) error) (c changed[T], err error) {
 	v, err := r.decode(old)
 	if err != nil {
-		return old, err
+		return c, err
 	}
+	c.value, c.edit.event = v, Updated
 	var before []string
 	if r.form.files != nil {
 		before = r.form.files(v)
 	}
 	var was []storedProperty
-	if m, ok := any(v).(*aas.Submodel); ok && r.s.opts.Values != nil {
-		was = storedProperties(m)
+	if m, ok := any(v).(*aas.Submodel); ok {
+		c.live, c.count = hasLive(m.Elements), countElements(m.Elements)
+		if r.s.opts.Values != nil {
+			was = storedProperties(m)
+		}
 	}
-	e := edit{event: Updated}
-	if err := fn(v, &e); err != nil {
-		return old, err
+	if err := fn(v, &c.edit); err != nil {
+		return c, err
 	}
 	if r.form.id(v) != old.ID {
-		return old, invalid("id", "cannot be changed")
+		return c, invalid("id", "cannot be changed")
 	}
-	if err := r.verifyChange(ctx, old, v, &e); err != nil {
-		return old, err
+	if err := r.verifyChange(ctx, old, v, &c.edit); err != nil {
+		c.misplaced = c.edit.subject == nil
+		return c, err
 	}
 	d := Document{Kind: old.Kind, ID: old.ID}
 	if err := encodeOver(ctx, r.s, r.form, v, &d, func() ([]storedProperty, error) { return was, nil }); err != nil {
+		c.misplaced = true
+		return c, err
+	}
+	c.refiled = len(before) > 0 && (len(c.edit.files) > 0 || !slices.Equal(before, r.form.files(v)))
+	if len(c.edit.files) == 0 && bytes.Equal(d.JSON, old.JSON) {
+		return c, nil
+	}
+	c.document = d
+	return c, nil
+}
+
+func (r *Repository[T]) changeOnce(ctx context.Context, old Document, fn func(*T, *edit) error) (Document, error) {
+	c, err := r.apply(ctx, old, fn)
+	if err != nil || c.document.JSON == nil {
 		return old, err
 	}
-	if len(e.files) == 0 && bytes.Equal(d.JSON, old.JSON) {
-		return old, nil
+	for i := range c.edit.files {
+		c.edit.files[i].Key.Kind, c.edit.files[i].Key.ID = old.Kind, old.ID
 	}
-	for i := range e.files {
-		e.files[i].Key.Kind, e.files[i].Key.ID = d.Kind, d.ID
-	}
-	batch := Batch{Changes: []Change{{Document: d, Match: Match{Version: old.Version}}}, Files: e.files}
-	if len(before) > 0 && (len(e.files) > 0 || !slices.Equal(before, r.form.files(v))) {
-		if batch.Remove, err = r.orphans(ctx, old, v, e.files); err != nil {
+	batch := Batch{Changes: []Change{{Document: c.document, Match: Match{Version: old.Version}}}, Files: c.edit.files}
+	if c.refiled {
+		if batch.Remove, err = r.orphans(ctx, old, c.value, c.edit.files); err != nil {
 			return old, err
 		}
 	}
-	return r.write(ctx, batch, Event{Type: e.event, Path: e.path})
+	return r.write(ctx, batch, Event{Type: c.edit.event, Path: c.edit.path})
 }
 
 // Delete removes a document and its files. One that is not there is a NotFound error; one that is there
@@ -223,25 +263,35 @@ func (r *Repository[T]) write(ctx context.Context, b Batch, e Event) (Document, 
 	d := b.Changes[0].Document
 	versions, err := r.s.store.Write(ctx, b)
 	if err != nil {
-		var mismatch *MismatchError
-		if !errors.As(err, &mismatch) {
-			return Document{}, err
-		}
-		switch {
-		case mismatch.Version == 0:
-			err = r.missing(d.ID)
-		case b.Changes[0].Match.Absent && !b.Changes[0].Delete:
-			err = r.form.exists.On("id", d.ID)
-		default:
-			err = ErrVersionChanged.On("id", d.ID)
-		}
-		f, _ := fault.From(err)
-		return Document{}, f.Wrap(mismatch)
+		return Document{}, r.mismatch(err, &b.Changes[0])
 	}
-	d.Version = versions[0]
-	e.Kind, e.ID, e.Version, e.At = d.Kind, d.ID, d.Version, r.s.now()
-	r.s.hub.publish(e)
+	d.Version, d.Divided = versions[0], nil
+	r.s.tell(&d, e)
 	return d, nil
+}
+
+// tell publishes the event of a document that was written.
+func (s *Service) tell(d *Document, e Event) {
+	e.Kind, e.ID, e.Version, e.At = d.Kind, d.ID, d.Version, s.now()
+	s.hub.publish(e)
+}
+
+// mismatch returns the error of a change that was not made, in the words of the type.
+func (r *Repository[T]) mismatch(err error, c *Change) error {
+	var mismatch *MismatchError
+	if !errors.As(err, &mismatch) {
+		return err
+	}
+	switch id := c.Document.ID; {
+	case mismatch.Version == 0:
+		err = r.missing(id)
+	case c.Match.Absent && !c.Delete:
+		err = r.form.exists.On("id", id)
+	default:
+		err = ErrVersionChanged.On("id", id)
+	}
+	f, _ := fault.From(err)
+	return f.Wrap(mismatch)
 }
 
 // errAgain means that another write came in between.
@@ -344,7 +394,10 @@ func encodeOver[T Storable](ctx context.Context, s *Service, f form[T], v *T, d 
 		s.bytes.Put(buf)
 	}
 	// The limits of reading, and what was made in Go or merged, are known to the decoder alone.
-	_, err = aas.Decode[T](d.JSON)
+	read, err := aas.Decode[T](d.JSON)
+	if m, ok := any(read).(*aas.Submodel); ok && err == nil {
+		d.Divided = s.divide(d.JSON, countElements(m.Elements))
+	}
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/aas/tagmap"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/simdriver"
 )
@@ -172,7 +171,7 @@ func TestLiveValues(t *testing.T) {
 
 // strict returns a service as the engine has it, with one shell.
 func strict(t *testing.T) *repository.Service {
-	s, err := repository.New(repository.NewMemory(), repository.Options{Verifier: verify.New(verify.Options{})})
+	s, err := repository.New(repository.NewMemory(), repository.Options{})
 	require.NoError(t, err)
 	shell := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "urn:asset"}}
 	shell.ID, shell.IDShort = "urn:shell", "Shell"

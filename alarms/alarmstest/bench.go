@@ -1,6 +1,7 @@
 package alarmstest
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -15,7 +16,7 @@ import (
 // BenchmarkStore measures a store behind an alarms.Service: raising in batches, with a subscriber, and
 // one by one from many goroutines; a page of 20,000 active alarms; the trend of a month. open makes an
 // empty store and closes it with b.Cleanup.
-func BenchmarkStore(b *testing.B, open func(testing.TB) Store) {
+func BenchmarkStore(b *testing.B, open func(testing.TB) alarms.Store) {
 	b.Helper()
 	for _, size := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("Raise/batch=%d", size), func(b *testing.B) { benchmarkRaise(b, open(b), size) })
@@ -25,11 +26,11 @@ func BenchmarkStore(b *testing.B, open func(testing.TB) Store) {
 	b.Run("Trend/month", func(b *testing.B) { benchmarkTrend(b, open(b)) })
 }
 
-func serve(b *testing.B, s Store) *alarms.Service {
+func serve(b *testing.B, s alarms.Store) *alarms.Service {
 	b.Helper()
 	service, err := alarms.New(b.Context(), s, alarms.Options{})
 	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, service.Close()) })
+	b.Cleanup(func() { require.NoError(b, service.Close(context.Background())) })
 	return service
 }
 
@@ -45,7 +46,7 @@ func batchOf(size, from int) []alarms.Alarm {
 }
 
 // benchmarkRaise makes an occurrence with each operation and has a subscriber read it.
-func benchmarkRaise(b *testing.B, s Store, size int) {
+func benchmarkRaise(b *testing.B, s alarms.Store, size int) {
 	service := serve(b, s)
 	sub, err := service.Subscribe(alarms.SubscribeOptions{Buffer: 100_000})
 	require.NoError(b, err)
@@ -72,7 +73,7 @@ func benchmarkRaise(b *testing.B, s Store, size int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "alarms/s")
 }
 
-func benchmarkSingle(b *testing.B, s Store) {
+func benchmarkSingle(b *testing.B, s alarms.Store) {
 	service := serve(b, s)
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -91,7 +92,7 @@ func benchmarkSingle(b *testing.B, s Store) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "alarms/s")
 }
 
-func benchmarkList(b *testing.B, s Store) {
+func benchmarkList(b *testing.B, s alarms.Store) {
 	service := serve(b, s)
 	for n := 0; n < 20_000; n += 5000 {
 		_, err := service.RaiseMany(b.Context(), batchOf(5000, n))
@@ -105,7 +106,7 @@ func benchmarkList(b *testing.B, s Store) {
 	}
 }
 
-func benchmarkTrend(b *testing.B, s Store) {
+func benchmarkTrend(b *testing.B, s alarms.Store) {
 	service := serve(b, s)
 	end := time.Now()
 	for n := range 20 {

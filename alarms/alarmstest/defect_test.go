@@ -30,7 +30,7 @@ func TestSuiteFindsDefects(t *testing.T) {
 		"orders by number":    "Order",
 		"end inclusive":       "TimeRanges",
 		"counts the page":     "Paging",
-		"shows withheld":      "Filters",
+		"shows suppressed":    "Filters",
 		"forgets labels":      "RoundTrip",
 		"ignores contexts":    "CanceledContext",
 		"trims active ones":   "Trim",
@@ -53,7 +53,7 @@ func TestDefect(t *testing.T) {
 	if name == "" {
 		t.Skip("it is for TestSuiteFindsDefects")
 	}
-	alarmstest.TestStore(t, func(testing.TB) (alarmstest.Store, func() alarmstest.Store) {
+	alarmstest.TestStore(t, func(testing.TB) (alarms.Store, func() alarms.Store) {
 		return &defective{alarms.NewMemory(), name}, nil
 	})
 }
@@ -63,14 +63,14 @@ type defective struct {
 	defect string
 }
 
-func (d *defective) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (d *defective) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	switch d.defect {
 	case "ignores contexts":
 		ctx = context.WithoutCancel(ctx)
 	case "no isolation":
 		var kept alarms.Changes
 		var failed error
-		_ = d.Memory.Write(ctx, refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+		_ = d.Memory.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 			kept, failed = change(next, found)
 			return alarms.Changes{}, errors.New("only looking")
 		})
@@ -78,10 +78,10 @@ func (d *defective) Write(ctx context.Context, refs []alarms.Ref, change func(in
 			return failed
 		}
 		time.Sleep(time.Millisecond)
-		return d.Memory.Write(ctx, refs, func(int64, []alarms.Found) (alarms.Changes, error) { return kept, nil })
+		return d.Memory.Write(ctx, refs, func(int64, []alarms.RefResult) (alarms.Changes, error) { return kept, nil })
 	}
 	var failed error
-	err := d.Memory.Write(ctx, refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+	err := d.Memory.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		c, err := change(next, found)
 		for _, o := range c.Occurrences {
 			if d.defect == "forgets labels" {
@@ -100,7 +100,7 @@ func (d *defective) Occurrences(ctx context.Context, q alarms.Query) (alarms.Pag
 	if d.defect == "end inclusive" && !q.End.IsZero() {
 		q.End = q.End.Add(time.Microsecond)
 	}
-	if d.defect == "shows withheld" {
+	if d.defect == "shows suppressed" {
 		q.Suppressed = alarms.IncludeSuppressed
 	}
 	p, err := d.Memory.Occurrences(ctx, q)

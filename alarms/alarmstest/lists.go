@@ -26,7 +26,7 @@ func testStates(t *testing.T, s *store) {
 				s.acknowledge(t, alarms.ByKey(key), noon)
 			}
 			if reason != 0 {
-				s.change(t, alarms.ByKey(key), noon, alarms.Suppressed, func(f alarms.Found) {
+				s.change(t, alarms.ByKey(key), noon, alarms.Suppressed, func(f alarms.RefResult) {
 					f.Condition.Suppression, f.Occurrence.Suppression = reason, reason
 				})
 			}
@@ -124,73 +124,87 @@ func testSearch(t *testing.T, s *store) {
 	require.Equal(t, backward(all, 0), seqs(p.Occurrences))
 }
 
-// testManyPages compares pages out of thousands of occurrences, which come, go and are trimmed, with what going
-// through all of them says.
+// testManyPages compares pages of thousands of occurrences, which come and go, with a list of all of them.
 func testManyPages(t *testing.T, s *store) {
-	random := rand.New(rand.NewPCG(7, 11))
-	raised := 0
-	raise := func(n int) {
-		keys := make([]string, n)
-		for i := range keys {
-			keys[i] = fmt.Sprintf("k%d", raised+i)
-		}
-		s.raise(t, noon, func(i int, o *alarms.Occurrence) {
-			// Not in the order of the journal, and some at one time.
-			o.RaisedAt = noon.Add(time.Duration(raised+i+random.IntN(500)) * time.Second)
-			o.Severity = alarms.Severity(random.IntN(4))
-			if random.IntN(4) == 0 {
-				o.Suppression = alarms.SuppressionShelved
-			}
-			if random.IntN(3) == 0 {
-				o.AcknowledgedAt = o.RaisedAt
-			}
-			if random.IntN(3) == 0 {
-				o.Active, o.ClearedAt = false, o.RaisedAt
-			}
-		}, keys...)
-		raised += n
-	}
-	check := func() {
-		t.Helper()
-		all := s.all(t)
-		for range 40 {
-			q := randomQuery(random, all)
-			var want []int64
-			for i := range all {
-				o := &all[i]
-				if q.SelectsClass(o.Class()) && (q.Start.IsZero() || !o.RaisedAt.Before(q.Start)) && (q.End.IsZero() || o.RaisedAt.Before(q.End)) {
-					want = append(want, o.Seq)
-				}
-			}
-			last := max(len(want)-25, 0)
-			for _, offset := range []int{0, random.IntN(len(want) + 1), last, len(want), len(want) + 1000} {
-				q.Offset, q.Limit, q.Count = offset, 50, true
-				p := s.query(t, q)
-				require.Equal(t, len(want), p.Total, "%+v", q)
-				page := want[min(offset, len(want)):]
-				require.Equal(t, append([]int64{}, page[:min(50, len(page))]...), append([]int64{}, seqs(p.Occurrences)...), "%+v", q)
-			}
-		}
-	}
-	raise(1000)
-	check()
-	raise(4000)
-	check()
+	p := &pages{store: s, random: rand.New(rand.NewPCG(7, 11))}
+	p.raise(t, 1000)
+	p.check(t)
+	p.raise(t, 4000)
+	p.check(t)
 	for i := range 30 {
 		key := alarms.ByKey(fmt.Sprintf("k%d", i*97))
 		s.acknowledge(t, key, noon)
 		s.clear(t, key, noon)
-		s.change(t, key, noon, alarms.Escalated, func(f alarms.Found) {
+		s.change(t, key, noon, alarms.Escalated, func(f alarms.RefResult) {
 			f.Occurrence.Severity, f.Occurrence.RaisedAt = alarms.Critical, f.Occurrence.RaisedAt.Add(time.Hour)
 		})
 	}
-	check()
-	require.NoError(t, s.Trim(t.Context(), noon.Add(3000*time.Second)))
-	check()
-	raise(100)
-	check()
-	require.NoError(t, s.Trim(t.Context(), noon.Add(24*time.Hour)))
-	check()
+	p.check(t)
+}
+
+// testTrimManyPages does the same after occurrences were trimmed.
+func testTrimManyPages(t *testing.T, s *store) {
+	trimmer := optional[alarms.Trimmer](t, s)
+	p := &pages{store: s, random: rand.New(rand.NewPCG(7, 11))}
+	p.raise(t, 5000)
+	require.NoError(t, trimmer.Trim(t.Context(), noon.Add(3000*time.Second)))
+	p.check(t)
+	p.raise(t, 100)
+	p.check(t)
+	require.NoError(t, trimmer.Trim(t.Context(), noon.Add(24*time.Hour)))
+	p.check(t)
+}
+
+// pages compares pages of random occurrences with a list of all.
+type pages struct {
+	*store
+	random *rand.Rand
+	raised int
+}
+
+// raise adds occurrences that are not in the order of the journal, some at one time.
+func (p *pages) raise(t *testing.T, n int) {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("k%d", p.raised+i)
+	}
+	p.store.raise(t, noon, func(i int, o *alarms.Occurrence) {
+		o.RaisedAt = noon.Add(time.Duration(p.raised+i+p.random.IntN(500)) * time.Second)
+		o.Severity = alarms.Severity(p.random.IntN(4))
+		if p.random.IntN(4) == 0 {
+			o.Suppression = alarms.SuppressionShelved
+		}
+		if p.random.IntN(3) == 0 {
+			o.AcknowledgedAt = o.RaisedAt
+		}
+		if p.random.IntN(3) == 0 {
+			o.Active, o.ClearedAt = false, o.RaisedAt
+		}
+	}, keys...)
+	p.raised += n
+}
+
+func (p *pages) check(t *testing.T) {
+	t.Helper()
+	all := p.all(t)
+	for range 40 {
+		q := randomQuery(p.random, all)
+		var want []int64
+		for i := range all {
+			o := &all[i]
+			if q.SelectsClass(o.Class()) && (q.Start.IsZero() || !o.RaisedAt.Before(q.Start)) && (q.End.IsZero() || o.RaisedAt.Before(q.End)) {
+				want = append(want, o.Seq)
+			}
+		}
+		last := max(len(want)-25, 0)
+		for _, offset := range []int{0, p.random.IntN(len(want) + 1), last, len(want), len(want) + 1000} {
+			q.Offset, q.Limit, q.Count = offset, 50, true
+			found := p.query(t, q)
+			require.Equal(t, len(want), found.Total, "%+v", q)
+			page := want[min(offset, len(want)):]
+			require.Equal(t, append([]int64{}, page[:min(50, len(page))]...), append([]int64{}, seqs(found.Occurrences)...), "%+v", q)
+		}
+	}
 }
 
 func randomQuery(random *rand.Rand, all []alarms.Occurrence) alarms.Query {
@@ -226,10 +240,15 @@ func testByID(t *testing.T, s *store) {
 	none, err := s.OccurrencesByID(t.Context(), nil)
 	require.NoError(t, err)
 	require.Empty(t, none)
-	codes, err := s.Codes(t.Context(), []string{"a", "k", "a", "unknown"})
+}
+
+func testCodesOf(t *testing.T, s *store) {
+	lister := optional[alarms.CodeLister](t, s)
+	all := s.raise(t, noon, nil, "a", "b", "k")
+	codes, err := lister.Codes(t.Context(), []string{"a", "k", "a", "unknown"})
 	require.NoError(t, err)
-	require.Equal(t, map[string]int64{"a": all[0].Code, "k": all[10].Code}, codes)
-	codes, err = s.Codes(t.Context(), nil)
+	require.Equal(t, map[string]int64{"a": all[0].Code, "k": all[2].Code}, codes)
+	codes, err = lister.Codes(t.Context(), nil)
 	require.NoError(t, err)
 	require.Empty(t, codes)
 }

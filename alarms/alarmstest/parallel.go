@@ -23,7 +23,7 @@ func testParallelRaises(t *testing.T, s *store) {
 		var won atomic.Int32
 		for n := range parallel {
 			wg.Go(func() {
-				err := s.Write(t.Context(), []alarms.Ref{{Key: "one", Create: true}}, func(next int64, f []alarms.Found) (alarms.Changes, error) {
+				err := s.Write(t.Context(), []alarms.Ref{{Key: "one", Create: true}}, func(next int64, f []alarms.RefResult) (alarms.Changes, error) {
 					if f[0].Occurrence != nil && f[0].Occurrence.Active {
 						return alarms.Changes{}, errNothing
 					}
@@ -62,7 +62,7 @@ func testParallelAcknowledges(t *testing.T, s *store) {
 	for n := range parallel {
 		ref := []alarms.Ref{alarms.ByKey(o.Key), alarms.ByCode(o.Code), alarms.ByID(o.ID)}[n%3]
 		wg.Go(func() {
-			err := s.Write(t.Context(), []alarms.Ref{ref}, func(next int64, f []alarms.Found) (alarms.Changes, error) {
+			err := s.Write(t.Context(), []alarms.Ref{ref}, func(next int64, f []alarms.RefResult) (alarms.Changes, error) {
 				if f[0].Occurrence == nil {
 					return alarms.Changes{}, fmt.Errorf("%+v is not found", ref)
 				}
@@ -96,7 +96,7 @@ func testParallelSequence(t *testing.T, s *store) {
 	for w := range writers {
 		wg.Go(func() {
 			for n := range each {
-				err := s.Write(t.Context(), []alarms.Ref{{Key: fmt.Sprintf("k%d", n%3*writers+w), Create: true}}, func(next int64, f []alarms.Found) (alarms.Changes, error) {
+				err := s.Write(t.Context(), []alarms.Ref{{Key: fmt.Sprintf("k%d", n%3*writers+w), Create: true}}, func(next int64, f []alarms.RefResult) (alarms.Changes, error) {
 					o := occurrence(fmt.Sprintf("01900000-0000-7000-%04x-%012x", 0x8000+w, n), next, f[0].Condition, noon)
 					o.Active, o.ClearedAt = false, noon
 					f[0].Condition.Last = o
@@ -145,12 +145,10 @@ func testReopen(t *testing.T, s *store) {
 		t.Skip("the store keeps nothing over a restart")
 	}
 	want := s.raise(t, noon, func(_ int, o *alarms.Occurrence) { o.Labels = map[string]string{"line": "3"} }, "a", "b")
-	s.change(t, alarms.ByKey("b"), noon, alarms.Shelved, func(f alarms.Found) {
+	s.change(t, alarms.ByKey("b"), noon, alarms.Shelved, func(f alarms.RefResult) {
 		f.Condition.Suppression, f.Condition.ShelvedUntil = alarms.SuppressionShelved, noon.Add(time.Hour)
 		f.Occurrence.Suppression = alarms.SuppressionShelved
 	})
-	resolution, err := s.AddResolution(t.Context(), alarms.Resolution{Code: 1, ResolvedBy: "anna", ResolvedAt: noon, ActionTaken: "x"})
-	require.NoError(t, err)
 	events := s.events(t)
 	s.Store = s.reopen()
 	want[1].Suppression = alarms.SuppressionShelved
@@ -164,7 +162,21 @@ func testReopen(t *testing.T, s *store) {
 	next := s.raise(t, noon, nil, "c")[0]
 	require.Equal(t, events[len(events)-1].Seq+1, next.Seq)
 	require.NotContains(t, []int64{want[0].Code, want[1].Code}, next.Code)
-	again, err := s.AddResolution(t.Context(), alarms.Resolution{Code: 1, ResolvedBy: "anna", ResolvedAt: noon, ActionTaken: "x"})
+}
+
+func testReopenResolutions(t *testing.T, s *store) {
+	if s.reopen == nil {
+		t.Skip("the store keeps nothing over a restart")
+	}
+	add := func() int64 {
+		r, err := optional[alarms.ResolutionStore](t, s).AddResolution(t.Context(), alarms.Resolution{Code: 1, ResolvedBy: "anna", ResolvedAt: noon, ActionTaken: "x"})
+		require.NoError(t, err)
+		return r.ID
+	}
+	first := add()
+	s.Store = s.reopen()
+	require.Greater(t, add(), first)
+	list, err := optional[alarms.ResolutionStore](t, s).Resolutions(t.Context(), 1)
 	require.NoError(t, err)
-	require.Greater(t, again.ID, resolution.ID)
+	require.Len(t, list, 2)
 }

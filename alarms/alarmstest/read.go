@@ -1,6 +1,7 @@
 package alarmstest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -20,12 +21,14 @@ func testOrder(t *testing.T, s *store) {
 	}
 	require.Equal(t, want, seqs(s.all(t)), "newest first is by the time of the raise")
 	require.Equal(t, want, seqs(s.query(t, alarms.Query{Start: noon.Add(-2 * time.Hour), End: noon.Add(2 * time.Hour), Limit: 10}).Occurrences))
-	var lives []int64
-	for l, err := range s.Lives(t.Context(), noon.Add(-2*time.Hour), noon.Add(2*time.Hour)) {
-		require.NoError(t, err)
-		lives = append(lives, l.Seq)
+	if statistics, ok := s.Store.(alarms.Statistics); ok {
+		var intervals []int64
+		for i, err := range statistics.ActiveIntervals(t.Context(), noon.Add(-2*time.Hour), noon.Add(2*time.Hour)) {
+			require.NoError(t, err)
+			intervals = append(intervals, i.Seq)
+		}
+		require.Equal(t, []int64{1, 3, 5, 7}, intervals)
 	}
-	require.Equal(t, []int64{1, 3, 5, 7}, lives)
 	c, err := s.Condition(t.Context(), alarms.ByKey("a"))
 	require.NoError(t, err)
 	require.EqualValues(t, 7, c.Last.Seq)
@@ -42,7 +45,7 @@ func testOrder(t *testing.T, s *store) {
 			break
 		}
 		paged = append(paged, seqs(p.Occurrences)...)
-		q.Before = p.Occurrences[len(p.Occurrences)-1].Mark()
+		q.Before = p.Occurrences[len(p.Occurrences)-1].Position()
 	}
 	require.Equal(t, want, paged)
 	require.Equal(t, []int64{same[0].Seq, 1}, seqs(s.query(t, alarms.Query{Offset: 3, Limit: 2}).Occurrences))
@@ -78,7 +81,7 @@ func testFilters(t *testing.T, s *store) {
 		{Code: all[7].Code},
 		{Code: all[7].Code, Active: true, Unacknowledged: true},
 		{Code: 1 << 40},
-		{Before: all[20].Mark()},
+		{Before: all[20].Position()},
 		{Active: true, Suppressed: alarms.ExcludeSuppressed, Start: noon, End: noon.Add(time.Second)},
 	} {
 		var want []int64
@@ -124,7 +127,7 @@ func testPaging(t *testing.T, s *store) {
 			if len(p.Occurrences) < size {
 				break
 			}
-			q.Before = p.Occurrences[size-1].Mark()
+			q.Before = p.Occurrences[size-1].Position()
 		}
 		require.Equal(t, seqs(s.all(t)), byOffset, "pages of %d", size)
 		require.Equal(t, byOffset, byKey, "pages of %d", size)
@@ -166,7 +169,7 @@ func testEvents(t *testing.T, s *store) {
 	s.raise(t, noon, nil, "a", "b", "c")
 	s.clear(t, alarms.ByKey("b"), noon.Add(-time.Hour)) // the clock was set back
 	s.acknowledge(t, alarms.ByKey("c"), noon)
-	s.change(t, alarms.ByKey("a"), noon, alarms.Shelved, func(f alarms.Found) {})
+	s.change(t, alarms.ByKey("a"), noon, alarms.Shelved, func(f alarms.RefResult) {})
 	all := s.events(t)
 	require.Len(t, all, 6)
 	for i, e := range all {
@@ -188,6 +191,7 @@ func testEvents(t *testing.T, s *store) {
 }
 
 func testEventsOf(t *testing.T, s *store) {
+	journal := optional[alarms.EventLister](t, s)
 	first := s.raise(t, noon, nil, "a", "b")[0]
 	s.acknowledge(t, alarms.ByKey("a"), noon)
 	s.acknowledge(t, alarms.ByKey("b"), noon)
@@ -195,7 +199,7 @@ func testEventsOf(t *testing.T, s *store) {
 	again := s.raise(t, noon.Add(time.Minute), nil, "a")[0]
 	kinds := func(seq int64, offset, limit, total int) (list []alarms.EventKind) {
 		t.Helper()
-		events, n, err := s.EventsOf(t.Context(), seq, offset, limit)
+		events, n, err := journal.EventsOf(t.Context(), seq, offset, limit)
 		require.NoError(t, err)
 		require.Equal(t, total, n)
 		for _, e := range events {
@@ -211,10 +215,10 @@ func testEventsOf(t *testing.T, s *store) {
 	require.Empty(t, kinds(4711, 0, 10, 0))
 }
 
-func testWithheld(t *testing.T, s *store) {
+func testSuppression(t *testing.T, s *store) {
 	until := noon.Add(time.Hour + time.Microsecond)
 	s.raise(t, noon, nil, "a", "b")
-	shelve := func(f alarms.Found) {
+	shelve := func(f alarms.RefResult) {
 		f.Condition.Suppression, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = alarms.SuppressionShelved, until, "anna"
 		f.Condition.SuppressedBy, f.Condition.SuppressedAt, f.Condition.SuppressionComment = "anna", noon, "in repair"
 		if f.Occurrence != nil {
@@ -243,7 +247,7 @@ func testWithheld(t *testing.T, s *store) {
 	require.Equal(t, list[1].Code, last.Occurrence.Code)
 
 	for _, key := range []string{"b", "never raised"} {
-		s.change(t, alarms.ByKey(key), noon, alarms.Unshelved, func(f alarms.Found) {
+		s.change(t, alarms.ByKey(key), noon, alarms.Unshelved, func(f alarms.RefResult) {
 			f.Condition.Suppression, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = 0, time.Time{}, ""
 			if f.Occurrence != nil {
 				f.Occurrence.Suppression = 0
@@ -258,14 +262,18 @@ func testWithheld(t *testing.T, s *store) {
 	require.True(t, c.ShelvedUntil.IsZero())
 }
 
-func testHours(t *testing.T, s *store) {
+func testHourlyCounts(t *testing.T, s *store) {
+	statistics := optional[alarms.Statistics](t, s)
+	none, err := statistics.HourlyCounts(t.Context(), noon, noon.Add(time.Hour))
+	require.NoError(t, err)
+	require.Empty(t, none)
 	hour := noon
 	for i, at := range []time.Time{hour.Add(-time.Microsecond), hour, hour.Add(time.Hour - time.Microsecond), hour.Add(3 * time.Hour), hour.Add(3*time.Hour + time.Minute)} {
 		s.raise(t, at, func(_ int, o *alarms.Occurrence) { o.Severity = alarms.Severity(i % 4) }, fmt.Sprintf("k%d", i))
 	}
-	got, err := s.Hours(t.Context(), hour.Add(-time.Hour), hour.Add(24*time.Hour))
+	got, err := statistics.HourlyCounts(t.Context(), hour.Add(-time.Hour), hour.Add(24*time.Hour))
 	require.NoError(t, err)
-	want := []alarms.Hour{
+	want := []alarms.HourlyCount{
 		{Start: hour.Add(-time.Hour), Counts: [4]int{1, 0, 0, 0}},
 		{Start: hour, Counts: [4]int{0, 1, 1, 0}},
 		{Start: hour.Add(3 * time.Hour), Counts: [4]int{1, 0, 0, 1}},
@@ -275,14 +283,18 @@ func testHours(t *testing.T, s *store) {
 		require.True(t, want[i].Start.Equal(got[i].Start), "hour %d is %v", i, got[i].Start)
 		require.Equal(t, want[i].Counts, got[i].Counts, "hour %d", i)
 	}
-	got, err = s.Hours(t.Context(), hour.Add(time.Microsecond), hour.Add(3*time.Hour+time.Microsecond))
+	got, err = statistics.HourlyCounts(t.Context(), hour.Add(time.Microsecond), hour.Add(3*time.Hour+time.Microsecond))
 	require.NoError(t, err)
 	require.Len(t, got, 2)
 	require.Equal(t, [4]int{0, 0, 1, 0}, got[0].Counts, "the range cuts its first hour")
 	require.Equal(t, [4]int{0, 0, 0, 1}, got[1].Counts, "the range cuts its last hour")
 }
 
-func testLives(t *testing.T, s *store) {
+func testActiveIntervals(t *testing.T, s *store) {
+	statistics := optional[alarms.Statistics](t, s)
+	for l, err := range statistics.ActiveIntervals(t.Context(), noon, noon.Add(time.Hour)) {
+		require.Fail(t, "ActiveIntervals of an empty store yields", "%+v, error %v", l, err)
+	}
 	const n = 2500
 	keys := make([]string, n)
 	for i := range keys {
@@ -295,7 +307,7 @@ func testLives(t *testing.T, s *store) {
 		}
 	}, keys...)
 	i := 10
-	for l, err := range s.Lives(t.Context(), all[10].RaisedAt, all[n-10].RaisedAt) {
+	for l, err := range statistics.ActiveIntervals(t.Context(), all[10].RaisedAt, all[n-10].RaisedAt) {
 		require.NoError(t, err)
 		require.Equal(t, all[i].Seq, l.Seq)
 		require.Equal(t, all[i].Code, l.Code)
@@ -305,14 +317,23 @@ func testLives(t *testing.T, s *store) {
 		i++
 	}
 	require.Equal(t, n-10, i)
-	for _, err := range s.Lives(t.Context(), noon, noon.Add(time.Hour)) {
+	for _, err := range statistics.ActiveIntervals(t.Context(), noon, noon.Add(time.Hour)) {
 		require.NoError(t, err)
 		break // a reader may stop early
 	}
 	s.raise(t, noon, nil, "afterwards")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var failed error
+	for _, err := range statistics.ActiveIntervals(ctx, noon, noon.Add(time.Hour)) {
+		failed = err
+	}
+	require.Error(t, failed)
 }
 
 func testTrim(t *testing.T, s *store) {
+	trimmer := optional[alarms.Trimmer](t, s)
+	require.NoError(t, trimmer.Trim(t.Context(), noon), "of an empty store")
 	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
 	old := s.raise(t, at(0), nil, "a")[0]
 	s.clear(t, alarms.ByKey("a"), at(1))
@@ -322,22 +343,22 @@ func testTrim(t *testing.T, s *store) {
 	late := s.raise(t, at(0), nil, "c")[0]
 	s.clear(t, alarms.ByKey("c"), at(10))
 	s.raise(t, at(11), nil, "c")
-	_, err := s.AddResolution(t.Context(), alarms.Resolution{Code: old.Code, ResolvedBy: "anna", ResolvedAt: at(3), ActionTaken: "greased"})
-	require.NoError(t, err)
+	s.change(t, alarms.ByKey("a"), at(3), alarms.OutOfService, func(f alarms.RefResult) {
+		f.Condition.Suppression = alarms.SuppressionOutOfService
+	})
 	shelved := s.raise(t, at(4), nil, "d")[0]
 	s.clear(t, alarms.ByKey("d"), at(5))
-	s.change(t, alarms.ByKey("d"), at(5), alarms.Shelved, func(f alarms.Found) {
+	s.change(t, alarms.ByKey("d"), at(5), alarms.Shelved, func(f alarms.RefResult) {
 		f.Condition.Suppression, f.Condition.ShelvedUntil = alarms.SuppressionShelved, at(50)
 	})
 	gone := s.raise(t, at(6), nil, "e")[0]
 	s.clear(t, alarms.ByKey("e"), at(7))
-	require.NoError(t, s.Trim(t.Context(), at(7)))
+	require.NoError(t, trimmer.Trim(t.Context(), at(7)))
 	require.Equal(t, gone.Seq, s.stored(t, gone.ID).Seq, "what was cleared at that time stays")
-	require.NoError(t, s.Trim(t.Context(), at(10)))
-	for _, id := range []string{old.ID, gone.ID} {
-		_, err = s.Occurrence(t.Context(), id)
-		require.ErrorIs(t, err, alarms.ErrAlarmNotFound)
-	}
+	require.NoError(t, trimmer.Trim(t.Context(), at(10)))
+	removed, err := s.OccurrencesByID(t.Context(), []string{old.ID, gone.ID})
+	require.NoError(t, err)
+	require.Empty(t, removed)
 	_, err = s.Condition(t.Context(), alarms.ByKey("e"))
 	require.ErrorIs(t, err, alarms.ErrAlarmNotFound, "a condition that nothing needs goes")
 	for _, o := range []alarms.Occurrence{newest, shelved, active, late} {
@@ -346,7 +367,7 @@ func testTrim(t *testing.T, s *store) {
 	events := s.events(t)
 	require.Len(t, events, 2)
 	require.Equal(t, alarms.Cleared, events[0].Kind)
-	require.NoError(t, s.Trim(t.Context(), at(100)))
+	require.NoError(t, trimmer.Trim(t.Context(), at(100)))
 	require.Len(t, s.all(t), 4, "each condition that is needed keeps its newest")
 	require.Empty(t, s.events(t))
 	next := s.raise(t, at(12), nil, "a")[0]
@@ -357,7 +378,25 @@ func testTrim(t *testing.T, s *store) {
 	require.Greater(t, next.Seq, events[1].Seq, "nor a sequence number, though the journal was empty")
 }
 
+// testTrimKeepsResolved checks that a condition with a resolution stays with its newest occurrence.
+func testTrimKeepsResolved(t *testing.T, s *store) {
+	trimmer, resolutions := optional[alarms.Trimmer](t, s), optional[alarms.ResolutionStore](t, s)
+	old := s.raise(t, noon, nil, "a", "b")
+	s.clear(t, alarms.ByKey("a"), noon)
+	s.clear(t, alarms.ByKey("b"), noon)
+	newest := s.raise(t, noon.Add(time.Minute), nil, "a")[0]
+	s.clear(t, alarms.ByKey("a"), noon.Add(time.Minute))
+	_, err := resolutions.AddResolution(t.Context(), alarms.Resolution{Code: old[0].Code, ResolvedBy: "anna", ResolvedAt: noon, ActionTaken: "greased"})
+	require.NoError(t, err)
+	require.NoError(t, trimmer.Trim(t.Context(), noon.Add(time.Hour)))
+	require.Equal(t, []int64{newest.Seq}, seqs(s.all(t)))
+	again := s.raise(t, noon.Add(time.Hour), nil, "a", "b")
+	require.Equal(t, old[0].Code, again[0].Code, "the code stays with the condition")
+	require.NotEqual(t, old[1].Code, again[1].Code)
+}
+
 func testResolutions(t *testing.T, s *store) {
+	resolutions := optional[alarms.ResolutionStore](t, s)
 	notes, empty := "replaced the bearing ' 温度", ""
 	var last int64
 	for i, r := range []alarms.Resolution{
@@ -365,7 +404,7 @@ func testResolutions(t *testing.T, s *store) {
 		{Code: 7, ResolvedBy: "ben", RecordedBy: "Ana Müller", ResolvedAt: noon.Add(-time.Hour), ActionTaken: "replaced", WasSuccessful: true, Notes: &notes},
 		{Code: 1 << 40, ResolvedBy: "carl", ResolvedAt: noon, ActionTaken: "nothing", Notes: &empty},
 	} {
-		got, err := s.AddResolution(t.Context(), r)
+		got, err := resolutions.AddResolution(t.Context(), r)
 		require.NoError(t, err)
 		require.Greater(t, got.ID, last)
 		last = got.ID
@@ -374,7 +413,7 @@ func testResolutions(t *testing.T, s *store) {
 		got.ResolvedAt = r.ResolvedAt
 		require.Equal(t, r, got, "resolution %d", i)
 	}
-	list, err := s.Resolutions(t.Context(), 7)
+	list, err := resolutions.Resolutions(t.Context(), 7)
 	require.NoError(t, err)
 	require.Len(t, list, 2)
 	require.Equal(t, "ben", list[0].ResolvedBy, "newest first, by the order in which they were stored")
@@ -383,10 +422,14 @@ func testResolutions(t *testing.T, s *store) {
 	require.Equal(t, notes, *list[0].Notes)
 	require.Nil(t, list[1].Notes)
 	require.True(t, list[0].ResolvedAt.Equal(noon.Add(-time.Hour)))
-	other, err := s.Resolutions(t.Context(), 1<<40)
+	other, err := resolutions.Resolutions(t.Context(), 1<<40)
 	require.NoError(t, err)
 	require.NotNil(t, other[0].Notes, "an empty note is not none")
-	none, err := s.Resolutions(t.Context(), 8)
+	none, err := resolutions.Resolutions(t.Context(), 8)
 	require.NoError(t, err)
 	require.Empty(t, none)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = resolutions.AddResolution(ctx, alarms.Resolution{Code: 1})
+	require.Error(t, err)
 }

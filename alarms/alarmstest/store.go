@@ -2,6 +2,7 @@ package alarmstest
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -10,16 +11,11 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// Store is what TestStore checks.
-type Store interface {
-	alarms.Store
-	alarms.ResolutionStore
-}
-
-// TestStore checks a store against the contracts of alarms.Store and alarms.ResolutionStore. open
-// makes an empty store and closes it with t.Cleanup; it is called for each part of the suite. reopen
-// closes that store and opens what it left on disk; nil where nothing survives.
-func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store)) {
+// TestStore checks a store against the contract of alarms.Store, and against those of the optional interfaces that it
+// implements: alarms.CodeLister, EventLister, Statistics, Trimmer and ResolutionStore. open makes an empty store and
+// closes it with t.Cleanup; it is called for each part of the suite. reopen closes that store and opens what it left on
+// disk; nil if nothing survives.
+func TestStore(t *testing.T, open func(testing.TB) (s alarms.Store, reopen func() alarms.Store)) {
 	t.Helper()
 	for _, part := range []struct {
 		name string
@@ -41,12 +37,15 @@ func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store
 		{"Search", testSearch},
 		{"ManyPages", testManyPages},
 		{"ByID", testByID},
+		{"CodesOf", testCodesOf},
 		{"Events", testEvents},
 		{"EventsOf", testEventsOf},
-		{"Suppression", testWithheld},
-		{"Hours", testHours},
-		{"Lives", testLives},
+		{"Suppression", testSuppression},
+		{"HourlyCounts", testHourlyCounts},
+		{"ActiveIntervals", testActiveIntervals},
 		{"Trim", testTrim},
+		{"TrimManyPages", testTrimManyPages},
+		{"TrimKeepsResolved", testTrimKeepsResolved},
 		{"TrimBackdated", testTrimBackdated},
 		{"Resolutions", testResolutions},
 		{"BigBatch", testBigBatch},
@@ -55,6 +54,7 @@ func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store
 		{"ParallelAcknowledges", testParallelAcknowledges},
 		{"ParallelSequence", testParallelSequence},
 		{"Reopen", testReopen},
+		{"ReopenResolutions", testReopenResolutions},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			s, reopen := open(t)
@@ -65,9 +65,19 @@ func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store
 
 // store is a store under test.
 type store struct {
-	Store
-	reopen func() Store
+	alarms.Store
+	reopen func() alarms.Store
 	ids    int
+}
+
+// optional returns the store as an optional interface, and skips the test if it does not implement it.
+func optional[T any](t *testing.T, s *store) T {
+	t.Helper()
+	own, ok := s.Store.(T)
+	if !ok {
+		t.Skipf("the store does not implement %v", reflect.TypeFor[T]())
+	}
+	return own
 }
 
 var noon = time.Date(2024, 2, 28, 12, 0, 0, 0, time.UTC)
@@ -78,8 +88,8 @@ func (s *store) id() string {
 	return fmt.Sprintf("018de000-0000-7000-8000-%012x", s.ids)
 }
 
-// raise writes one new active occurrence of each key, one event each, and gives them as they stand in
-// the store. alter may change each before it is stored.
+// raise writes one new active occurrence of each key, one event each, and returns them as they are
+// stored. alter may change each before it is stored.
 func (s *store) raise(t testing.TB, at time.Time, alter func(i int, o *alarms.Occurrence), keys ...string) []alarms.Occurrence {
 	t.Helper()
 	refs := make([]alarms.Ref, len(keys))
@@ -89,7 +99,7 @@ func (s *store) raise(t testing.TB, at time.Time, alter func(i int, o *alarms.Oc
 		ids[i] = [2]string{s.id(), s.id()}
 	}
 	var out []alarms.Occurrence
-	err := s.Write(t.Context(), refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+	err := s.Write(t.Context(), refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		out = out[:0]
 		var c alarms.Changes
 		for i, f := range found {
@@ -103,7 +113,7 @@ func (s *store) raise(t testing.TB, at time.Time, alter func(i int, o *alarms.Oc
 			f.Condition.Last = o
 			c.Conditions = append(c.Conditions, f.Condition)
 			c.Occurrences = append(c.Occurrences, o)
-			c.Events = append(c.Events, alarms.Event{Seq: o.Seq, ID: ids[i][1], At: at, Kind: alarms.Raised, Occurrence: *o, New: true})
+			c.Events = append(c.Events, alarms.Event{Seq: o.Seq, ID: ids[i][1], At: at, Kind: alarms.Raised, Occurrence: *o, Annunciate: true})
 			out = append(out, *o)
 		}
 		return c, nil
@@ -120,10 +130,10 @@ func occurrence(id string, seq int64, c *alarms.Condition, at time.Time) *alarms
 }
 
 // change alters what one ref names and journals it as an event of the kind.
-func (s *store) change(t testing.TB, ref alarms.Ref, at time.Time, kind alarms.EventKind, alter func(alarms.Found)) {
+func (s *store) change(t testing.TB, ref alarms.Ref, at time.Time, kind alarms.EventKind, alter func(alarms.RefResult)) {
 	t.Helper()
 	id := s.id()
-	err := s.Write(t.Context(), []alarms.Ref{ref}, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+	err := s.Write(t.Context(), []alarms.Ref{ref}, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		f := found[0]
 		if f.Condition == nil {
 			return alarms.Changes{}, alarms.ErrAlarmNotFound
@@ -145,12 +155,12 @@ func (s *store) change(t testing.TB, ref alarms.Ref, at time.Time, kind alarms.E
 
 func (s *store) clear(t testing.TB, ref alarms.Ref, at time.Time) {
 	t.Helper()
-	s.change(t, ref, at, alarms.Cleared, func(f alarms.Found) { f.Occurrence.Active, f.Occurrence.ClearedAt = false, at })
+	s.change(t, ref, at, alarms.Cleared, func(f alarms.RefResult) { f.Occurrence.Active, f.Occurrence.ClearedAt = false, at })
 }
 
 func (s *store) acknowledge(t testing.TB, ref alarms.Ref, at time.Time) {
 	t.Helper()
-	s.change(t, ref, at, alarms.Acknowledged, func(f alarms.Found) {
+	s.change(t, ref, at, alarms.Acknowledged, func(f alarms.RefResult) {
 		f.Occurrence.AcknowledgedAt, f.Occurrence.AcknowledgedBy, f.Occurrence.Comment = at, "anna", "seen"
 	})
 }
@@ -161,7 +171,7 @@ func (s *store) query(t testing.TB, q alarms.Query) alarms.Page {
 	require.NoError(t, err, "Occurrences of %+v", q)
 	require.LessOrEqual(t, len(p.Occurrences), q.Limit, "Occurrences of %+v", q)
 	for i := 1; i < len(p.Occurrences); i++ {
-		require.Negative(t, p.Occurrences[i].Mark().Compare(p.Occurrences[i-1].Mark()), "order of %+v", q)
+		require.Negative(t, p.Occurrences[i].Position().Compare(p.Occurrences[i-1].Position()), "order of %+v", q)
 	}
 	return p
 }
@@ -184,9 +194,10 @@ func (s *store) events(t testing.TB) []alarms.Event {
 
 func (s *store) stored(t testing.TB, id string) alarms.Occurrence {
 	t.Helper()
-	o, err := s.Occurrence(t.Context(), id)
-	require.NoError(t, err, "Occurrence %s", id)
-	return o
+	list, err := s.OccurrencesByID(t.Context(), []string{id})
+	require.NoError(t, err, "OccurrencesByID %s", id)
+	require.Len(t, list, 1, "OccurrencesByID %s", id)
+	return list[0]
 }
 
 // same compares occurrences; times are equal when they are the same instant.

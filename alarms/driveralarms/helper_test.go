@@ -20,7 +20,7 @@ func service(t testing.TB, store alarms.Store, o alarms.Options) *alarms.Service
 	t.Helper()
 	s, err := alarms.New(t.Context(), store, o)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	return s
 }
 
@@ -35,7 +35,7 @@ var errLost = errors.New("the connection was lost at the commit")
 
 var errDisk = errors.New("disk is full")
 
-func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if f.hold != nil {
 		<-f.hold
 	}
@@ -58,12 +58,12 @@ func (s *doubtful) loseOne(stored bool) {
 	s.dead.Store(false)
 }
 
-func (s *doubtful) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (s *doubtful) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if s.dead.Load() {
 		return errLost
 	}
 	lost := false
-	err := s.Memory.Write(ctx, refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+	err := s.Memory.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		changes, err := change(next, found)
 		if err == nil && s.atCommit.CompareAndSwap(true, false) {
 			s.dead.Store(true)

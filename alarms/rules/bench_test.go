@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -65,5 +66,5 @@ func benchmarkObserve(b *testing.B, plantTags, count int, delay time.Duration, s
 	stats := r.Stats()
 	b.ReportMetric(float64(stats.Transitions)/float64(b.N), "transitions/op")
 	require.NoError(b, r.Close(b.Context()))
-	require.NoError(b, service.Close())
+	require.NoError(b, service.Close(context.Background()))
 }

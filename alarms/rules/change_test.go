@@ -183,7 +183,7 @@ func TestObserveDoesNotWaitForTheLog(t *testing.T) {
 			p.set([]float64{90, 70}[n%2])
 			synctest.Wait()
 		}
-		require.NotZero(t, p.rules.Stats().Folded)
+		require.NotZero(t, p.rules.Stats().Coalesced)
 		p.store.broken.Store(false)
 		close(sink.gate)
 	})
@@ -195,7 +195,7 @@ type late struct {
 	gate chan struct{}
 }
 
-func (s late) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (s late) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	err := s.flaky.Write(ctx, refs, change)
 	<-s.gate
 	return err

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -83,7 +84,7 @@ func TestAClockThatWasWrongAltogether(t *testing.T) {
 		c.set(10 * 365 * 24 * time.Hour)
 		s, err := alarms.New(t.Context(), newMemory(), alarms.Options{Now: c.now})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, s.Close()) }()
+		defer func() { require.NoError(t, s.Close(context.Background())) }()
 		raise(t, s, pump("a"))
 		c.set(-10 * 365 * 24 * time.Hour)
 		require.True(t, c.now().Equal(raise(t, s, pump("b")).RaisedAt))
@@ -102,13 +103,13 @@ func TestShelvingEndsInTimeThoughTheClockIsSet(t *testing.T) {
 						return s
 					}
 					s := open()
-					defer func() { require.NoError(t, s.Close()) }()
+					defer func() { require.NoError(t, s.Close(context.Background())) }()
 					raise(t, s, pump("a"))
 					_, err := s.Shelve(t.Context(), alarms.ByKey("a"), 30*time.Minute, "anna", "")
 					require.NoError(t, err)
 					pass(time.Second)
 					if restart {
-						require.NoError(t, s.Close())
+						require.NoError(t, s.Close(context.Background()))
 					}
 					c.set(by)
 					if restart {
@@ -136,7 +137,7 @@ func TestShelvingAnewAfterTheClockWasSetBack(t *testing.T) {
 		c := &setClock{}
 		s, err := alarms.New(t.Context(), newMemory(), alarms.Options{Now: c.now})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, s.Close()) }()
+		defer func() { require.NoError(t, s.Close(context.Background())) }()
 		raise(t, s, pump("a"))
 		shelve := func() {
 			t.Helper()

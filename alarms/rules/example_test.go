@@ -18,7 +18,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer service.Close()
+	defer service.Close(ctx)
 	evaluator, err := rules.New(ctx, rules.NewMemory(store), service, rules.Options{})
 	if err != nil {
 		fmt.Println(err)

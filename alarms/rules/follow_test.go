@@ -36,7 +36,7 @@ func (p *plant) join() {
 	var err error
 	p.service, err = alarms.New(p.t.Context(), p.store, alarms.Options{})
 	require.NoError(p.t, err)
-	p.rules, err = rules.New(p.t.Context(), p.store, p.service, rules.Options{Follow: 250 * time.Millisecond})
+	p.rules, err = rules.New(p.t.Context(), p.store, p.service, rules.Options{PollInterval: 250 * time.Millisecond})
 	require.NoError(p.t, err)
 }
 
@@ -146,8 +146,8 @@ func TestRulesThatCannotBeFollowed(t *testing.T) {
 		store := &blind{memory: newMemory()}
 		service, err := alarms.New(t.Context(), store, alarms.Options{})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, service.Close()) }()
-		r, err := rules.New(t.Context(), store, service, rules.Options{Follow: time.Second})
+		defer func() { require.NoError(t, service.Close(context.Background())) }()
+		r, err := rules.New(t.Context(), store, service, rules.Options{PollInterval: time.Second})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, r.Close(t.Context())) }()
 		store.fails.Store(true)
@@ -192,7 +192,7 @@ func TestStartBesideAnEngineThatAddsARule(t *testing.T) {
 		store := &blind{memory: newMemory()}
 		service, err := alarms.New(t.Context(), store, alarms.Options{})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, service.Close()) }()
+		defer func() { require.NoError(t, service.Close(context.Background())) }()
 		store.given = func() { // by the other engine
 			store.given = nil
 			require.NoError(t, store.AddRule(t.Context(), rule(rules.High, nil)))
@@ -214,7 +214,7 @@ func TestRuleThatCannotBeRead(t *testing.T) {
 		require.NoError(t, store.AddRule(t.Context(), rule(rules.High, func(r *rules.Rule) { r.ID = "good" })))
 		service, err := alarms.New(t.Context(), store, alarms.Options{})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, service.Close()) }()
+		defer func() { require.NoError(t, service.Close(context.Background())) }()
 		_, err = service.Raise(t.Context(), alarms.Alarm{Key: "rule:r", Source: "t", Severity: alarms.Error})
 		require.NoError(t, err)
 		rules, err := rules.New(t.Context(), store, service, rules.Options{})

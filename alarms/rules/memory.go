@@ -21,6 +21,8 @@ type Memory struct {
 
 var (
 	_ Store      = (*Memory)(nil)
+	_ Pager      = (*Memory)(nil)
+	_ Versioner  = (*Memory)(nil)
 	_ StateStore = (*Memory)(nil)
 )
 
@@ -50,7 +52,7 @@ func (r Rule) clone() Rule {
 	return r
 }
 
-// Rules implements [RuleStore].
+// Rules implements [Store].
 func (m *Memory) Rules(ctx context.Context) ([]Rule, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func (m *Memory) Rules(ctx context.Context) ([]Rule, error) {
 	return list, nil
 }
 
-// RulePage implements [RuleStore].
+// RulePage implements [Pager].
 func (m *Memory) RulePage(ctx context.Context, q Query) ([]Rule, int, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
@@ -84,7 +86,7 @@ func (m *Memory) RulePage(ctx context.Context, q Query) ([]Rule, int, error) {
 	return page, total, nil
 }
 
-// Rule implements [RuleStore].
+// Rule implements [Store].
 func (m *Memory) Rule(ctx context.Context, id string) (Rule, error) {
 	if err := ctx.Err(); err != nil {
 		return Rule{}, err
@@ -98,7 +100,7 @@ func (m *Memory) Rule(ctx context.Context, id string) (Rule, error) {
 	return r.clone(), nil
 }
 
-// AddRule implements [RuleStore].
+// AddRule implements [Store].
 func (m *Memory) AddRule(ctx context.Context, r Rule) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -115,7 +117,7 @@ func (m *Memory) AddRule(ctx context.Context, r Rule) error {
 	return nil
 }
 
-// UpdateRule implements [RuleStore].
+// UpdateRule implements [Store].
 func (m *Memory) UpdateRule(ctx context.Context, id string, update func(*Rule) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -136,7 +138,7 @@ func (m *Memory) UpdateRule(ctx context.Context, id string, update func(*Rule) e
 	return nil
 }
 
-// RemoveRule implements [RuleStore].
+// RemoveRule implements [Store].
 func (m *Memory) RemoveRule(ctx context.Context, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -154,7 +156,7 @@ func (m *Memory) RemoveRule(ctx context.Context, id string) error {
 	return nil
 }
 
-// RulesVersion implements [RuleStore].
+// RulesVersion implements [Versioner].
 func (m *Memory) RulesVersion(ctx context.Context) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -164,7 +166,7 @@ func (m *Memory) RulesVersion(ctx context.Context) (int64, error) {
 	return m.edits, nil
 }
 
-// RuleStates implements [RuleStateStore].
+// RuleStates implements [StateStore].
 func (m *Memory) RuleStates(ctx context.Context) ([]State, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -178,7 +180,7 @@ func (m *Memory) RuleStates(ctx context.Context) ([]State, error) {
 	return list, nil
 }
 
-// PutRuleStates implements [RuleStateStore].
+// PutRuleStates implements [StateStore].
 func (m *Memory) PutRuleStates(ctx context.Context, states []State) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 )
 
 func TestMemoryRules(t *testing.T) {
-	rulestest.TestStore(t, func(testing.TB) (rulestest.Store, func() rulestest.Store) {
+	rulestest.TestStore(t, func(testing.TB) (rules.Store, func() rules.Store) {
 		return rules.NewMemory(nil), nil
 	})
 }
@@ -23,7 +24,7 @@ func TestMemoryKeepsTheConditionsOfRules(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	service, err := alarms.New(t.Context(), store, alarms.Options{Now: func() time.Time { return now }})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, service.Close()) }()
+	defer func() { require.NoError(t, service.Close(context.Background())) }()
 	require.NoError(t, kept.AddRule(t.Context(), rules.Rule{ID: "hot"}))
 	for _, key := range []string{"rule:hot", "rule:gone"} {
 		_, err := service.Raise(t.Context(), alarms.Alarm{Key: key, Source: "s"})

@@ -234,7 +234,7 @@ func TestWhatIsPendingChangesTheList(t *testing.T) {
 		requireTold(t, fresh, once...)
 		count, _ := p.service.Unjournaled()
 		require.Equal(t, 2, count)
-		require.Positive(t, p.rules.Stats().Folded)
+		require.Positive(t, p.rules.Stats().Coalesced)
 		p.store.broken.Store(false)
 		pass(3 * time.Second)
 		require.Equal(t, last, p.active().ID)
@@ -371,7 +371,7 @@ func TestPendingAlarmsSurviveARestart(t *testing.T) {
 					kept.signals = last
 				}
 				_ = p.rules.Close(t.Context()) // it cannot store what waits
-				require.NoError(t, p.service.Close())
+				require.NoError(t, p.service.Close(context.Background()))
 				kept.signals = last
 				require.NoError(t, store.memory.RemoveRule(t.Context(), "gone"))
 				store.broken.Store(false)

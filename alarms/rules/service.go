@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -17,120 +18,119 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// Options configures a Service. The zero Options is ready for use.
+// Options are the options of [New]. The zero Options work.
 type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now
 	NewID  func() string    // ids of rules that are added without one; default: UUIDv7
 
-	// States keeps delays over a restart. Default: the store, when it is a RuleStateStore as well.
+	// States stores delays, so that they survive a restart. Default: the store, if it is a StateStore.
 	States StateStore
-	// Current returns a tag and its newest sample, so that a rule evaluates it immediately and not only when it
-	// changes; see tags.Engine.Read. Default: none.
+	// Current returns a tag and its newest sample, such as tags.Engine.Read, so that a new rule is evaluated
+	// immediately. Default: a rule is first evaluated when its tag changes.
 	Current func(tag string) (tags.Snapshot, bool)
 
-	// Pending keeps alarms over a restart that cannot be stored. Default: none.
+	// Pending stores alarms while the target cannot, so that they survive a restart. Default: none.
 	Pending PendingStore
 
-	FlushEvery time.Duration // longest time that the state of a delay waits to be stored; default 250 ms
-	RetryAfter time.Duration // wait after alarms could not be stored; default 1 s
-	// Follow is how often the store is asked whether others have changed rules, which are then taken over as
-	// if they had been changed here. Default 0: the store is these Rules' alone.
-	Follow time.Duration
+	FlushInterval time.Duration // longest time before the state of a delay is stored; default 250 ms
+	RetryInterval time.Duration // time before a failed write is retried; default 1 s
+	// PollInterval is how often the store is checked for rules that other services have changed. It requires a
+	// store that is a Versioner. Default 0: no other service uses the store.
+	PollInterval time.Duration
 }
 
-// Service evaluates rules over the changes of tags and raises and clears their alarms. Safe for
-// concurrent use. Close must be called.
+// Service evaluates rules over the changes of tags and raises and clears their alarms. It is safe for concurrent use.
+// Close must be called.
 //
-// A change is evaluated immediately, in the goroutine that tells it, by the rules of its tag alone. What
-// follows from it waits for a goroutine of Rules that stores it in batches. While alarms cannot be
-// stored, at most eight transitions of a rule wait; what comes beyond is coalesced, a raise with its
-// clear, counted in RulesStats.Folded and logged. The last transition of a rule is never lost.
+// A change is evaluated immediately, in the goroutine of Observe, by the rules of its tag. Another goroutine stores the
+// resulting transitions in batches. While alarms cannot be stored, at most eight transitions of a rule are pending;
+// further ones are coalesced, a raise with its clear, counted in Stats.Coalesced and logged. The last transition of a
+// rule is never lost.
 //
-// A number is compared while its quality is Good or Uncertain. While it is Bad, all stays as it is
-// and delays run on. When the tag is removed its alarms are cleared, whatever their kind; whoever else follows
-// the rules in the same store and finds the tag not normal raises them again. Only what a tag reports is
-// judged: a tag whose own deadband keeps a change back can pass a limit by as much unseen.
+// A number is compared while its quality is Good or Uncertain. While it is Bad, the phase does not change and delays
+// continue. When a tag is removed, the alarms of its rules are cleared, whatever their kind; another service over the
+// same store that has the tag, and finds it not normal, raises them again. Rules see only what a tag reports: a deadband
+// of the tag can hide a crossing of that size.
 type Service struct {
-	store   Store
-	states  StateStore
-	target  alarms.Target
-	log     *slog.Logger
-	now     func() time.Time
-	newID   func() string
-	current func(string) (tags.Snapshot, bool)
-	every   time.Duration
-	retry   time.Duration
+	store         Store
+	states        StateStore
+	target        alarms.Target
+	log           *slog.Logger
+	now           func() time.Time
+	newID         func() string
+	current       func(string) (tags.Snapshot, bool)
+	flushInterval time.Duration
+	retryInterval time.Duration
 
 	ahead  func() time.Duration // of the target's times
-	shower alarms.PendingTarget // the target, where it shows what waits to be stored; nil otherwise
+	shower alarms.PendingTarget // the target, if it lists pending alarms; nil otherwise
 
-	wake    chan struct{} // holds one token when run has something to do
-	unsaved chan struct{} // holds one token when keep has something to do
+	wake    chan struct{} // holds a token if run has something to do
+	unsaved chan struct{} // holds a token if keep has something to do
 	cancel  context.CancelFunc
-	giveUp  context.CancelFunc // ends storing
+	giveUp  context.CancelFunc // cancels storing
 	running sync.WaitGroup
 
-	followEvery time.Duration
-	version     int64     // of the rules here; of whoever follows alone
-	settled     time.Time // when to look at the alarms again, zero for never; of whoever follows alone
+	pollInterval time.Duration
+	versions     Versioner // the store, if it is one
+	version      int64     // of the rules here; used by follow alone
+	settled      time.Time // when to check the alarms again, zero for never; used by follow alone
 
-	unsure attempt // of flush alone
+	unsure attempt // used by flush alone
 
-	kept       PendingStore // nil for none; it and what follows is of flush alone
-	keeps      bool         // it has signals
-	keptSerial uint64       // serial when it was written
-	keptCount  int          // signals given to it then
-	keepFails  bool         // it has not taken all
+	kept       PendingStore // nil for none; this and the following are used by flush alone
+	keeps      bool         // kept has signals
+	keptSerial uint64       // serial when kept was written
+	keptCount  int          // signals passed to kept then
+	keepFails  bool         // kept has not stored all
 
-	editing sync.Mutex // held while a rule is changed in the store and here
+	editing sync.Mutex // held while a rule is changed in the store and in memory
 
 	mu       sync.Mutex
 	rules    map[string]*evaluation
-	broken   map[string]bool // those that are stored and cannot be read
+	broken   map[string]bool // ids of stored rules that cannot be read
 	watches  map[string]*watch
 	timers   timers
 	serial   uint64              // counts transitions
-	queue    list.List           // transitions that wait to be stored, oldest first
+	queue    list.List           // transitions to be stored, oldest first
 	backlogs map[string]*backlog // by the id of the rule
-	unshown  []*backlog          // those that have changed since the target was last told what is pending
-	storing  time.Time           // when the flush began that is under way; zero for none
+	unshown  []*backlog          // those that have changed since the last ShowPending
+	storing  time.Time           // when the current flush began; zero for none
 	dirty    []*evaluation       // those whose state has to be stored
-	ended    string              // a rule whose alarm ended with its tag, of which others are to be told; empty for none
-	notes    []func()            // lines to be logged without the lock
+	ended    string              // a rule whose alarm ended with its tag, to be announced to other services; empty for none
+	notes    []func()            // log lines, to be written without the lock
 	stats    Stats
 }
 
-// Stats holds the counters of evaluation.
+// Stats are the counters of a [Service].
 type Stats struct {
 	Rules       int    // enabled
-	Unreadable  int    // stored and not judged, since they cannot be read
-	Active      int    // whose alarm is raised
-	Delayed     int    // in an on-delay or off-delay
+	Unreadable  int    // stored, but not evaluated because they cannot be read
+	Active      int    // rules whose alarm is active
+	InDelay     int    // rules in an on-delay or off-delay
 	Transitions uint64 // raises and clears that were stored
-	Waiting     int    // raises and clears that wait to be stored
-	Folded      uint64 // raises and clears that were left out, because too many waited
-	Err         error  // of the last attempt to store, nil when it succeeded
+	Pending     int    // raises and clears that are not stored yet
+	Coalesced   uint64 // raises and clears that were omitted because too many were pending
+	Err         error  // of the last attempt to store; nil if it succeeded
 }
 
-// New loads the rules and starts to evaluate them. What is active in the target is compared with
-// the rules: the alarm of a rule that is no more is cleared.
+// New reads the rules and starts to evaluate them. It compares the active alarms of the target with the rules, and
+// clears those whose rule was removed. store and target are required.
 func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Service, error) {
-	if store == nil || target == nil {
-		return nil, errors.New("alarms: Rules need a RuleStore and a Target")
-	}
-	if o.FlushEvery < 0 || o.RetryAfter < 0 || o.Follow < 0 {
-		return nil, errors.New("alarms: RulesOptions.FlushEvery, RetryAfter and Follow must not be negative")
+	if err := o.check(store, target); err != nil {
+		return nil, err
 	}
 	r := &Service{
 		store: store, states: o.States, target: target, log: o.Logger, now: o.Now, newID: o.NewID, current: o.Current, kept: o.Pending,
-		every: cmp.Or(o.FlushEvery, 250*time.Millisecond), retry: cmp.Or(o.RetryAfter, time.Second),
+		flushInterval: cmp.Or(o.FlushInterval, 250*time.Millisecond), retryInterval: cmp.Or(o.RetryInterval, time.Second),
 		wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1), backlogs: make(map[string]*backlog),
-		rules: make(map[string]*evaluation), broken: make(map[string]bool), watches: make(map[string]*watch), followEvery: o.Follow,
+		rules: make(map[string]*evaluation), broken: make(map[string]bool), watches: make(map[string]*watch), pollInterval: o.PollInterval,
 	}
 	if r.states == nil {
 		r.states, _ = store.(StateStore)
 	}
+	r.versions, _ = store.(Versioner)
 	r.shower, _ = target.(alarms.PendingTarget)
 	r.ahead = alarms.AheadOf(target)
 	if r.log == nil {
@@ -150,22 +150,46 @@ func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Se
 	r.cancel, r.giveUp = cancel, giveUp
 	r.running.Go(func() { r.run(own) })
 	r.running.Go(func() { r.keep(own, storing) })
-	if o.Follow > 0 {
+	if o.PollInterval > 0 {
 		r.running.Go(func() { r.follow(own) })
 	}
 	return r, nil
 }
 
-// load takes over what the stores and the target hold.
+// check reports what is missing or wrong for New.
+func (o *Options) check(store Store, target alarms.Target) error {
+	switch {
+	case store == nil:
+		return errors.New("rules: New: store is required")
+	case target == nil:
+		return errors.New("rules: New: target is required")
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{{"FlushInterval", o.FlushInterval}, {"RetryInterval", o.RetryInterval}, {"PollInterval", o.PollInterval}} {
+		if f.value < 0 {
+			return fmt.Errorf("rules: Options.%s must not be negative, not %v", f.name, f.value)
+		}
+	}
+	if _, ok := store.(Versioner); !ok && o.PollInterval > 0 {
+		return errors.New("rules: Options.PollInterval requires a store that is a Versioner")
+	}
+	return nil
+}
+
+// load reads the stores and the active alarms of the target.
 func (r *Service) load(ctx context.Context) error {
-	// Others may add and remove rules meanwhile. An alarm that is active before the rules are read, and has
-	// no rule then, is one whose rule is no more.
+	// Others may add and remove rules meanwhile. An alarm that is active before the rules are read, and has no rule
+	// then, is the alarm of a removed rule.
 	raised, err := r.raised(ctx)
 	if err != nil {
 		return err
 	}
-	if r.version, err = r.store.RulesVersion(ctx); err != nil {
-		return err
+	if r.pollInterval > 0 {
+		if r.version, err = r.versions.RulesVersion(ctx); err != nil {
+			return err
+		}
 	}
 	list, err := r.store.Rules(ctx)
 	if err != nil {
@@ -188,7 +212,7 @@ func (r *Service) load(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	for _, id := range ids { // what is stored is behind that
+	for _, id := range ids { // the pending signals are newer than what is stored
 		if signals := pending[id]; len(signals) > 0 {
 			raised[id] = signals[len(signals)-1].Raise != nil
 			for _, s := range signals {
@@ -212,11 +236,11 @@ func (r *Service) load(ctx context.Context) error {
 		r.rules[rule.ID] = e
 		r.join(e, now)
 	}
-	for id, lasts := range raised { // of rules that were removed, disabled or changed before the process ended
+	for id, lasts := range raised { // of rules that were removed, disabled or changed while no process ran
 		e := r.rules[id]
 		switch {
 		case e == nil:
-			r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, alarms.Signal{At: now, Comment: whyRemoved})
+			r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, alarms.Signal{At: now, Comment: commentRemoved})
 		case lasts || !e.rule.Latching:
 			r.transit(e, alarms.Signal{At: now})
 		}
@@ -224,11 +248,10 @@ func (r *Service) load(ctx context.Context) error {
 	return nil
 }
 
-// Close ends evaluation and stores what waits, within ctx. Changes that are told afterwards are
-// ignored.
+// Close ends evaluation and stores what is pending, within ctx. Later changes are ignored. It may be called twice.
 func (r *Service) Close(ctx context.Context) error {
 	r.cancel()
-	// What is being stored is awaited, since what is given up would have to be stored again.
+	// A write in progress is awaited, because a canceled one would have to be repeated.
 	defer context.AfterFunc(ctx, r.giveUp)()
 	r.running.Wait()
 	r.giveUp()
@@ -238,7 +261,7 @@ func (r *Service) Close(ctx context.Context) error {
 	return r.flush(ctx)
 }
 
-// Stats returns the counters of evaluation.
+// Stats returns the counters.
 func (r *Service) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,23 +276,23 @@ func (r *Service) Stats() Stats {
 		case PhaseActive:
 			s.Active++
 		case PhaseOnDelay, PhaseOffDelay:
-			s.Delayed++
+			s.InDelay++
 		}
 	}
-	s.Waiting = r.queue.Len()
+	s.Pending = r.queue.Len()
 	return s
 }
 
-// List returns the rules that can be read by ID.
+// List returns all rules by ID, except those that cannot be read.
 func (r *Service) List(ctx context.Context) ([]Rule, error) {
 	list, err := r.store.Rules(ctx)
 	return slices.DeleteFunc(list, func(rule Rule) bool { return rule.Unreadable }), err
 }
 
-// Get returns a rule or ErrRuleNotFound.
+// Get returns a rule or an ErrNotFound.
 func (r *Service) Get(ctx context.Context, id string) (Rule, error) { return r.store.Rule(ctx, id) }
 
-// Phase returns the evaluation phase of a rule; PhaseNormal for one that is unknown or disabled.
+// Phase returns the evaluation phase of a rule, or PhaseNormal for one that is unknown or disabled.
 func (r *Service) Phase(id string) Phase {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -279,7 +302,7 @@ func (r *Service) Phase(id string) Phase {
 	return PhaseNormal
 }
 
-// join has a rule evaluated when its tags change, and at once as far as their samples are known.
+// join subscribes a rule to its tags, and evaluates it if their samples are known.
 func (r *Service) join(e *evaluation, now time.Time) {
 	if !e.rule.Enabled || r.watches == nil {
 		return
@@ -309,14 +332,14 @@ func (r *Service) watch(tag string, e *evaluation) *watch {
 	}
 	for _, x := range w.rules {
 		if x == e {
-			return w // the setpoint is the tag itself
+			return w // the tag is its own setpoint
 		}
 	}
 	w.rules = append(w.rules, e)
 	return w
 }
 
-// leave takes a rule out of the index and stops its timer.
+// leave unsubscribes a rule from its tags and stops its timer.
 func (r *Service) leave(e *evaluation) {
 	r.timers.remove(e)
 	for _, w := range []*watch{e.tag, e.setpoint} {

@@ -44,7 +44,7 @@ func (p *plant) start() {
 func (p *plant) stop() {
 	p.t.Helper()
 	require.NoError(p.t, p.rules.Close(p.t.Context()))
-	require.NoError(p.t, p.service.Close())
+	require.NoError(p.t, p.service.Close(context.Background()))
 }
 
 func (p *plant) sample(tag string, v tags.Value, q tags.Quality, reason tags.Reason) {
@@ -446,7 +446,7 @@ func TestCurrentSamples(t *testing.T) {
 		r.Observe([]tags.Change{late})
 		require.Equal(t, rules.PhaseNormal, r.Phase("r"))
 		require.NoError(t, r.Close(t.Context()))
-		require.NoError(t, s.Close())
+		require.NoError(t, s.Close(context.Background()))
 		r.Observe([]tags.Change{late}) // after Close it does nothing
 	})
 }
@@ -472,12 +472,12 @@ func TestStoreOfRulesFails(t *testing.T) {
 		time.Sleep(time.Minute)
 		stats := p.rules.Stats()
 		require.ErrorIs(t, stats.Err, errDisk)
-		require.LessOrEqual(t, stats.Waiting, 3*9)
-		require.Equal(t, uint64(1004), uint64(stats.Waiting)+stats.Folded, "what was folded is counted")
+		require.LessOrEqual(t, stats.Pending, 3*9)
+		require.Equal(t, uint64(1004), uint64(stats.Pending)+stats.Coalesced, "what was folded is counted")
 		p.store.broken.Store(false)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Zero(t, p.rules.Stats().Waiting)
+		require.Zero(t, p.rules.Stats().Pending)
 		require.NoError(t, p.rules.Stats().Err)
 		for i, want := range []bool{true, false, true} {
 			c, err := p.service.Condition(t.Context(), alarms.ByKey(fmt.Sprint("rule:r", i)))
@@ -534,6 +534,6 @@ func TestRulesOptions(t *testing.T) {
 	require.Error(t, err)
 	store := newMemory()
 	s := service(t, store, alarms.Options{})
-	_, err = rules.New(t.Context(), store, s, rules.Options{FlushEvery: -1})
-	require.ErrorContains(t, err, "FlushEvery")
+	_, err = rules.New(t.Context(), store, s, rules.Options{FlushInterval: -1})
+	require.ErrorContains(t, err, "FlushInterval")
 }

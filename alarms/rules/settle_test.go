@@ -27,12 +27,12 @@ func (s *doubtful) loseOne(stored bool) {
 	s.dead.Store(false)
 }
 
-func (s *doubtful) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (s *doubtful) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if s.dead.Load() {
 		return errLost
 	}
 	lost := false
-	err := s.memory.Write(ctx, refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+	err := s.memory.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		changes, err := change(next, found)
 		if err == nil && s.atCommit.CompareAndSwap(true, false) {
 			s.dead.Store(true)

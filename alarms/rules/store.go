@@ -1,6 +1,9 @@
 package rules
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Query selects rules. The zero Query selects all and returns none.
 type Query struct {
@@ -8,30 +11,55 @@ type Query struct {
 	Offset, Limit int    // rules to skip and to return
 }
 
-// Store stores rules. It is safe for concurrent use.
+// Store stores rules. It must be safe for concurrent use. A method whose context has ended returns an error. Package
+// rulestest has a conformance suite.
+//
+// A store may also implement [Pager], [Versioner] and [StateStore]. [New] checks once, and the service works without
+// what is missing.
 type Store interface {
-	// Rules returns all rules by ID. One that is stored and cannot be read has its ID and Unreadable alone.
+	// Rules returns all rules by ID. A stored rule that cannot be read has only its ID and Unreadable.
 	Rules(ctx context.Context) ([]Rule, error)
+	// Rule returns a rule or ErrNotFound.
+	Rule(ctx context.Context, id string) (Rule, error)
+	// AddRule stores a new rule or returns ErrExists.
+	AddRule(ctx context.Context, r Rule) error
+	// UpdateRule changes a rule atomically or returns ErrNotFound. update may be called more than once. If it
+	// returns an error, UpdateRule returns that error and changes nothing. A change of the ID is ignored.
+	UpdateRule(ctx context.Context, id string, update func(*Rule) error) error
+	// RemoveRule removes a rule and its state, or returns ErrNotFound.
+	RemoveRule(ctx context.Context, id string) error
+}
+
+// Pager is an optional interface of a [Store]. Without it, all rules are read for each page.
+type Pager interface {
 	// RulePage returns a part of the rules that q selects, by ID, and their number. Unreadable ones are omitted.
 	RulePage(ctx context.Context, q Query) ([]Rule, int, error)
-	// Rule returns a rule or ErrRuleNotFound.
-	Rule(ctx context.Context, id string) (Rule, error)
-	// AddRule stores a new rule or returns ErrRuleExists.
-	AddRule(ctx context.Context, r Rule) error
-	// UpdateRule changes a rule in one step or returns ErrRuleNotFound. update may be called more than
-	// once; its error ends the call and is returned. ID cannot be changed.
-	UpdateRule(ctx context.Context, id string, update func(*Rule) error) error
-	// RemoveRule removes a rule and its state, or returns ErrRuleNotFound.
-	RemoveRule(ctx context.Context, id string) error
-	// RulesVersion returns a number that is another one after each change of a rule.
+}
+
+// Versioner is an optional interface of a [Store]. [Options.PollInterval] requires it.
+type Versioner interface {
+	// RulesVersion returns a number that is different after each change of a rule, including an UpdateRule that
+	// leaves it as it was. Changes of states do not count.
 	RulesVersion(ctx context.Context) (int64, error)
 }
 
-// StateStore stores the state of each rule's evaluation. It is safe for concurrent use.
+// StateStore is an optional interface of a [Store], which stores the state of each rule's evaluation; see
+// [Options.States]. It must be safe for concurrent use.
 type StateStore interface {
 	// RuleStates returns all states by RuleID.
 	RuleStates(ctx context.Context) ([]State, error)
 	// PutRuleStates stores states by RuleID in one transaction, replacing what is there. The state of
 	// a rule that does not exist is skipped.
 	PutRuleStates(ctx context.Context, states []State) error
+}
+
+// rulePage is RulePage for a store that is not a Pager.
+func rulePage(ctx context.Context, store Store, q Query) ([]Rule, int, error) {
+	list, err := store.Rules(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	list = slices.DeleteFunc(list, func(r Rule) bool { return r.Unreadable || q.Tag != "" && r.Tag != q.Tag })
+	from := min(q.Offset, len(list))
+	return list[from:min(from+q.Limit, len(list))], len(list), nil
 }

@@ -61,6 +61,39 @@ func testUnfold(t *testing.T, o outboxStore) {
 	require.Contains(t, ids(claim(t, o, "sms", "a", now)), digest.ID)
 }
 
+func testDigestMessages(t *testing.T, o outboxStore) {
+	digest, other := delivery(9, "sms"), delivery(8, "sms")
+	plan(t, o, delivery(2, "sms"), delivery(1, "sms"), delivery(3, "sms"), delivery(4, "sms"))
+	var done []outbox.Settlement
+	for i, d := range claim(t, o, "sms", "a", base) {
+		s := settlement(d, outbox.InDigest)
+		if s.DigestID = digest.ID; i == 3 {
+			s.DigestID = other.ID
+		}
+		done = append(done, s)
+	}
+	require.NoError(t, o.Settle(t.Context(), "a", done, []outbox.Delivery{digest, other}))
+	for _, c := range []struct {
+		offset, limit int
+		want          []string
+	}{{0, 10, []string{id(1), id(2), id(3)}}, {1, 1, []string{id(2)}}, {2, 5, []string{id(3)}}, {3, 5, nil}, {0, 0, nil}} {
+		page, total, err := o.DigestMessages(t.Context(), digest.ID, c.offset, c.limit)
+		require.NoError(t, err)
+		require.EqualValues(t, 3, total)
+		require.ElementsMatch(t, c.want, ids(page))
+		for i, d := range page {
+			require.Equal(t, c.want[i], d.ID)
+			require.Equal(t, delivery(int(d.Seq), "sms").Notification.Message, d.Notification.Message)
+		}
+	}
+	for _, unknown := range []string{"", id(7)} {
+		page, total, err := o.DigestMessages(t.Context(), unknown, 0, 10)
+		require.NoError(t, err)
+		require.Zero(t, total)
+		require.Empty(t, page)
+	}
+}
+
 func testExpireOthers(t *testing.T, o outboxStore) {
 	pending, own, sending, young, known, silenced := delivery(1, "sms"), delivery(2, "sms"), delivery(3, "fax"), delivery(4, "sms"), delivery(5, "email"), delivery(6, "sms")
 	own.NoDeadLetter, silenced.State = true, outbox.Silenced

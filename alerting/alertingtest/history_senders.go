@@ -1,6 +1,7 @@
 package alertingtest
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -68,7 +69,7 @@ func testFiringAgain(t *testing.T, s historyStore) {
 	clock := func() time.Time { return now }
 	service, err := alarms.New(t.Context(), alarms.NewMemory(), alarms.Options{Now: clock})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, service.Close()) }()
+	defer func() { require.NoError(t, service.Close(context.Background())) }()
 	silences, err := silences.New(silences.NewMemory(), silences.Options{Now: clock})
 	require.NoError(t, err)
 	var engines [2]*alertsource.Receiver
@@ -148,6 +149,6 @@ func testSenders(t *testing.T, s historyStore) {
 		for _, r := range list {
 			require.False(t, r.CompletedAt.IsZero(), "order %d: no record stays open", i)
 		}
-		require.NoError(t, service.Close())
+		require.NoError(t, service.Close(context.Background()))
 	}
 }

@@ -33,6 +33,10 @@ func (o outboxStore) SplitDigest(ctx context.Context, owner, digest string, sile
 	return optional[outbox.DigestSplitter](o.t, o.Store).SplitDigest(ctx, owner, digest, silenced, now)
 }
 
+func (o outboxStore) DigestMessages(ctx context.Context, digest string, offset, limit int) ([]outbox.Delivery, int64, error) {
+	return optional[outbox.DigestReader](o.t, o.Store).DigestMessages(ctx, digest, offset, limit)
+}
+
 func (o outboxStore) ExpireOrphaned(ctx context.Context, channels []string, now, expired time.Time, why string) (map[string]int, error) {
 	return optional[outbox.Cleaner](o.t, o.Store).ExpireOrphaned(ctx, channels, now, expired, why)
 }

@@ -38,6 +38,7 @@ func TestOutbox(t *testing.T, newStore func(testing.TB) outbox.Store) {
 		{"what was told of an alarm that stands is kept", testTrimStanding},
 		{"what was told of an alarm is kept until its end is told", testTrimEnds},
 		{"a digest is unfolded", testUnfold},
+		{"the messages of a digest are listed in pages", testDigestMessages},
 		{"what nobody claims expires", testExpireOthers},
 		{"dead letters are listed newest first, in pages", testDeadLetters},
 		{"dead letters are revived", testRevive},

@@ -119,7 +119,7 @@ func (c *conversion) silence(a *alert) string {
 }
 
 // ahead reports whether a clock that has been set back gave a time.
-func (c *conversion) ahead(t time.Time) bool { return t.After(c.now.Add(alarms.ClockSlack)) }
+func (c *conversion) ahead(t time.Time) bool { return t.After(c.now.Add(alarms.MaxClockSkew)) }
 
 // fire raises the alarm and adds the record. When an alert of the same labels lasts, the alarm stands
 // as it is, since nobody is to be told twice of one thing that is wrong: the one of the two that began

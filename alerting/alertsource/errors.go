@@ -5,6 +5,9 @@ import "github.com/otkit/otkit/fault"
 // ErrInvalidPayload stands for a webhook body that is no JSON object or has no alerts.
 var ErrInvalidPayload = fault.New(fault.Invalid, "INVALID_PAYLOAD", "webhook body is not valid")
 
+// ErrNotSupported is the answer to senders if the history of a server cannot receive alerts.
+var ErrNotSupported = fault.New(fault.NotFound, "WEBHOOK_NOT_SUPPORTED", "the store of this server cannot receive alerts of other systems")
+
 // ErrNothingStored tells the sender of a webhook to try again: none of its alerts could be kept.
 var ErrNothingStored = fault.New(fault.Internal, "STORAGE_FAILED", "no alert could be stored")
 

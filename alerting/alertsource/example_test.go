@@ -17,7 +17,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = plant.Close() }()
+	defer func() { _ = plant.Close(ctx) }()
 	quiet, err := silences.New(silences.NewMemory(), silences.Options{})
 	if err != nil {
 		fmt.Println(err)

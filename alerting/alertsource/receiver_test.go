@@ -57,7 +57,7 @@ func newReceiver(t testing.TB) *receiver {
 	var err error
 	r.alarms, err = alarms.New(t.Context(), alarms.NewMemory(), alarms.Options{Now: r.clock.now})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, r.alarms.Close()) })
+	t.Cleanup(func() { require.NoError(t, r.alarms.Close(context.Background())) })
 	r.silences = newSilences(t, silences.NewMemory(), r.clock.now)
 	r.Receiver, err = alertsource.New(r.alarms, r.history, r.silences, alertsource.Options{Now: r.clock.now})
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ import (
 func BenchmarkDispatch(b *testing.B) {
 	plant, err := alarms.New(b.Context(), alarms.NewMemory(), alarms.Options{})
 	require.NoError(b, err)
-	defer func() { require.NoError(b, plant.Close()) }()
+	defer func() { require.NoError(b, plant.Close(context.Background())) }()
 	store, records := outbox.NewMemory(), history.NewMemory()
 	told := make(chan struct{}, 1000)
 	f := &fake{name: alerting.ChannelDashboard, key: true}

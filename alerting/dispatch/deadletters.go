@@ -14,8 +14,9 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// DeadLetters returns a page of what could not be sent, of one channel or of all when channel is empty,
-// the newest first. Pages count from 1 and have 1..[MaxDeadLetters] entries.
+// DeadLetters returns a page of what could not be sent, of one channel or of all if channel is empty, the newest first. Pages count
+// from 1 and have 1..[outbox.MaxDeadLetters] entries. This and the methods below return [outbox.ErrNoDeadLetters] if the outbox does
+// not list dead letters.
 func (d *Dispatcher) DeadLetters(ctx context.Context, channel string, page, pageSize int) (outbox.DeadLetterPage, error) {
 	switch {
 	case page < 1 || page > canon.MaxOffset/outbox.MaxDeadLetters:
@@ -25,6 +26,9 @@ func (d *Dispatcher) DeadLetters(ctx context.Context, channel string, page, page
 	case pageSize > outbox.MaxDeadLetters:
 		return outbox.DeadLetterPage{}, alerting.ErrPageSizeExceeded.Invalid(fault.Field{Field: "pageSize", Message: fmt.Sprintf("must be at most %d", outbox.MaxDeadLetters)})
 	}
+	if d.deps.DeadLetters == nil {
+		return outbox.DeadLetterPage{}, outbox.ErrNoDeadLetters
+	}
 	list, total, err := d.deps.DeadLetters.DeadLetters(ctx, channel, (page-1)*pageSize, pageSize)
 	if list == nil {
 		list = []outbox.Delivery{}
@@ -32,17 +36,23 @@ func (d *Dispatcher) DeadLetters(ctx context.Context, channel string, page, page
 	return outbox.DeadLetterPage{Deliveries: list, TotalCount: total}, err
 }
 
-// CountDeadLetters returns the number of dead letters of each channel that has any.
+// CountDeadLetters returns the number of dead letters of each channel that has any: nothing if the outbox does not list them.
 func (d *Dispatcher) CountDeadLetters(ctx context.Context) (map[string]outbox.DeadLetterCount, error) {
+	if d.deps.DeadLetters == nil {
+		return nil, nil
+	}
 	return d.deps.DeadLetters.CountDeadLetters(ctx)
 }
 
-// Retry sends a dead letter again. One that is not there, or is dead no more, is
-// [ErrDeadLetterNotFound]; one of a channel that has no settings stays and is [ErrChannelNotFound].
+// Retry sends a dead letter again. If id is unknown or not a dead letter any more, Retry returns [outbox.ErrDeadLetterNotFound]. If its
+// channel does not exist, the dead letter stays and Retry returns [alerting.ErrChannelNotFound].
 func (d *Dispatcher) Retry(ctx context.Context, id string) error {
 	guid, ok := canon.ID(id)
 	if !ok {
 		return outbox.ErrDeadLetterNotFound.On("id", id)
+	}
+	if d.deps.DeadLetters == nil {
+		return outbox.ErrNoDeadLetters
 	}
 	letter, err := d.deps.DeadLetters.DeadLetter(ctx, guid)
 	if err != nil {
@@ -58,9 +68,12 @@ func (d *Dispatcher) Retry(ctx context.Context, id string) error {
 	return err
 }
 
-// RetryAll sends all dead letters of a channel again, or of every channel when it is empty, and gives
-// their number. Those of channels that have no settings stay and do not count.
+// RetryAll sends all dead letters of a channel again, or of every channel if channel is empty, and returns their number. Those of
+// channels that do not exist stay and are not counted.
 func (d *Dispatcher) RetryAll(ctx context.Context, channel string) (int, error) {
+	if d.deps.DeadLetters == nil {
+		return 0, outbox.ErrNoDeadLetters
+	}
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(d.channels)) {
 		if channel != "" && channel != name {
@@ -82,8 +95,8 @@ func (d *Dispatcher) requeue(ctx context.Context, id, channel string) (int, erro
 	return n, err
 }
 
-// Discard returns a dead letter up for good; by is for the log. One that is not there, or is dead no more,
-// is [ErrDeadLetterNotFound].
+// Discard gives up a dead letter for good; by is for the log. If id is unknown or not a dead letter any more, Discard returns
+// [outbox.ErrDeadLetterNotFound].
 func (d *Dispatcher) Discard(ctx context.Context, id, by string) error {
 	guid, ok := canon.ID(id)
 	if !ok {
@@ -96,13 +109,15 @@ func (d *Dispatcher) Discard(ctx context.Context, id, by string) error {
 	return err
 }
 
-// DiscardAll returns up all dead letters of a channel, or of every channel when it is empty, and gives
-// their number.
+// DiscardAll gives up all dead letters of a channel, or of every channel if channel is empty, and returns their number.
 func (d *Dispatcher) DiscardAll(ctx context.Context, channel, by string) (int, error) {
 	return d.discard(ctx, "", channel, by)
 }
 
 func (d *Dispatcher) discard(ctx context.Context, id, channel, by string) (int, error) {
+	if d.deps.DeadLetters == nil {
+		return 0, outbox.ErrNoDeadLetters
+	}
 	n, err := d.deps.DeadLetters.DiscardDeadLetters(ctx, id, channel, canon.Time(d.o.Now()))
 	if n > 0 {
 		d.log.Info("dead letters discarded", "by", by, "delivery", id, "channel", channel, "number", n)
@@ -111,18 +126,18 @@ func (d *Dispatcher) discard(ctx context.Context, id, channel, by string) (int, 
 	return n, err
 }
 
-// deadLetterKeys is how the keys of alarms about dead letters begin.
+// deadLetterKeys begins the keys of alarms about dead letters.
 const deadLetterKeys = "alerting:dead:"
 
-// DeadLetterKey is the key of the alarm that a channel has dead letters. That channel is not told of it.
+// DeadLetterKey returns the key of the alarm about the dead letters of a channel. That channel does not notify of it.
 func DeadLetterKey(channel string) string { return deadLetterKeys + channel }
 
-// reportDeadLetters tells OnDead of dead letters until ctx ends.
+// reportDeadLetters calls OnDeadLetter until ctx ends.
 func (d *Dispatcher) reportDeadLetters(ctx context.Context) {
-	told := make(map[string]outbox.DeadLetterCount)
+	reported := make(map[string]outbox.DeadLetterCount)
 	for {
 		pause := time.Minute // they may be of another engine
-		err := d.reportDeadLettersOnce(ctx, told)
+		err := d.reportDeadLettersOnce(ctx, reported)
 		if err != nil {
 			pause = 5 * time.Second
 		}
@@ -135,51 +150,28 @@ func (d *Dispatcher) reportDeadLetters(ctx context.Context) {
 	}
 }
 
-// reportDeadLettersOnce tells of the channels whose dead letters are not those told.
-func (d *Dispatcher) reportDeadLettersOnce(ctx context.Context, told map[string]outbox.DeadLetterCount) error {
+// reportDeadLettersOnce calls OnDeadLetter for the channels whose dead letters have changed since they were reported.
+func (d *Dispatcher) reportDeadLettersOnce(ctx context.Context, reported map[string]outbox.DeadLetterCount) error {
 	counts, err := d.deps.DeadLetters.CountDeadLetters(ctx)
 	if err != nil {
 		return err
 	}
 	names := alerting.KnownChannels() // of a channel without settings there may be an alarm to clear
-	for _, more := range []map[string]outbox.DeadLetterCount{counts, told} {
+	for _, more := range []map[string]outbox.DeadLetterCount{counts, reported} {
 		names = slices.AppendSeq(names, maps.Keys(more))
 	}
 	names = slices.AppendSeq(names, maps.Keys(d.channels))
 	slices.Sort(names)
 	var errs []error
 	for _, name := range slices.Compact(names) {
-		if was, ok := told[name]; ok && was == counts[name] {
+		if was, ok := reported[name]; ok && was == counts[name] {
 			continue
 		}
 		if err := d.o.OnDeadLetter(ctx, name, counts[name]); err != nil {
 			errs = append(errs, fmt.Errorf("channel %s: %w", name, err))
 			continue
 		}
-		told[name] = counts[name]
+		reported[name] = counts[name]
 	}
 	return errors.Join(errs...)
-}
-
-// noDeadLetters is used where the outbox does not list dead letters.
-type noDeadLetters struct{}
-
-func (noDeadLetters) DeadLetter(_ context.Context, id string) (outbox.Delivery, error) {
-	return outbox.Delivery{}, outbox.ErrDeadLetterNotFound.On("id", id)
-}
-
-func (noDeadLetters) DeadLetters(context.Context, string, int, int) ([]outbox.Delivery, int64, error) {
-	return nil, 0, nil
-}
-
-func (noDeadLetters) RequeueDeadLetters(context.Context, string, string, time.Time, time.Time) (int, error) {
-	return 0, nil
-}
-
-func (noDeadLetters) DiscardDeadLetters(context.Context, string, string, time.Time) (int, error) {
-	return 0, nil
-}
-
-func (noDeadLetters) CountDeadLetters(context.Context) (map[string]outbox.DeadLetterCount, error) {
-	return nil, nil
 }

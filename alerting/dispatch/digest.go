@@ -2,13 +2,16 @@ package dispatch
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/alerting/internal/canon"
 	"github.com/otkit/otkit/alerting/outbox"
+	"github.com/otkit/otkit/fault"
 )
 
 const (
@@ -76,13 +79,13 @@ func digestTitle(n *alerting.Notification) string {
 
 // digest returns the notification that replaces the given deliveries, the most severe of which come first. It names every source of
 // a Critical alarm, and some of the others. A channel that shortens texts shows link, where all of them are listed.
-func digest(list []outbox.Delivery, link func(alerting.DigestContent) string) alerting.Notification {
+func digest(id string, list []outbox.Delivery, link func(alerting.DigestContent) string) alerting.Notification {
 	first := &list[0].Notification
 	n := alerting.Notification{
-		Channel: first.Channel, Recipient: first.Recipient, Severity: weight(first), At: first.At, Digest: len(list),
+		ID: id, EventID: id, Channel: first.Channel, Recipient: first.Recipient, Severity: weight(first), At: first.At, Digest: len(list),
 		Message: fmt.Sprintf("%d more alarm messages", len(list)),
 	}
-	content := alerting.DigestContent{Severity: n.Severity, From: first.At, To: first.At}
+	content := alerting.DigestContent{ID: id, Severity: n.Severity, From: first.At, To: first.At}
 	for i := range list {
 		if at := list[i].Notification.At; at.After(content.To) {
 			content.To = at
@@ -158,4 +161,28 @@ func digestBody(list []outbox.Delivery) string {
 		fmt.Fprintf(&b, "and %d more\n", rest)
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// Digest returns a page of the messages that a digest combines, in the order in which they happened. Pages count from 1 and have
+// 1..[outbox.MaxDigestMessages] messages. If there is no such digest, or the outbox is not an [outbox.DigestReader], Digest returns
+// [outbox.ErrDigestNotFound].
+func (d *Dispatcher) Digest(ctx context.Context, id string, page, pageSize int) (outbox.DigestPage, error) {
+	switch {
+	case page < 1 || page > canon.MaxOffset/outbox.MaxDigestMessages:
+		return outbox.DigestPage{}, alerting.ErrInvalidRequest.Invalid(fault.Field{Field: "page", Message: "is out of range"})
+	case pageSize < 1:
+		return outbox.DigestPage{}, alerting.ErrInvalidRequest.Invalid(fault.Field{Field: "pageSize", Message: "must be at least 1"})
+	case pageSize > outbox.MaxDigestMessages:
+		return outbox.DigestPage{}, alerting.ErrPageSizeExceeded.Invalid(fault.Field{Field: "pageSize", Message: fmt.Sprintf("must be at most %d", outbox.MaxDigestMessages)})
+	}
+	guid, ok := canon.ID(id)
+	reader, can := d.deps.Outbox.(outbox.DigestReader)
+	if !ok || !can {
+		return outbox.DigestPage{}, outbox.ErrDigestNotFound.On("id", id)
+	}
+	list, total, err := reader.DigestMessages(ctx, guid, (page-1)*pageSize, pageSize)
+	if err == nil && total == 0 {
+		err = outbox.ErrDigestNotFound.On("id", id)
+	}
+	return outbox.DigestPage{Deliveries: list, TotalCount: total}, err
 }

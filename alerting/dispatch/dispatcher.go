@@ -38,7 +38,8 @@ type Deps struct {
 
 	// History receives the records of alarms, other than those of received alerts. Optional: without it no records are made.
 	History history.Writer
-	// DeadLetters returns dead letters. Default: Outbox, if it implements [outbox.DeadLetters]; else dead letters are not listed.
+	// DeadLetters returns dead letters. Default: Outbox, if it implements [outbox.DeadLetters]; otherwise [outbox.ErrNoDeadLetters] is
+	// returned for dead letters.
 	DeadLetters outbox.DeadLetters
 }
 
@@ -91,10 +92,7 @@ func New(deps Deps, o Options) (*Dispatcher, error) {
 	d.cleaner, _ = deps.Outbox.(outbox.Cleaner)
 	d.sent, _ = deps.Outbox.(outbox.SentLister)
 	if d.deps.DeadLetters == nil {
-		d.deps.DeadLetters = noDeadLetters{}
-		if letters, ok := deps.Outbox.(outbox.DeadLetters); ok {
-			d.deps.DeadLetters = letters
-		}
+		d.deps.DeadLetters, _ = deps.Outbox.(outbox.DeadLetters)
 	}
 	if missing := missingChannels(d.routes, d.channels); len(missing) > 0 {
 		d.log.Info("channels without settings omitted", "channels", missing)
@@ -134,6 +132,9 @@ func prepare(deps Deps, o Options) (*Dispatcher, error) {
 		d.channels[c.Name()] = c
 	}
 	if d.routes, err = completeRoutes(o.Routes, d.channels); err != nil {
+		return nil, err
+	}
+	if err := checkUnrouted(d.routes, d.channels, o.Unrouted); err != nil {
 		return nil, err
 	}
 	if err := d.compileTemplates(); err != nil {
@@ -186,7 +187,7 @@ func (d *Dispatcher) Start() {
 		d.done.Go(func() { d.runPlanner(d.live) })
 		d.done.Go(func() { d.releaseSilenced(d.live) })
 		d.done.Go(func() { d.maintain(d.live) })
-		if d.o.OnDeadLetter != nil {
+		if d.o.OnDeadLetter != nil && d.deps.DeadLetters != nil {
 			d.done.Go(func() { d.reportDeadLetters(d.live) })
 		}
 	})

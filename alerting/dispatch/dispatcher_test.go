@@ -102,7 +102,7 @@ func newDesk(t *testing.T, o dispatch.Options, channels ...alerting.Channel) *de
 		o.Templates = map[string]alerting.TemplateText{"": {Subject: "{{if .Resolved}}-{{end}}{{.Title}}"}}
 	}
 	k.start(t, o, channels...)
-	t.Cleanup(func() { require.NoError(t, k.alarms.Close()) })
+	t.Cleanup(func() { require.NoError(t, k.alarms.Close(context.Background())) })
 	return k
 }
 
@@ -182,7 +182,7 @@ func TestDispatchByTheDefaultTable(t *testing.T) {
 		t.Run(severity.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				channels := known(alerting.KnownChannels()...)
-				k := newDesk(t, dispatch.Options{}, channels...)
+				k := newDesk(t, dispatch.Options{Unrouted: []string{alerting.ChannelWebhook}}, channels...)
 				k.raise(t, severity, "Pump")
 				pass(10 * time.Millisecond)
 				var told []string
@@ -414,6 +414,8 @@ func TestNewDispatcherRefuses(t *testing.T) {
 		"Options.MinBackoff":      {o: dispatch.Options{MinBackoff: time.Hour}},
 		"Options.StartAfter":      {o: dispatch.Options{StartAfter: -1}},
 		`channel "emial"`:         {o: dispatch.Options{Routes: alerting.Routes{alarms.Info: {"emial"}}}},
+		`channel "own"`:           {channels: known("sms", "own")},
+		"is in Options.Routes":    {o: dispatch.Options{Unrouted: []string{"sms"}}},
 		"twice":                   {o: dispatch.Options{Routes: alerting.Routes{alarms.Info: {"sms", "sms"}}}},
 		"is not a severity":       {o: dispatch.Options{Routes: alerting.Routes{9: {"sms"}}}},
 		"Deps.Channels":           {channels: known("a", "a")},

@@ -29,7 +29,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = plant.Close() }()
+	defer func() { _ = plant.Close(ctx) }()
 	messages := outbox.NewMemory()
 	silences, err := silences.New(silences.NewMemory(), silences.Options{})
 	if err != nil {

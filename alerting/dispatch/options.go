@@ -30,6 +30,8 @@ type Options struct {
 	StartAfter int64
 
 	Routes alerting.Routes // default [alerting.DefaultRoutes]
+	// Unrouted are the channels that notify of no alarm. [New] refuses any other channel that is in no route.
+	Unrouted []string
 	// Templates are the texts of messages by channel; those of "" apply to all others.
 	Templates map[string]alerting.TemplateText
 	// RateLimits limit the messages to each recipient by channel; that of "" applies to all others except dashboard and webhook, which

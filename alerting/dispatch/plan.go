@@ -123,7 +123,7 @@ func newPlanBatch(now time.Time, from int64, events []alarms.Event) *planBatch {
 // needsMessage reports whether e is news: a new occurrence, or a higher severity of an open one.
 func needsMessage(e *alarms.Event) bool {
 	o := &e.Occurrence
-	return e.New || e.Kind == alarms.Escalated && o.Suppression == 0 && !o.Acknowledged()
+	return e.Annunciate || e.Kind == alarms.Escalated && o.Suppression == 0 && !o.Acknowledged()
 }
 
 // endsSilenced reports whether nobody needs the first message of an occurrence any more, if it was silenced until now: the occurrence

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/otkit/otkit/alerting"
+	"github.com/otkit/otkit/fault"
 )
 
 // completeRoutes adds the default rows and checks the names: each must be known or that of a channel, so that typing errors are found.
@@ -40,4 +41,25 @@ func missingChannels(r alerting.Routes, channels map[string]alerting.Channel) []
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// checkUnrouted returns an error for a channel that would be silent without anybody having said so, and for one of which both is said.
+func checkUnrouted(r alerting.Routes, channels map[string]alerting.Channel, unrouted []string) error {
+	routed := make(map[string]bool)
+	for _, row := range r {
+		for _, name := range row {
+			routed[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(channels)) {
+		if !routed[name] && !slices.Contains(unrouted, name) {
+			return fault.Option("dispatch", "Options.Routes", "must name the channel %q, or Options.Unrouted must", name)
+		}
+	}
+	for _, name := range unrouted {
+		if routed[name] {
+			return fault.Option("dispatch", "Options.Unrouted", "must not name the channel %q, which is in Options.Routes", name)
+		}
+	}
+	return nil
 }

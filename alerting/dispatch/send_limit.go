@@ -46,9 +46,7 @@ func (s applyRateLimit) buildDigest(b *sendBatch, list []outbox.Delivery) {
 	}
 	o := &s.w.d.o
 	now := canon.Time(o.Now())
-	n := digest(list, o.DigestLink)
-	n.ID = o.NewID()
-	n.EventID = n.ID
+	n := digest(o.NewID(), list, o.DigestLink)
 	row := outbox.Delivery{
 		ID: n.ID, Seq: list[0].Seq, EventID: n.ID, Channel: s.w.name, Recipient: n.Recipient, State: outbox.Pending, NextAttempt: now,
 		CreatedAt: now, ExpiresAt: now.Add(o.DeliveryTimeout), Notification: n, NoDeadLetter: true,

@@ -61,13 +61,13 @@ func silenceOn(pattern string) silences.Silence {
 }
 
 func raisedEvent(seq int64, source string) alarms.Event {
-	return alarms.Event{ID: source + " raised", Seq: seq, At: noon, Kind: alarms.Raised, New: true, Occurrence: alarms.Occurrence{
+	return alarms.Event{ID: source + " raised", Seq: seq, At: noon, Kind: alarms.Raised, Annunciate: true, Occurrence: alarms.Occurrence{
 		ID: "o-" + source, Key: source, Source: source, SourceType: "Sensor", Message: "too hot", Severity: alarms.Critical, RaisedAt: noon, Active: true}}
 }
 
 func clearedEvent(seq int64, source string) alarms.Event {
 	e := raisedEvent(seq, source)
-	e.ID, e.Kind, e.New = source+" cleared", alarms.Cleared, false
+	e.ID, e.Kind, e.Annunciate = source+" cleared", alarms.Cleared, false
 	e.Occurrence.Active, e.Occurrence.ClearedAt = false, noon
 	return e
 }

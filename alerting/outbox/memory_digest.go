@@ -31,6 +31,13 @@ func (t *deliveryTable) folded(digest string) []*Delivery {
 	return found
 }
 
+// DigestMessages implements [DigestReader].
+func (m *Memory) DigestMessages(ctx context.Context, digest string, offset, limit int) ([]Delivery, int64, error) {
+	all, err := m.DigestDeliveries(ctx, digest)
+	slices.SortFunc(all, func(a, b Delivery) int { return compareDeliveries(&a, &b) })
+	return all[min(offset, len(all)):min(offset+limit, len(all))], int64(len(all)), err
+}
+
 // SplitDigest implements [Store].
 func (m *Memory) SplitDigest(ctx context.Context, owner, digest string, silenced []string, now time.Time) error {
 	if err := ctx.Err(); err != nil {

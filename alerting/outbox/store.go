@@ -34,7 +34,7 @@ type Claim struct {
 // Store keeps deliveries until they are sent, and the position up to which the alarm journal was planned. It must be safe for
 // concurrent use, also by several processes. Package alertingtest has a conformance suite.
 //
-// A store may also implement [DigestSplitter], [Cleaner], [SentLister] and [DeadLetters]. A dispatcher checks once, when it is made,
+// A store may also implement [DigestSplitter], [DigestReader], [Cleaner], [SentLister] and [DeadLetters]. A dispatcher checks once, when it is made,
 // and works without what is missing.
 type Store interface {
 	// Cursor returns the Seq up to which events were planned; 0 at first.
@@ -73,6 +73,22 @@ type DigestSplitter interface {
 	// given; the others become Pending and due at now. They expire when the digest would have, and are Uncertain if it was. If the
 	// owner does not hold the digest any more, nothing changes.
 	SplitDigest(ctx context.Context, owner, digest string, silenced []string, now time.Time) error
+}
+
+// DigestReader is an optional interface of a [Store]. Without it, digests have no link to their messages.
+type DigestReader interface {
+	// DigestMessages returns the deliveries that are InDigest with this DigestID and their number: ascending by Seq and then by ID, limit
+	// of them after the first offset.
+	DigestMessages(ctx context.Context, digest string, offset, limit int) ([]Delivery, int64, error)
+}
+
+// MaxDigestMessages is the largest page of messages of a digest.
+const MaxDigestMessages = 1000
+
+// DigestPage is one page of the messages of a digest.
+type DigestPage struct {
+	Deliveries []Delivery
+	TotalCount int64
 }
 
 // Cleaner is an optional interface of a [Store]. Without it deliveries stay for ever.

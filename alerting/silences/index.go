@@ -73,6 +73,21 @@ func (x *Index) Match(sourceType, source string, at time.Time) (Silence, bool) {
 	return x.silences[best].Silence, true
 }
 
+// Matching returns the silences for alarms of this source, whenever they hold.
+func (x *Index) Matching(sourceType, source string) []Silence {
+	var found []Silence
+	for _, t := range [...]*typeIndex{x.byType[strings.ToLower(sourceType)], x.anyType} {
+		if t != nil {
+			t.each(source, func(i int) {
+				if s := &x.silences[i]; s.pattern.Match(source) {
+					found = append(found, s.Silence)
+				}
+			})
+		}
+	}
+	return found
+}
+
 // Equal reports whether x and o hold the same silences, which never change.
 func (x *Index) Equal(o *Index) bool {
 	return slices.EqualFunc(x.silences, o.silences, func(a, b indexed) bool { return a.ID == b.ID })

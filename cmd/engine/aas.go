@@ -13,7 +13,6 @@ import (
 	"github.com/otkit/otkit/aas/aasxml"
 	"github.com/otkit/otkit/aas/exchange"
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/storage/aasstore"
 )
 
@@ -62,17 +61,17 @@ func (c *command) importShells(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }()
+	defer func() { _ = db.Close(ctx) }()
 	store, err := aasstore.New(db)
 	if err != nil {
 		return err
 	}
-	service, err := repository.New(store, repository.Options{Verification: repository.Verification(*how), Verifier: verify.New(verify.Options{}),
+	service, err := repository.New(store, repository.Options{Verification: repository.Verification(*how),
 		MaxFileBytes: s.AAS.MaxFileBytes})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = service.Close() }()
+	defer func() { _ = service.Close(context.Background()) }()
 	limits, options := importLimits, repository.ImportOptions{Replace: *replace, MaxBytes: *limit << 20}
 	limits.MaxFileBytes, limits.MaxTotalBytes = s.AAS.MaxFileBytes, options.MaxBytes
 	failed := 0
@@ -204,7 +203,7 @@ func (c *command) exportShells(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }()
+	defer func() { _ = db.Close(ctx) }()
 	store, err := aasstore.New(db)
 	if err != nil {
 		return err
@@ -213,7 +212,7 @@ func (c *command) exportShells(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = service.Close() }()
+	defer func() { _ = service.Close(context.Background()) }()
 	selection := exportLimits
 	selection.Shells, selection.Submodels = shells, submodels
 	selection.WithSubmodels, selection.WithConcepts, selection.WithFiles = true, true, format == exchange.AASX

@@ -49,5 +49,5 @@ func (c *command) backup(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(dataSet(s).Backup(ctx, f.Arg(0), db), db.Close())
+	return errors.Join(dataSet(s).Backup(ctx, f.Arg(0), db), db.Close(ctx))
 }

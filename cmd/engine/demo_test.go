@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -189,7 +190,7 @@ func TestNobodyIsToldOfThePastOfAKilledDemo(t *testing.T) {
 	last, err := demo.FillAlarms(t.Context(), plant, journal, began)
 	require.NoError(t, err)
 	require.Positive(t, last)
-	require.NoError(t, journal.Close())
+	require.NoError(t, journal.Close(context.Background()))
 	require.NoError(t, db.Close())
 
 	receiver := newHook(t, false)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -98,8 +99,10 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
 
-	eventually(t, "health does not tell of the full disk", func() bool { return e.health().Status != client.Healthy })
-	require.Contains(t, fmt.Sprint(e.health().Results), "cannot be stored")
+	eventually(t, "health does not tell of the full disk", func() bool {
+		now := e.health()
+		return now.Status != client.Healthy && strings.Contains(fmt.Sprint(now.Results), "cannot be stored")
+	})
 
 	free()
 	eventually(t, "the engine does not recover", func() bool { return e.health().Status == client.Healthy })

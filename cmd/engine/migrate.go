@@ -47,5 +47,5 @@ func migrateTables(ctx context.Context, s engineconfig.Engine) error {
 	if err != nil {
 		return err
 	}
-	return db.Close()
+	return db.Close(ctx)
 }

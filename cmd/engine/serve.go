@@ -82,7 +82,10 @@ func (e *engine) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(e.serveOn(ctx, db, hangups), db.Close())
+	err = e.serveOn(ctx, db, hangups)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.settings.Server.ShutdownTimeout)
+	defer cancel()
+	return errors.Join(err, db.Close(closing))
 }
 
 func (e *engine) serveOn(ctx context.Context, db *storage.DB, hangups <-chan os.Signal) error {
@@ -144,8 +147,12 @@ func (e *engine) settleWrites(ctx context.Context, db *storage.DB) error {
 		return err
 	}
 	n, err := writes.MarkUnfinished(ctx, before)
-	if n > 0 {
+	if err == nil && n > 0 {
 		e.log.Warn("tag writes of an earlier run have no known outcome; they are not repeated", "writes", n)
+	}
+	if errors.Is(err, storage.ErrFull) { // the engine settles them when there is space, and shows alarms until then
+		e.log.Warn("failed to settle tag writes of an earlier run; retrying later", "error", err)
+		return nil
 	}
 	return err
 }

@@ -151,6 +151,9 @@ func TestConfigCheck(t *testing.T) {
 		refused(t, "aas.mappings[0].tags[0]")
 	run(t, []string{"Aas__Events__Url=mqtts://127.0.0.1:1", "Aas__Events__CaFile=/nowhere/ca.crt"}, "", "config", "check", "-data", data).
 		refused(t, "aas.events.caFile", "/nowhere/ca.crt")
+	run(t, []string{"Alerting__Webhook__Url=https://a.example/b"}, "", "config", "check", "-data", data).
+		refused(t, `alerting.routes must name the channel "webhook"`, "alerting.routes.none")
+	run(t, []string{"Alerting__Webhook__Url=https://a.example/b", "Alerting__Routes__None=webhook"}, "", "config", "check", "-data", data).ok(t)
 	run(t, []string{"Server__MaxBodyBytes=much", "Storage__Driver=papyrus", "Alerting__Email__Host=mail", "Alerting__Email__From=x", "Alerting__Email__To=a@b.c",
 		"Alerting__Line__Token=geheim", "Alerting__Fcm__CredentialsFile=/nowhere/key.json", "Aas__Delegation__Allow=ftp://x"},
 		"", "config", "check", "-data", data, "-config", file(t, "e.yaml", "logs: 1\nserver: {tls: {certFile: /nowhere/a, keyFile: /nowhere/b}}\ndrivers: [{id: plc1, type: Modbuss}]\n")).

@@ -44,7 +44,7 @@ func (c *command) users(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }()
+	defer func() { _ = db.Close(ctx) }()
 	store, err := accountstore.New(db)
 	if err != nil {
 		return err

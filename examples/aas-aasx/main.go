@@ -42,7 +42,7 @@ func run(ctx context.Context, out io.Writer, file, assetID, path string) error {
 	if err != nil {
 		return err
 	}
-	defer service.Close()
+	defer service.Close(context.Background())
 	p, err := aas.ParsePath(path)
 	if err != nil {
 		return err

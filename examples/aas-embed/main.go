@@ -9,7 +9,6 @@ package main
 import (
 	"fmt"
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/transport/aasapi"
 	"log"
 	"net/http"
@@ -33,7 +32,7 @@ func main() {
 // newService serves a store over the standard's API, to everybody who can reach it: aasapi.Options.Guard
 // is the place for a check of the caller.
 func newService(store repository.Store) (http.Handler, error) {
-	service, err := repository.New(store, repository.Options{Verifier: verify.New(verify.Options{})})
+	service, err := repository.New(store, repository.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func run(ctx context.Context, out io.Writer, events int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, service.Close()) }()
+	defer func() { err = errors.Join(err, service.Close(ctx)) }()
 	evaluator, err := rules.New(ctx, rules.NewMemory(store), service, rules.Options{})
 	if err != nil {
 		return err

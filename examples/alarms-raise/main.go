@@ -24,7 +24,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() {
-		if closing := service.Close(); err == nil {
+		if closing := service.Close(ctx); err == nil {
 			err = closing
 		}
 	}()

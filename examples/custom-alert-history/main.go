@@ -36,7 +36,7 @@ func run(ctx context.Context, out io.Writer, path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = plant.Close() }()
+	defer func() { _ = plant.Close(ctx) }()
 	quiet, err := silences.New(silences.NewMemory(), silences.Options{})
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = plant.Close() }()
+	defer func() { _ = plant.Close(ctx) }()
 	messages := outbox.NewMemory()
 	silences, err := silences.New(silences.NewMemory(), silences.Options{})
 	if err != nil {

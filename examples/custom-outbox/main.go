@@ -48,7 +48,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, plant.Close()) }()
+	defer func() { err = errors.Join(err, plant.Close(ctx)) }()
 	quiet, err := silences.New(silences.NewMemory(), silences.Options{})
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func run(ctx context.Context, dir string, channel alerting.Channel) (err error) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.close(context.WithoutCancel(ctx))) }()
 	p, err := newPlant(ctx, s, channel)
 	if err != nil {
 		return err

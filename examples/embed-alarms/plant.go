@@ -82,7 +82,7 @@ func (p *plant) close(ctx context.Context) (err error) {
 		err = errors.Join(err, p.dispatcher.Close(ctx))
 	}
 	if p.alarms != nil {
-		err = errors.Join(err, p.alarms.Close())
+		err = errors.Join(err, p.alarms.Close(ctx))
 	}
 	return err
 }

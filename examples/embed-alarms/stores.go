@@ -22,14 +22,14 @@ type stores struct {
 	outbox      outbox.Store
 	deadLetters outbox.DeadLetters
 	history     history.Store
-	close       func() error
+	close       func(context.Context) error
 }
 
 // open opens stores in memory, or those of a SQLite database in dir. For PostgreSQL, use postgres.Open.
 func open(ctx context.Context, dir string) (*stores, error) {
 	if dir == "" {
 		a, o := alarms.NewMemory(), outbox.NewMemory()
-		return &stores{a, rules.NewMemory(a), silences.NewMemory(), o, o, history.NewMemory(), func() error { return nil }}, nil
+		return &stores{a, rules.NewMemory(a), silences.NewMemory(), o, o, history.NewMemory(), func(context.Context) error { return nil }}, nil
 	}
 	db, err := sqlite.Open(ctx, sqlite.Options{Dir: dir}, alarmstore.Schema(), alertstore.Schema())
 	if err != nil {
@@ -38,7 +38,7 @@ func open(ctx context.Context, dir string) (*stores, error) {
 	a, alarmsErr := alarmstore.New(db)
 	n, alertsErr := alertstore.New(db)
 	if err := errors.Join(alarmsErr, alertsErr); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, db.Close(ctx))
 	}
 	return &stores{a, a, n, n, n, n, db.Close}, nil
 }

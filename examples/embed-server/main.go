@@ -47,7 +47,7 @@ func run(ctx context.Context, port net.Listener, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }() // after the engine
+	defer func() { err = errors.Join(err, db.Close(context.WithoutCancel(ctx))) }() // after the engine
 	e, err := newEngine(ctx, dir, db)
 	if err != nil {
 		return err

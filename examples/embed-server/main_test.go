@@ -33,7 +33,7 @@ func open(t *testing.T, dir string) (*engine.Engine, func()) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		require.NoError(t, e.Close(ctx))
-		require.NoError(t, db.Close())
+		require.NoError(t, db.Close(ctx))
 	}
 }
 

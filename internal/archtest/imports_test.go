@@ -14,7 +14,7 @@ import (
 
 // holders says which packages alone import a library, so that it can be replaced.
 var holders = map[string][]string{
-	"github.com/aas-core-works/": {"aas/internal/coremodel", "aas/verify", "aas/aasx"},
+	"github.com/aas-core-works/": {"aas/aasx"},
 	// Everybody else works with the interfaces that they need of a dispatcher.
 	module + "alerting/dispatch": {"transport/alertingapi/alertingpart", "internal/engineconfig", "examples/custom-channel", "examples/custom-alert-history", "examples/custom-outbox", "examples/embed-alarms"},
 }

@@ -93,7 +93,7 @@ func (s Set) restore(ctx context.Context, archive io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(storage.Restore(ctx, archive, db, o), db.Close()); err != nil || !s.Embedded {
+	if err := errors.Join(storage.Restore(ctx, archive, db, o), db.Close(context.WithoutCancel(ctx))); err != nil || !s.Embedded {
 		return err
 	}
 	return p.place(ctx, s, staged)

@@ -1,6 +1,7 @@
 package demo_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func TestAMonthOfAlarms(t *testing.T) {
 	require.NoError(t, err)
 	service, err := alarms.New(t.Context(), alarms.NewMemory(), alarms.Options{Now: clock})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, service.Close()) })
+	t.Cleanup(func() { require.NoError(t, service.Close(context.Background())) })
 
 	last, err := demo.FillAlarms(t.Context(), d, service, now)
 	require.NoError(t, err)

@@ -51,7 +51,7 @@ func installAlarms(ctx context.Context, o *engine.Options, d *simdriver.Driver, 
 		return 0, err
 	}
 	last, err = FillAlarms(ctx, d, service, now)
-	if err = errors.Join(err, service.Close()); err != nil || last == 0 {
+	if err = errors.Join(err, service.Close(ctx)); err != nil || last == 0 {
 		return 0, err
 	}
 	return last, o.Alerting.Outbox.Plan(ctx, 0, last, nil)
@@ -63,7 +63,7 @@ func installShells(ctx context.Context, known []tags.Tag, o *engine.Options) err
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(FillShells(ctx, service, o.AAS.TagMapping.Mapper, known), service.Close()); err != nil {
+	if err := errors.Join(FillShells(ctx, service, o.AAS.TagMapping.Mapper, known), service.Close(ctx)); err != nil {
 		return err
 	}
 	network, err := netcompliance.New(netcompliance.SourceFunc(NetworkFacts), netcompliance.Options{})

@@ -12,7 +12,6 @@ import (
 	"github.com/otkit/otkit/aas/mqttevents"
 	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/aas/tagmap"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/tags"
@@ -105,7 +104,7 @@ func (e AASEvents) Validate(p *settings.Problems) {
 
 // options sets the options of the server about shells.
 func (a AAS) options(o *engine.Options, p *settings.Problems) {
-	o.AAS.Service = repository.Options{Verification: repository.Verification(a.Verification), Verifier: verify.New(verify.Options{MaxFindings: 10_000}), MaxFileBytes: a.MaxFileBytes}
+	o.AAS.Service = repository.Options{Verification: repository.Verification(a.Verification), MaxFileBytes: a.MaxFileBytes}
 	o.AAS.API = aasapi.Options{MaxDocumentBytes: a.MaxDocument, NoOwnDescriptors: !a.OwnDescriptors, BaseURL: a.BaseURL, AtRoot: a.RootAPI}
 	h, err := delegate.New(delegate.Options{Allow: a.Delegation.Allow})
 	p.Take(err, "aas.delegation", nil)

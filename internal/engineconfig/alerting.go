@@ -40,6 +40,7 @@ type Routes struct {
 	Error    []string `key:"error" default:"teamchat,telegram,line,dashboard,fcm,apns" rule:"email|teamchat|sms|tts|dashboard|fcm|apns|telegram|line|webhook" doc:"Channels that notify of an Error."`
 	Warning  []string `key:"warning" default:"dashboard" rule:"email|teamchat|sms|tts|dashboard|fcm|apns|telegram|line|webhook" doc:"Channels that notify of a Warning."`
 	Info     []string `key:"info" default:"dashboard" rule:"email|teamchat|sms|tts|dashboard|fcm|apns|telegram|line|webhook" doc:"Channels that notify of an Info."`
+	None     []string `key:"none" rule:"email|teamchat|sms|tts|dashboard|fcm|apns|telegram|line|webhook" doc:"Channels that notify of no alarm. Any other channel with settings must be in a row."`
 }
 
 // Template is the text of the messages of a channel, in the template language of Go.
@@ -51,7 +52,7 @@ type Template struct {
 
 // Flood limits the messages to one recipient; an excess becomes one digest.
 type Flood struct {
-	Channel string        `key:"channel" unique:"true" doc:"Channel; empty for all but dashboard and webhook, which have no limit by default."`
+	Channel string        `key:"channel" unique:"true" doc:"Channel; empty for all others except webhook, which has no limit by default. dashboard has no effect: it is not sent through the outbox."`
 	Burst   int           `key:"burst" doc:"Messages in a burst; 0 for 30, as without an entry; negative for no limit."`
 	Every   time.Duration `key:"every" rule:"0.." doc:"Time in which one more message is sent; 0s for 10s."`
 }
@@ -65,6 +66,16 @@ func (r Routes) Validate(p *settings.Problems) {
 			}
 		}
 	}
+	for i, name := range r.None {
+		if r.routed(name) {
+			p.Add(fmt.Sprintf("none[%d]", i), fmt.Sprintf("must not name %q, which is in a row", name))
+		}
+	}
+}
+
+// routed reports whether a row names a channel.
+func (r Routes) routed(channel string) bool {
+	return slices.ContainsFunc(r.rows(), func(row row) bool { return slices.Contains(row.channels, channel) })
 }
 
 type row struct {
@@ -100,8 +111,16 @@ func (a Alerting) options(p *settings.Problems) alertingpart.Options {
 	if p.Has("alerting") {
 		return o
 	}
-	o.Routes = a.Routes.table()
-	if err := (dispatch.Options{Routes: o.Routes, Templates: o.Templates, RateLimits: o.Flood}).Validate(o.Channels...); err != nil {
+	o.Routes, o.Unrouted = a.Routes.table(), a.Routes.None
+	for _, c := range o.Channels {
+		if name := c.Name(); !a.Routes.routed(name) && !slices.Contains(a.Routes.None, name) {
+			p.Add("alerting.routes", fmt.Sprintf("must name the channel %q, which has settings; if it is to notify of no alarm, alerting.routes.none must", name))
+		}
+	}
+	if p.Has("alerting") {
+		return o
+	}
+	if err := (dispatch.Options{Routes: o.Routes, Unrouted: o.Unrouted, Templates: o.Templates, RateLimits: o.Flood}).Validate(o.Channels...); err != nil {
 		p.Add("alerting", "is not usable: "+err.Error())
 	}
 	return o

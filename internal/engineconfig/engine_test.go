@@ -118,6 +118,7 @@ func TestEngineValidates(t *testing.T) {
 		"alarms: {driverOffline: {severity: error}}":                            `alarms.driverOffline.severity must be Info, Warning, Error or Critical, not "error"`,
 		"alerting: {historyMaxAge: 719h}":                                       "alerting.historyMaxAge must be at least 720h, not 719h",
 		"alerting: {floods: [{every: -1s}]}":                                    "alerting.floods[0].every must be at least 0, not -1s",
+		"alerting: {routes: {info: [webhook], none: [webhook]}}":                `alerting.routes.none[0] must not name "webhook", which is in a row`,
 		"alerting: {webhookToken: ' secret'}":                                   "alerting.webhookToken must be visible ASCII without blanks",
 		"alerting: {webhookToken: 'sec ret'}":                                   "alerting.webhookToken must be visible ASCII without blanks",
 		"alerting: {webhookToken: \"secret\\n\"}":                               "alerting.webhookToken must be visible ASCII without blanks",

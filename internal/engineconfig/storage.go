@@ -18,7 +18,7 @@ type Storage struct {
 	Driver  string `key:"driver" default:"sqlite" rule:"sqlite|postgres" doc:"Database: sqlite is embedded and lies in the data directory."`
 	DSN     string `key:"dsn" secret:"url" doc:"Database of postgres, as a URL or in the key=value form of libpq."`
 	MinFree int64  `key:"minFree" default:"0" doc:"If fewer bytes than these are free on the disk of the embedded database, the oldest history is removed; 0 for a twentieth of the disk, at most 1 GiB; negative for never."`
-	Reserve int64  `key:"reserve" default:"0" doc:"Bytes of a reserve on the disk that is released for accounts, alarms and configuration when the disk is full; 0 for a fiftieth of the disk, at most 64 MiB; negative for none."`
+	Reserve int64  `key:"reserve" default:"0" doc:"Bytes of a reserve on the disk that is released when the disk is full: half for changes, half for logins, alarms and acknowledgements only; 0 for a fiftieth of the disk, at most 64 MiB; negative for none."`
 
 	MaxConnections int           `key:"maxConnections" default:"16" rule:"4..1000" doc:"Connections to postgres. One more asks whether the server answers."`
 	Schema         string        `key:"schema" doc:"Schema of postgres for the tables, created when it is missing; empty for the first of search_path."`

@@ -46,7 +46,7 @@ func New(db *storage.DB, history historystore.Options) (*DB, error) {
 	all.aas, errs[5] = aasstore.New(db)
 	all.audit, errs[6] = auditstore.New(db)
 	if err := errors.Join(errs[:]...); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, db.Close(context.Background()))
 	}
 	return all, nil
 }
@@ -89,6 +89,9 @@ func (db *DB) AAS() *aasstore.Store { return db.aas }
 
 // Audit returns the store of the audit log.
 func (db *DB) Audit() *auditstore.Store { return db.audit }
+
+// Close closes the database and waits for the writes that were accepted.
+func (db *DB) Close() error { return db.DB.Close(context.Background()) }
 
 // Update runs a transaction on the state.
 func (db *DB) Update(ctx context.Context, op string, fn func(context.Context, *storage.Tx) error) error {

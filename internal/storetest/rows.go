@@ -36,13 +36,13 @@ func RaiseAlarms(ctx context.Context, s alarms.Store, first, count int) error {
 	for i := range refs {
 		refs[i] = alarms.Ref{Key: fmt.Sprintf("app:press/%d", first+i), Create: true}
 	}
-	return s.Write(ctx, refs, func(next int64, found []alarms.Found) (alarms.Changes, error) {
+	return s.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		var c alarms.Changes
 		for i, f := range found {
 			o := Occurrence(first+i, next+int64(i), f.Condition.Code, f.Condition.Key)
 			f.Condition.Last = o
 			c.Conditions, c.Occurrences = append(c.Conditions, f.Condition), append(c.Occurrences, o)
-			c.Events = append(c.Events, alarms.Event{Seq: o.Seq, ID: uuid.Must(uuid.NewV7()).String(), At: o.RaisedAt, Kind: alarms.Raised, Occurrence: *o, New: true})
+			c.Events = append(c.Events, alarms.Event{Seq: o.Seq, ID: uuid.Must(uuid.NewV7()).String(), At: o.RaisedAt, Kind: alarms.Raised, Occurrence: *o, Annunciate: true})
 		}
 		return c, nil
 	})

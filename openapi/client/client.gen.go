@@ -943,6 +943,33 @@ type DeadLettersRetried struct {
 	Retried int `json:"retried"`
 }
 
+// DigestMessage defines model for DigestMessage.
+type DigestMessage struct {
+	// AlarmID Of the occurrence.
+	AlarmID string `json:"alarmId"`
+
+	// At When the alarm was raised, or when it cleared if resolved.
+	At time.Time `json:"at"`
+
+	// Code Of the condition.
+	Code    int64  `json:"code"`
+	Message string `json:"message"`
+
+	// Resolved The alarm has cleared.
+	Resolved bool `json:"resolved"`
+
+	// Severity Info, Warning, Error or Critical.
+	Severity   string `json:"severity"`
+	Source     string `json:"source"`
+	SourceType string `json:"sourceType"`
+}
+
+// DigestMessageList defines model for DigestMessageList.
+type DigestMessageList struct {
+	Messages   []DigestMessage `json:"messages"`
+	TotalCount int64           `json:"totalCount"`
+}
+
 // DriverStatus defines model for DriverStatus.
 type DriverStatus struct {
 	// Breakers One for each unit that is polled, for drivers that leave out units that do not answer.
@@ -1590,6 +1617,12 @@ type ListAlertHistoryParams struct {
 	EndDate   time.Time  `form:"endDate,omitempty" json:"endDate,omitempty,omitzero"`
 }
 
+// GetDigestParams defines parameters for GetDigest.
+type GetDigestParams struct {
+	Page     *Page `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int  `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
 // GetSeverityStatsParams defines parameters for GetSeverityStats.
 type GetSeverityStatsParams struct {
 	StartDate time.Time `form:"startDate,omitempty" json:"startDate,omitempty,omitzero"`
@@ -2142,6 +2175,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1.0/alert-history (the `ListAlertHistory` operationId).
 	ListAlertHistory(ctx context.Context, params *ListAlertHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetDigest List the messages that a digest combines, in the order in which they happened
+	//
+	// Corresponds with GET /api/v1.0/alert-history/digests/{id} (the `GetDigest` operationId).
+	GetDigest(ctx context.Context, id string, params *GetDigestParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSeverityStats Count alerts by severity
 	//
@@ -3004,6 +3042,21 @@ func (c *Client) ListAlarmResolutions(ctx context.Context, code int64, reqEditor
 // Corresponds with GET /api/v1.0/alert-history (the `ListAlertHistory` operationId).
 func (c *Client) ListAlertHistory(ctx context.Context, params *ListAlertHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAlertHistoryRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDigest List the messages that a digest combines, in the order in which they happened
+//
+// Corresponds with GET /api/v1.0/alert-history/digests/{id} (the `GetDigest` operationId).
+func (c *Client) GetDigest(ctx context.Context, id string, params *GetDigestParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDigestRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5294,6 +5347,79 @@ func NewListAlertHistoryRequest(server string, params *ListAlertHistoryParams) (
 			for _, qp := range strings.Split(queryFrag, "&") {
 				rawQueryFragments = append(rawQueryFragments, qp)
 			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetDigestRequest constructs an http.Request for the GetDigest method
+func NewGetDigestRequest(server string, id string, params *GetDigestParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/alert-history/digests/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
 		}
 
 		if encoded := queryValues.Encode(); encoded != "" {
@@ -9741,6 +9867,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1.0/alert-history (the `ListAlertHistory` operationId).
 	ListAlertHistoryWithResponse(ctx context.Context, params *ListAlertHistoryParams, reqEditors ...RequestEditorFn) (*ListAlertHistoryResponse, error)
 
+	// GetDigestWithResponse List the messages that a digest combines, in the order in which they happened
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/alert-history/digests/{id} (the `GetDigest` operationId).
+	GetDigestWithResponse(ctx context.Context, id string, params *GetDigestParams, reqEditors ...RequestEditorFn) (*GetDigestResponse, error)
+
 	// GetSeverityStatsWithResponse Count alerts by severity
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -11251,6 +11384,103 @@ func (r ListAlertHistoryResponse) ContentType() string {
 	return ""
 }
 
+type GetDigestResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DigestMessageList
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDigestResponse) GetJSON200() *DigestMessageList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetDigestResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetDigestResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetDigestResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetDigestResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r GetDigestResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetDigestResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetDigestResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetDigestResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDigestResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDigestResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDigestResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDigestResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetSeverityStatsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11262,6 +11492,8 @@ type GetSeverityStatsResponse struct {
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
 	ApplicationProblemJSON421 *Problem
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
@@ -11290,6 +11522,11 @@ func (r GetSeverityStatsResponse) GetApplicationProblemJSON401() *Problem {
 // GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
 func (r GetSeverityStatsResponse) GetApplicationProblemJSON403() *Problem {
 	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetSeverityStatsResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
 }
 
 // GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
@@ -11352,6 +11589,8 @@ type GetSourceStatsResponse struct {
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
 	ApplicationProblemJSON421 *Problem
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
@@ -11380,6 +11619,11 @@ func (r GetSourceStatsResponse) GetApplicationProblemJSON401() *Problem {
 // GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
 func (r GetSourceStatsResponse) GetApplicationProblemJSON403() *Problem {
 	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetSourceStatsResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
 }
 
 // GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
@@ -11890,6 +12134,8 @@ type GetWebhookHealthResponse struct {
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
 	ApplicationProblemJSON421 *Problem
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
@@ -11911,6 +12157,11 @@ func (r GetWebhookHealthResponse) GetApplicationProblemJSON401() *Problem {
 // GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
 func (r GetWebhookHealthResponse) GetApplicationProblemJSON403() *Problem {
 	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetWebhookHealthResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
 }
 
 // GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
@@ -11968,6 +12219,8 @@ type PostAlertWebhookResponse struct {
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -11998,6 +12251,11 @@ func (r PostAlertWebhookResponse) GetApplicationProblemJSON401() *Problem {
 // GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
 func (r PostAlertWebhookResponse) GetApplicationProblemJSON403() *Problem {
 	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r PostAlertWebhookResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -15472,6 +15730,8 @@ type DiscardDeadLettersResponse struct {
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
 	ApplicationProblemJSON429 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
@@ -15493,6 +15753,11 @@ func (r DiscardDeadLettersResponse) GetApplicationProblemJSON401() *Problem {
 // GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
 func (r DiscardDeadLettersResponse) GetApplicationProblemJSON403() *Problem {
 	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DiscardDeadLettersResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
 }
 
 // GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
@@ -15550,6 +15815,8 @@ type ListDeadLettersResponse struct {
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
 	ApplicationProblemJSON429 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
@@ -15576,6 +15843,11 @@ func (r ListDeadLettersResponse) GetApplicationProblemJSON401() *Problem {
 // GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
 func (r ListDeadLettersResponse) GetApplicationProblemJSON403() *Problem {
 	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ListDeadLettersResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
 }
 
 // GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
@@ -15633,6 +15905,8 @@ type RetryDeadLettersResponse struct {
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -15663,6 +15937,11 @@ func (r RetryDeadLettersResponse) GetApplicationProblemJSON401() *Problem {
 // GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
 func (r RetryDeadLettersResponse) GetApplicationProblemJSON403() *Problem {
 	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RetryDeadLettersResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -19154,6 +19433,19 @@ func (c *ClientWithResponses) ListAlertHistoryWithResponse(ctx context.Context, 
 	return ParseListAlertHistoryResponse(rsp)
 }
 
+// GetDigestWithResponse List the messages that a digest combines, in the order in which they happened
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/alert-history/digests/{id} (the `GetDigest` operationId).
+func (c *ClientWithResponses) GetDigestWithResponse(ctx context.Context, id string, params *GetDigestParams, reqEditors ...RequestEditorFn) (*GetDigestResponse, error) {
+	rsp, err := c.GetDigest(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDigestResponse(rsp)
+}
+
 // GetSeverityStatsWithResponse Count alerts by severity
 //
 // Returns a wrapper object for the known response body format(s).
@@ -21239,6 +21531,88 @@ func ParseListAlertHistoryResponse(rsp *http.Response) (*ListAlertHistoryRespons
 	return response, nil
 }
 
+// ParseGetDigestResponse parses an HTTP response from a GetDigestWithResponse call
+func ParseGetDigestResponse(rsp *http.Response) (*GetDigestResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDigestResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DigestMessageList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetSeverityStatsResponse parses an HTTP response from a GetSeverityStatsWithResponse call
 func ParseGetSeverityStatsResponse(rsp *http.Response) (*GetSeverityStatsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -21280,6 +21654,13 @@ func ParseGetSeverityStatsResponse(rsp *http.Response) (*GetSeverityStatsRespons
 			return nil, err
 		}
 		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
 		var dest Problem
@@ -21355,6 +21736,13 @@ func ParseGetSourceStatsResponse(rsp *http.Response) (*GetSourceStatsResponse, e
 			return nil, err
 		}
 		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
 		var dest Problem
@@ -21802,6 +22190,13 @@ func ParseGetWebhookHealthResponse(rsp *http.Response) (*GetWebhookHealthRespons
 		}
 		response.ApplicationProblemJSON403 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -21869,6 +22264,13 @@ func ParsePostAlertWebhookResponse(rsp *http.Response) (*PostAlertWebhookRespons
 			return nil, err
 		}
 		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem
@@ -24868,6 +25270,13 @@ func ParseDiscardDeadLettersResponse(rsp *http.Response) (*DiscardDeadLettersRes
 		}
 		response.ApplicationProblemJSON403 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -24936,6 +25345,13 @@ func ParseListDeadLettersResponse(rsp *http.Response) (*ListDeadLettersResponse,
 		}
 		response.ApplicationProblemJSON403 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -25003,6 +25419,13 @@ func ParseRetryDeadLettersResponse(rsp *http.Response) (*RetryDeadLettersRespons
 			return nil, err
 		}
 		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem

@@ -1,6 +1,7 @@
 package aasstore_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"testing"
@@ -39,7 +40,7 @@ func benchService(b *testing.B, db *storetest.DB) *repository.Service {
 	b.Helper()
 	s, err := repository.New(db.AAS(), repository.Options{Verification: repository.VerifyOff})
 	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, s.Close()) })
+	b.Cleanup(func() { require.NoError(b, s.Close(context.Background())) })
 	return s
 }
 

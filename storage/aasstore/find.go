@@ -54,6 +54,7 @@ type finder struct {
 	contains string
 	terms    []repository.Term // of q, those that few documents have first; see order
 	bytes    int64             // of the page so far
+	rows     []row             // of the page, see take
 }
 
 // everything reports whether a query selects all documents of its kind.
@@ -108,15 +109,32 @@ func (f *finder) find(ctx context.Context) (page repository.Page, err error) {
 var errPageFull = errors.New("the page is full")
 
 // take adds the document of a row to a page, or ends the page.
-func (f *finder) take(page *repository.Page, row storage.Scanner) error {
-	if len(page.Documents) == f.q.Limit || f.q.MaxBytes > 0 && f.bytes >= f.q.MaxBytes {
+func (f *finder) take(page *repository.Page, from storage.Scanner) error {
+	if len(f.rows) == f.q.Limit || f.q.MaxBytes > 0 && f.bytes >= f.q.MaxBytes {
 		page.More = true
 		return errPageFull
 	}
-	d, _, err := scanDocument(row, f.q.Kind)
-	page.Documents = append(page.Documents, d)
-	f.bytes += int64(len(d.JSON))
+	r, err := scanDocument(from, f.q.Kind)
+	f.rows = append(f.rows, r)
+	if f.bytes += r.size; r.size == 0 {
+		f.bytes += int64(len(r.JSON))
+	}
 	return err
+}
+
+// taken sets the documents of a page to those that were taken.
+func (f *finder) taken(ctx context.Context, page *repository.Page, err error) error {
+	if err != nil && !errors.Is(err, errPageFull) {
+		return err
+	}
+	for i := range f.rows {
+		d, err := f.rows[i].whole(ctx, f.tx)
+		if err != nil {
+			return err
+		}
+		page.Documents = append(page.Documents, d)
+	}
+	return nil
 }
 
 // bounded reads the documents of a page, whose keys ascend, until their bytes pass the bound.
@@ -128,24 +146,18 @@ func (f *finder) bounded(ctx context.Context, page *repository.Page, keys []stri
 	for marks, part := range storage.InLists(wanted) {
 		err := f.tx.Each(ctx, selectDocument+"WHERE kind = ? AND id IN "+marks+" ORDER BY id", append([]any{int64(f.q.Kind)}, part...),
 			func(row storage.Scanner) error { return f.take(page, row) })
-		if errors.Is(err, errPageFull) {
-			return nil
-		}
 		if err != nil {
-			return err
+			return f.taken(ctx, page, err)
 		}
 	}
-	return nil
+	return f.taken(ctx, page, nil)
 }
 
 // straight reads a page of all documents.
 func (f *finder) straight(ctx context.Context, page *repository.Page) error {
 	err := f.tx.Each(ctx, selectDocument+"WHERE kind = ? AND id > ? ORDER BY id LIMIT ?",
 		[]any{int64(f.q.Kind), f.after, f.q.Limit + 1}, func(row storage.Scanner) error { return f.take(page, row) })
-	if errors.Is(err, errPageFull) {
-		return nil
-	}
-	return err
+	return f.taken(ctx, page, err)
 }
 
 // heads returns documents without their JSON.
@@ -156,10 +168,10 @@ func (f *finder) heads(ctx context.Context, keys []string) ([]repository.Documen
 		wanted[i] = key
 	}
 	for marks, part := range storage.InLists(wanted) {
-		err := f.tx.Each(ctx, "SELECT id, long_id, id_short, version, live, NULL FROM aas_documents WHERE kind = ? AND id IN "+marks,
-			append([]any{int64(f.q.Kind)}, part...), func(row storage.Scanner) error {
-				d, key, err := scanDocument(row, f.q.Kind)
-				found[key] = d
+		err := f.tx.Each(ctx, "SELECT id, long_id, id_short, version, live, NULL, 0 FROM aas_documents WHERE kind = ? AND id IN "+marks,
+			append([]any{int64(f.q.Kind)}, part...), func(from storage.Scanner) error {
+				r, err := scanDocument(from, f.q.Kind)
+				found[r.key] = r.Document
 				return err
 			})
 		if err != nil {

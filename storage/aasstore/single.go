@@ -10,23 +10,19 @@ import (
 	"github.com/otkit/otkit/storage"
 )
 
-// getSingle returns one document, or none.
-func getSingle(ctx context.Context, direct storage.Direct, kind repository.Kind, key string) (list []repository.Document, err error) {
-	err = direct.Row(ctx, "aas.get", selectDocument+"WHERE kind = ? AND id = ?", []any{int64(kind), key}, func(row storage.Scanner) error {
-		d, _, err := scanDocument(row, kind)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		list = []repository.Document{d}
+// single returns one document, if it is there.
+func (s *Store) single(ctx context.Context, kind repository.Kind, key string) (r row, ok bool, err error) {
+	err = s.set.Row(ctx, "aas.get", selectDocument+"WHERE kind = ? AND id = ?", []any{int64(kind), key}, func(from storage.Scanner) (err error) {
+		r, err = scanDocument(from, kind)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if errors.Is(err, sql.ErrNoRows) {
+		return row{}, false, nil
 	}
-	return list, nil
+	return r, err == nil, err
 }
 
-const createDocument = `WITH made AS (` + insertDocument + ` (?,?,?,?,?,?,?,?,?) ON CONFLICT (kind, id) DO NOTHING RETURNING kind, id),
+const createDocument = `WITH made AS (` + insertDocument + ` (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (kind, id) DO NOTHING RETURNING kind, id),
 	termed AS (INSERT INTO aas_terms (kind, name, value, id)
 		SELECT made.kind, t.name, t.value, made.id FROM made, unnest(?::TEXT[], ?::TEXT[]) AS t(name, value)),
 	counted AS (INSERT INTO aas_counts (kind, slot, documents, changes) SELECT made.kind, ?::BIGINT, 1, 1 FROM made

@@ -22,6 +22,7 @@ var migrations embed.FS
 func Schema() storage.Schema {
 	return storage.Schema{Name: "aas", Set: storage.State, Migrations: migrations, Tables: []storage.Table{
 		{Name: "aas_documents", Key: "kind, id"},
+		{Name: "aas_chunks", Key: "kind, id, number"},
 		{Name: "aas_terms", Key: "kind, name, value, id"},
 		{Name: "aas_files", Key: "kind, id, name"},
 		{Name: "aas_counts", Key: "kind, slot"},
@@ -38,7 +39,7 @@ type Store struct {
 	changes changeLog
 }
 
-var _ repository.Store = (*Store)(nil)
+var _ repository.ElementStore = (*Store)(nil)
 
 // New returns a store over a database that was opened with [Schema].
 func New(db *storage.DB) (*Store, error) {
@@ -92,22 +93,34 @@ func textOf(kept string) string {
 	return kept
 }
 
-const selectDocument = "SELECT id, long_id, id_short, version, live, json FROM aas_documents "
+const selectDocument = "SELECT id, long_id, id_short, version, live, json, size FROM aas_documents "
 
-func scanDocument(row storage.Scanner, kind repository.Kind) (d repository.Document, key string, err error) {
+// row is a document as aas_documents has it.
+type row struct {
+	repository.Document
+	key  string
+	size int64 // of the JSON in bytes, if it is in aas_chunks; Document.JSON is then the outline
+}
+
+func scanDocument(from storage.Scanner, kind repository.Kind) (r row, err error) {
 	var long sql.NullString
-	d.Kind = kind
-	err = row.Scan(&key, &long, &d.IDShort, &d.Version, &d.Live, &d.JSON)
-	if d.ID = textOf(key); long.Valid {
-		d.ID = textOf(long.String)
+	r.Kind = kind
+	err = from.Scan(&r.key, &long, &r.IDShort, &r.Version, &r.Live, &r.JSON, &r.size)
+	if r.ID = textOf(r.key); long.Valid {
+		r.ID = textOf(long.String)
 	}
-	return d, key, err
+	return r, err
 }
 
 // Get implements repository.Store.
 func (s *Store) Get(ctx context.Context, kind repository.Kind, ids ...string) ([]repository.Document, error) {
-	if direct, ok := s.set.Direct(); ok && len(ids) == 1 {
-		return getSingle(ctx, direct, kind, keyOf(ids[0]))
+	if len(ids) == 1 {
+		switch r, found, err := s.single(ctx, kind, keyOf(ids[0])); {
+		case err != nil || !found:
+			return nil, err
+		case r.size == 0:
+			return []repository.Document{r.Document}, nil
+		}
 	}
 	keys := make([]string, len(ids))
 	for i, id := range ids {
@@ -121,27 +134,36 @@ func (s *Store) Get(ctx context.Context, kind repository.Kind, ids ...string) ([
 	return list, err
 }
 
+// rowOf reads one document.
+func rowOf(ctx context.Context, tx *storage.Tx, kind repository.Kind, key string) (r row, ok bool, err error) {
+	err = tx.Each(ctx, selectDocument+"WHERE kind = ? AND id = ?", []any{int64(kind), key}, func(from storage.Scanner) error {
+		r, err = scanDocument(from, kind)
+		ok = true
+		return err
+	})
+	return r, ok, err
+}
+
 // documentsByKey returns the documents that are there in the order of keys.
 func documentsByKey(ctx context.Context, tx *storage.Tx, kind repository.Kind, keys []string) ([]repository.Document, error) {
 	if len(keys) == 1 {
-		var list []repository.Document
-		err := tx.Each(ctx, selectDocument+"WHERE kind = ? AND id = ?", []any{int64(kind), keys[0]}, func(row storage.Scanner) error {
-			d, _, err := scanDocument(row, kind)
-			list = append(list, d)
-			return err
-		})
-		return list, err
+		r, ok, err := rowOf(ctx, tx, kind, keys[0])
+		if err != nil || !ok {
+			return nil, err
+		}
+		d, err := r.whole(ctx, tx)
+		return []repository.Document{d}, err
 	}
-	found := make(map[string]repository.Document, len(keys))
+	found := make(map[string]row, len(keys))
 	wanted := make([]any, len(keys))
 	for i, key := range keys {
 		wanted[i] = key
 	}
 	for marks, part := range storage.InLists(wanted) {
 		args := append([]any{int64(kind)}, part...)
-		err := tx.Each(ctx, selectDocument+"WHERE kind = ? AND id IN "+marks, args, func(row storage.Scanner) error {
-			d, key, err := scanDocument(row, kind)
-			found[key] = d
+		err := tx.Each(ctx, selectDocument+"WHERE kind = ? AND id IN "+marks, args, func(from storage.Scanner) error {
+			r, err := scanDocument(from, kind)
+			found[r.key] = r
 			return err
 		})
 		if err != nil {
@@ -150,7 +172,11 @@ func documentsByKey(ctx context.Context, tx *storage.Tx, kind repository.Kind, k
 	}
 	list := make([]repository.Document, 0, len(found))
 	for _, key := range keys {
-		if d, ok := found[key]; ok {
+		if r, ok := found[key]; ok {
+			d, err := r.whole(ctx, tx)
+			if err != nil {
+				return nil, err
+			}
 			list = append(list, d)
 			delete(found, key)
 		}

@@ -94,6 +94,7 @@ func factsOf(d *repository.Document) []byte {
 type keptDocument struct {
 	version uint64
 	facts   []byte
+	size    int64 // as row has it
 }
 
 func (w *writer) write(ctx context.Context) error {
@@ -133,7 +134,7 @@ const (
 
 func fastPathOf(c *repository.Change) fastPath {
 	switch {
-	case c.Delete:
+	case c.Delete || c.Document.Divided != nil:
 		return notFast
 	case c.Match.Version != 0 && !c.Match.Absent:
 		return fastUpdate
@@ -152,7 +153,7 @@ func (w *writer) fastPath(ctx context.Context) (done bool, err error) {
 		w.versions[0] = c.Match.Version + 1
 		return n == 1, err
 	case fastCreate:
-		n, err := w.tx.Exec(ctx, insertDocument+" (?,?,?,?,?,?,?,?,?) ON CONFLICT (kind, id) DO NOTHING", documentRow(c, w.facts[0])...)
+		n, err := w.tx.Exec(ctx, insertDocument+" (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (kind, id) DO NOTHING", documentRow(c, w.facts[0])...)
 		if err != nil || n == 0 {
 			return false, err
 		}
@@ -167,14 +168,15 @@ func (w *writer) fastPath(ctx context.Context) (done bool, err error) {
 }
 
 const (
-	insertDocument = "INSERT INTO aas_documents (kind, id, long_id, id_short, id_short_lower, version, live, facts, json) VALUES"
-	updateDocument = "UPDATE aas_documents SET version = version + 1, json = ? WHERE kind = ? AND id = ? AND version = ? AND facts = ?"
+	insertDocument = "INSERT INTO aas_documents (kind, id, long_id, id_short, id_short_lower, version, live, facts, json, size) VALUES"
+	updateDocument = "UPDATE aas_documents SET version = version + 1, json = ? WHERE kind = ? AND id = ? AND version = ? AND facts = ? AND size = 0"
 )
 
 // documentRow returns the arguments of insertDocument.
 func documentRow(c *repository.Change, facts []byte) []any {
 	d := &c.Document
-	return []any{int64(d.Kind), keyOf(d.ID), longText(d.ID), d.IDShort, strings.ToLower(d.IDShort), int64(c.Next(0)), d.Live, facts, string(d.JSON)}
+	text, size := textFor(d)
+	return []any{int64(d.Kind), keyOf(d.ID), longText(d.ID), d.IDShort, strings.ToLower(d.IDShort), int64(c.Next(0)), d.Live, facts, text, size}
 }
 
 // updateRow returns the arguments of updateDocument.
@@ -200,12 +202,12 @@ func (w *writer) kept(ctx context.Context) ([]keptDocument, error) {
 	for kind, list := range keys {
 		for marks, part := range storage.InLists(list) {
 			args := append([]any{int64(kind)}, part...)
-			err := w.tx.Each(ctx, "SELECT id, version, facts FROM aas_documents WHERE kind = ? AND id IN "+marks, args, func(row storage.Scanner) error {
+			err := w.tx.Each(ctx, "SELECT id, version, facts, size FROM aas_documents WHERE kind = ? AND id IN "+marks, args, func(row storage.Scanner) error {
 				var (
 					key string
 					k   keptDocument
 				)
-				err := row.Scan(&key, &k.version, &k.facts)
+				err := row.Scan(&key, &k.version, &k.facts, &k.size)
 				kept[at[kind][key]] = k
 				return err
 			})
@@ -240,12 +242,16 @@ func (w *writer) apply(ctx context.Context, kept []keptDocument) error {
 			w.made = append(w.made, changeOf(d))
 			rows, terms = append(rows, documentRow(c, w.facts[i])), append(terms, i)
 		case slices.Equal(kept[i].facts, w.facts[i]):
-			_, err = w.tx.Exec(ctx, "UPDATE aas_documents SET version = ?, json = ? WHERE kind = ? AND id = ?",
-				int64(w.versions[i]), string(d.JSON), int64(d.Kind), keyOf(d.ID))
+			text, size := textFor(d)
+			_, err = w.tx.Exec(ctx, "UPDATE aas_documents SET version = ?, json = ?, size = ? WHERE kind = ? AND id = ?",
+				int64(w.versions[i]), text, size, int64(d.Kind), keyOf(d.ID))
 		default:
 			w.made = append(w.made, changeOf(d))
 			terms = append(terms, i)
 			err = w.replace(ctx, i)
+		}
+		if err == nil && known && !c.Delete {
+			err = writeChunks(ctx, w.tx, d, kept[i].size)
 		}
 		if err != nil {
 			return err
@@ -254,6 +260,13 @@ func (w *writer) apply(ctx context.Context, kept []keptDocument) error {
 	if err := w.tx.Insert(ctx, insertDocument, rows, ""); err != nil {
 		return err
 	}
+	for i := range w.changes {
+		if kept[i].version == 0 && !w.changes[i].Delete {
+			if err := writeChunks(ctx, w.tx, &w.changes[i].Document, 0); err != nil {
+				return err
+			}
+		}
+	}
 	if err := w.addTerms(ctx, terms); err != nil {
 		return err
 	}
@@ -261,7 +274,7 @@ func (w *writer) apply(ctx context.Context, kept []keptDocument) error {
 }
 
 func (w *writer) remove(ctx context.Context, d *repository.Document) error {
-	for _, table := range []string{"aas_documents", "aas_terms", "aas_files"} {
+	for _, table := range []string{"aas_documents", "aas_chunks", "aas_terms", "aas_files"} {
 		if _, err := w.tx.Exec(ctx, "DELETE FROM "+table+" WHERE kind = ? AND id = ?", int64(d.Kind), keyOf(d.ID)); err != nil {
 			return err
 		}
@@ -272,8 +285,9 @@ func (w *writer) remove(ctx context.Context, d *repository.Document) error {
 // replace writes a document that is found by something else than before.
 func (w *writer) replace(ctx context.Context, i int) error {
 	d := &w.changes[i].Document
-	_, err := w.tx.Exec(ctx, `UPDATE aas_documents SET version = ?, id_short = ?, id_short_lower = ?, live = ?, facts = ?, json = ?
-		WHERE kind = ? AND id = ?`, int64(w.versions[i]), d.IDShort, strings.ToLower(d.IDShort), d.Live, w.facts[i], string(d.JSON),
+	text, size := textFor(d)
+	_, err := w.tx.Exec(ctx, `UPDATE aas_documents SET version = ?, id_short = ?, id_short_lower = ?, live = ?, facts = ?, json = ?, size = ?
+		WHERE kind = ? AND id = ?`, int64(w.versions[i]), d.IDShort, strings.ToLower(d.IDShort), d.Live, w.facts[i], text, size,
 		int64(d.Kind), keyOf(d.ID))
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ func (s *Store) PublishKeys(ctx context.Context, keys []accounts.PublicKey, befo
 	for i, k := range keys {
 		rows[i] = []any{k.ID, k.PKIX, k.ExpiresAt.UnixMicro()}
 	}
-	return s.set.Update(ctx, "keys.publish", func(ctx context.Context, tx *storage.Tx) error {
+	return s.set.UpdateVital(ctx, "keys.publish", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "engine_keys"); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func orEmpty(b []byte) []byte {
 }
 
 func (s *Store) AddSession(ctx context.Context, v accounts.Session) error {
-	return s.set.Update(ctx, "sessions.add", func(ctx context.Context, tx *storage.Tx) error {
+	return s.set.UpdateVital(ctx, "sessions.add", func(ctx context.Context, tx *storage.Tx) error {
 		if _, err := readAccount(ctx, tx, v.Account); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (s *Store) Session(ctx context.Context, id string) (v accounts.Session, err
 }
 
 func (s *Store) UpdateSession(ctx context.Context, id string, update func(*accounts.Session) error) error {
-	return s.set.Update(ctx, "sessions.update", func(ctx context.Context, tx *storage.Tx) error {
+	return s.set.UpdateVital(ctx, "sessions.update", func(ctx context.Context, tx *storage.Tx) error {
 		v, err := readSession(ctx, tx, id)
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (s *Store) Sessions(ctx context.Context, account string) (all []accounts.Se
 }
 
 func (s *Store) EndSessions(ctx context.Context, account, keep string, at time.Time) error {
-	return s.set.Update(ctx, "sessions.end", func(ctx context.Context, tx *storage.Tx) error {
+	return s.set.UpdateVital(ctx, "sessions.end", func(ctx context.Context, tx *storage.Tx) error {
 		_, err := tx.Exec(ctx, "UPDATE sessions SET ended_us = ? WHERE account_key = ? AND id <> ? AND ended_us IS NULL",
 			storage.Timestamp(at), nameKey(account), keep)
 		return err
@@ -98,7 +98,7 @@ func (s *Store) EndSessions(ctx context.Context, account, keep string, at time.T
 }
 
 func (s *Store) RemoveSessions(ctx context.Context, before time.Time) error {
-	return s.set.Update(ctx, "sessions.trim", func(ctx context.Context, tx *storage.Tx) error {
+	return s.set.UpdateVital(ctx, "sessions.trim", func(ctx context.Context, tx *storage.Tx) error {
 		_, err := tx.Exec(ctx, "DELETE FROM sessions WHERE expires_us < ?", storage.Timestamp(before))
 		return err
 	})

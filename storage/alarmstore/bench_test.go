@@ -93,7 +93,7 @@ func BenchmarkAlarmSingle(b *testing.B) {
 				db, _ := storetest.Bench(b, kind)
 				s, err := alarms.New(context.Background(), db.Alarms(), alarms.Options{})
 				require.NoError(b, err)
-				defer s.Close()
+				defer s.Close(context.Background())
 				storetest.Callers(b, count, func(i int) error {
 					_, err := s.Raise(context.Background(), alarms.Alarm{Key: fmt.Sprintf("app:press/%d", i), Source: "line3.press", Severity: alarms.Error})
 					return err
@@ -140,7 +140,7 @@ func BenchmarkAlarmList(b *testing.B) {
 		})
 		b.Run(kind+"/hours", func(b *testing.B) {
 			for b.Loop() {
-				_, err := db.Alarms().Hours(b.Context(), storetest.When, storetest.When.Add(24*time.Hour))
+				_, err := db.Alarms().HourlyCounts(b.Context(), storetest.When, storetest.When.Add(24*time.Hour))
 				require.NoError(b, err)
 			}
 		})

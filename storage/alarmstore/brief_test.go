@@ -1,6 +1,7 @@
 package alarmstore_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestLabelsThatNobodyWantsAreNotRead(t *testing.T) {
 		db := open(t, storage.Options{})
 		service, err := alarms.New(t.Context(), db.Alarms(), alarms.Options{})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, service.Close()) }()
+		defer func() { require.NoError(t, service.Close(context.Background())) }()
 		labels := map[string]string{"l": strings.Repeat("x", 4000)}
 		raised, err := service.Raise(t.Context(), alarms.Alarm{Key: "k", Source: "s", Message: "m", Severity: alarms.Error, Labels: labels})
 		require.NoError(t, err)

@@ -82,7 +82,7 @@ func addEvents(ctx context.Context, tx *storage.Tx, list []alarms.Event) error {
 		if err != nil {
 			return err
 		}
-		rows[i] = []any{e.Seq, e.ID, storage.Timestamp(e.At), string(e.Kind), storage.Text(e.By), storage.Text(e.Comment), storage.Timestamp(e.Until), e.New, string(text), e.Occurrence.Seq}
+		rows[i] = []any{e.Seq, e.ID, storage.Timestamp(e.At), string(e.Kind), storage.Text(e.By), storage.Text(e.Comment), storage.Timestamp(e.Until), e.Annunciate, string(text), e.Occurrence.Seq}
 	}
 	return tx.Insert(ctx, "INSERT INTO alarm_events (seq, id, at_us, kind, done_by, comment, until_us, is_new, occurrence, occurrence_seq) VALUES", rows, "")
 }
@@ -94,7 +94,7 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) ([]alarms.Ev
 		if err != nil || len(all) > 0 || last == after {
 			return all, err
 		}
-		after = last // none of them could be read
+		after = last // all of them are unreadable
 	}
 }
 
@@ -124,14 +124,14 @@ const selectEvent = "SELECT seq, id, at_us, kind, done_by, comment, until_us, is
 // scanEvent reads an event; broken is the reason why its occurrence cannot be read.
 func scanEvent(row storage.Scanner) (e alarms.Event, broken, err error) {
 	var text []byte
-	err = row.Scan(&e.Seq, &e.ID, (*storage.Timestamp)(&e.At), &e.Kind, &e.By, &e.Comment, (*storage.Timestamp)(&e.Until), &e.New, &text)
+	err = row.Scan(&e.Seq, &e.ID, (*storage.Timestamp)(&e.At), &e.Kind, &e.By, &e.Comment, (*storage.Timestamp)(&e.Until), &e.Annunciate, &text)
 	if err == nil {
 		e.Occurrence, broken = readSnapshot(text)
 	}
 	return e, broken, err
 }
 
-// EventsOf implements alarms.Store. An unreadable event is omitted.
+// EventsOf implements [alarms.EventLister]. An unreadable event is omitted.
 func (s *Store) EventsOf(ctx context.Context, occurrence int64, offset, limit int) (all []alarms.Event, total int, err error) {
 	err = s.set.View(ctx, "alarms.eventsof", func(ctx context.Context, tx *storage.Tx) error {
 		all = []alarms.Event{}
@@ -155,7 +155,7 @@ func (s *Store) EventsOf(ctx context.Context, occurrence int64, offset, limit in
 	return all, total, err
 }
 
-// unreadable logs an event that cannot be read. It is read again and again, and logged once.
+// unreadable logs an unreadable event, once although it is read repeatedly.
 func (s *Store) unreadable(seq int64, err error) {
 	if newest := s.skipped.Load(); seq > newest && s.skipped.CompareAndSwap(newest, seq) {
 		s.set.Logger().Error("unreadable alarm event skipped", "event", seq, "error", err)

@@ -21,7 +21,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = db.Close() }()
+	defer func() { _ = db.Close(ctx) }()
 	store, err := alarmstore.New(db)
 	if err != nil {
 		panic(err)
@@ -30,7 +30,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = service.Close() }()
+	defer func() { _ = service.Close(ctx) }()
 	o, err := service.Raise(ctx, alarms.Alarm{Key: "press/hot", Source: "press", Message: "too hot", Severity: alarms.Warning})
 	fmt.Println(o.Code, o.Message, err)
 	// Output: 1 too hot <nil>

@@ -182,9 +182,9 @@ func countOccurrences(ctx context.Context, tx *storage.Tx, q *alarms.Query) (tot
 	return total, first, last, err
 }
 
-// Hours implements alarms.Store.
-func (s *Store) Hours(ctx context.Context, start, end time.Time) ([]alarms.Hour, error) {
-	var all []alarms.Hour
+// HourlyCounts implements [alarms.Statistics].
+func (s *Store) HourlyCounts(ctx context.Context, start, end time.Time) ([]alarms.HourlyCount, error) {
+	var all []alarms.HourlyCount
 	err := s.set.View(ctx, "alarms.hours", func(ctx context.Context, tx *storage.Tx) error {
 		all = nil
 		hour := time.Hour.Microseconds()
@@ -201,7 +201,7 @@ func (s *Store) Hours(ctx context.Context, start, end time.Time) ([]alarms.Hour,
 					return err
 				}
 				if n := len(all); n == 0 || !all[n-1].Start.Equal(at) {
-					all = append(all, alarms.Hour{Start: at})
+					all = append(all, alarms.HourlyCount{Start: at})
 				}
 				if severity >= 0 && severity < 4 {
 					all[len(all)-1].Counts[severity] += count
@@ -212,15 +212,15 @@ func (s *Store) Hours(ctx context.Context, start, end time.Time) ([]alarms.Hour,
 	return all, err
 }
 
-// livesSlice is how many lives are read at a time, so that a slow reader keeps no transaction open.
-const livesSlice = 5000
+// intervalsSlice is how many intervals are read in one transaction, so that a slow reader keeps none open.
+const intervalsSlice = 5000
 
-// Lives implements alarms.Store.
-func (s *Store) Lives(ctx context.Context, start, end time.Time) iter.Seq2[alarms.Life, error] {
-	return func(yield func(alarms.Life, error) bool) {
+// ActiveIntervals implements [alarms.Statistics].
+func (s *Store) ActiveIntervals(ctx context.Context, start, end time.Time) iter.Seq2[alarms.ActiveInterval, error] {
+	return func(yield func(alarms.ActiveInterval, error) bool) {
 		after, last := int64(-1), int64(-1)
 		for {
-			lives := make([]alarms.Life, 0, livesSlice)
+			lives := make([]alarms.ActiveInterval, 0, intervalsSlice)
 			err := s.set.View(ctx, "alarms.lives", func(ctx context.Context, tx *storage.Tx) error {
 				lives = lives[:0]
 				if last < 0 {
@@ -232,15 +232,15 @@ func (s *Store) Lives(ctx context.Context, start, end time.Time) iter.Seq2[alarm
 				}
 				return tx.Each(ctx, `SELECT seq, code, raised_us, cleared_us FROM alarm_occurrences WHERE seq > ? AND seq <= ?
 					AND +raised_us >= ? AND +raised_us < ? ORDER BY seq LIMIT ?`,
-					[]any{after, last, storage.CeilMicros(start), storage.CeilMicros(end), livesSlice}, func(row storage.Scanner) error {
-						var l alarms.Life
+					[]any{after, last, storage.CeilMicros(start), storage.CeilMicros(end), intervalsSlice}, func(row storage.Scanner) error {
+						var l alarms.ActiveInterval
 						err := row.Scan(&l.Seq, &l.Code, (*storage.Timestamp)(&l.RaisedAt), (*storage.Timestamp)(&l.ClearedAt))
 						lives = append(lives, l)
 						return err
 					})
 			})
 			if err != nil {
-				yield(alarms.Life{}, err)
+				yield(alarms.ActiveInterval{}, err)
 				return
 			}
 			for _, l := range lives {
@@ -249,7 +249,7 @@ func (s *Store) Lives(ctx context.Context, start, end time.Time) iter.Seq2[alarm
 				}
 				after = l.Seq
 			}
-			if len(lives) < livesSlice {
+			if len(lives) < intervalsSlice {
 				return
 			}
 		}

@@ -168,7 +168,7 @@ func (s *Store) PutRuleStates(ctx context.Context, states []rules.State) error {
 		}
 		at[id] = state
 	}
-	return s.set.Update(ctx, "alarmrules.put", func(ctx context.Context, tx *storage.Tx) error {
+	return s.set.UpdateVital(ctx, "alarmrules.put", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "alarm_rules"); err != nil {
 			return err
 		}

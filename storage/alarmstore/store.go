@@ -31,23 +31,29 @@ func Schema() storage.Schema {
 	}}
 }
 
-// Store keeps alarms, what was done about them, and alarm rules. One store has them all, since the code of a rule's
-// alarm outlives its occurrences. Safe for concurrent use.
+// Store stores alarms, resolutions and alarm rules. They share a store because the code of a rule's alarm outlives its
+// occurrences. It is safe for concurrent use.
 //
-// With PostgreSQL, writes of several engines wait for one another, which gives the journal its order: a caller that
-// has many alarms should write them in one call.
+// With PostgreSQL, writes of several engines wait for one another, which determines the order of the journal. A caller
+// with many alarms should write them in one call.
 type Store struct {
 	set     *storage.Set
-	skipped atomic.Int64 // the newest event of the journal that was logged as unreadable
+	skipped atomic.Int64 // Seq of the newest event that was logged as unreadable
 
 	mu    sync.Mutex
-	order *ruleOrder // as it was read last
+	order *ruleOrder // as read last
 }
 
 var (
 	_ alarms.Store           = (*Store)(nil)
+	_ alarms.CodeLister      = (*Store)(nil)
+	_ alarms.EventLister     = (*Store)(nil)
+	_ alarms.Statistics      = (*Store)(nil)
+	_ alarms.Trimmer         = (*Store)(nil)
 	_ alarms.ResolutionStore = (*Store)(nil)
 	_ rules.Store            = (*Store)(nil)
+	_ rules.Pager            = (*Store)(nil)
+	_ rules.Versioner        = (*Store)(nil)
 	_ rules.StateStore       = (*Store)(nil)
 )
 
@@ -81,25 +87,6 @@ func scanOccurrence(row storage.Scanner) (*alarms.Occurrence, error) {
 	return &o, nil
 }
 
-// Occurrence implements alarms.Store.
-func (s *Store) Occurrence(ctx context.Context, id string) (alarms.Occurrence, error) {
-	var found *alarms.Occurrence
-	err := s.set.View(ctx, "alarms.get", func(ctx context.Context, tx *storage.Tx) error {
-		found = nil
-		return tx.Each(ctx, selectOccurrence+"WHERE o.id = ?", []any{storage.Text(id)}, func(row storage.Scanner) (err error) {
-			found, err = scanOccurrence(row)
-			return err
-		})
-	})
-	if err != nil {
-		return alarms.Occurrence{}, err
-	}
-	if found == nil {
-		return alarms.Occurrence{}, alarms.ErrAlarmNotFound
-	}
-	return *found, nil
-}
-
 // OccurrencesByID implements alarms.Store.
 func (s *Store) OccurrencesByID(ctx context.Context, ids []string) ([]alarms.Occurrence, error) {
 	keys := make([]any, len(ids))
@@ -120,9 +107,9 @@ func (s *Store) OccurrencesByID(ctx context.Context, ids []string) ([]alarms.Occ
 	return storage.Distinct(found, func(o alarms.Occurrence) string { return o.ID }), err
 }
 
-// Codes implements alarms.Store.
+// Codes implements [alarms.CodeLister].
 func (s *Store) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
-	given := make(map[string][]string, len(keys)) // as it is stored -> as it was asked for
+	given := make(map[string][]string, len(keys)) // stored form -> requested forms
 	var list []any
 	for _, key := range keys {
 		stored := storage.Text(key)

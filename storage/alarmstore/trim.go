@@ -9,7 +9,7 @@ import (
 	"github.com/otkit/otkit/storage/internal/positions"
 )
 
-// Trim implements alarms.Store.
+// Trim implements [alarms.Trimmer].
 func (s *Store) Trim(ctx context.Context, before time.Time) error {
 	if err := alarmPositions.Repair(ctx, s.set, "alarm_counter"); err != nil {
 		return err

@@ -2,6 +2,7 @@ package alarmstore_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,10 +16,12 @@ import (
 
 func TestConditionsThatNothingNeedsAreTrimmed(t *testing.T) {
 	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
-		db, ctx, now := open(t, storage.Options{}), t.Context(), storetest.When
-		service, err := alarms.New(ctx, db.Alarms(), alarms.Options{Now: func() time.Time { return now }})
+		db, ctx := open(t, storage.Options{}), t.Context()
+		var later atomic.Int64 // the service asks for the time at any time
+		now := func() time.Time { return storetest.When.Add(time.Duration(later.Load())) }
+		service, err := alarms.New(ctx, db.Alarms(), alarms.Options{Now: now})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, service.Close()) }()
+		defer func() { require.NoError(t, service.Close(ctx)) }()
 		require.NoError(t, db.AlarmRules().AddRule(ctx, rules.Rule{ID: "hot", Tag: "t", Kind: rules.High, Severity: alarms.Warning}))
 		const many = 5500 // more than one transaction removes
 		for range 2 {
@@ -35,7 +38,7 @@ func TestConditionsThatNothingNeedsAreTrimmed(t *testing.T) {
 			}
 			_, err = service.Apply(ctx, normal)
 			require.NoError(t, err)
-			now = now.Add(time.Hour)
+			later.Add(int64(time.Hour))
 		}
 		hot, err := db.Alarms().Condition(ctx, alarms.ByKey("rule:hot"))
 		require.NoError(t, err)
@@ -47,7 +50,7 @@ func TestConditionsThatNothingNeedsAreTrimmed(t *testing.T) {
 		}
 		require.NoError(t, db.Alarms().Trim(ctx, storetest.When.Add(time.Minute)))
 		require.Equal(t, many+2, left(), "the newest of each")
-		require.NoError(t, db.Alarms().Trim(ctx, now))
+		require.NoError(t, db.Alarms().Trim(ctx, now()))
 		require.Equal(t, 1, left(), "that of a rule")
 		kept, err := db.Alarms().Condition(ctx, alarms.ByKey("rule:hot"))
 		require.NoError(t, err)
@@ -56,7 +59,7 @@ func TestConditionsThatNothingNeedsAreTrimmed(t *testing.T) {
 		require.ErrorIs(t, err, alarms.ErrAlarmNotFound)
 
 		require.NoError(t, db.AlarmRules().RemoveRule(ctx, "hot"))
-		require.NoError(t, db.Alarms().Trim(ctx, now))
+		require.NoError(t, db.Alarms().Trim(ctx, now()))
 		require.Zero(t, left())
 		again, err := service.Raise(ctx, alarms.Alarm{Key: "rule:hot", Source: "s"})
 		require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 )
 
 // Write implements alarms.Store.
-func (s *Store) Write(ctx context.Context, refs []alarms.Ref, changeWith func(next int64, found []alarms.Found) (alarms.Changes, error)) error {
-	return s.set.Update(ctx, "alarms.write", func(ctx context.Context, tx *storage.Tx) error {
+func (s *Store) Write(ctx context.Context, refs []alarms.Ref, changeWith func(next int64, found []alarms.RefResult) (alarms.Changes, error)) error {
+	return s.set.UpdateVital(ctx, "alarms.write", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "alarm_counter"); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ const selectCondition = "SELECT code, alarm_key, withheld, shelved_until_us, she
 
 // alarmLookup finds what the refs of one call name and returns each condition and occurrence once.
 type alarmLookup struct {
-	code    int64 // last given
+	code    int64 // last assigned
 	created []*alarms.Condition
 	byCode  map[int64]*alarms.Condition
 	byKey   map[string]*alarms.Condition
@@ -168,17 +168,17 @@ func newAlarmLookup(code int64) *alarmLookup {
 		byID: make(map[string]*alarms.Occurrence), bySeq: make(map[int64]*alarms.Occurrence), last: make(map[int64]int64)}
 }
 
-func (l *alarmLookup) find(ctx context.Context, tx *storage.Tx, refs []alarms.Ref) ([]alarms.Found, error) {
+func (l *alarmLookup) find(ctx context.Context, tx *storage.Tx, refs []alarms.Ref) ([]alarms.RefResult, error) {
 	if err := l.load(ctx, tx, refs); err != nil {
 		return nil, err
 	}
-	found := make([]alarms.Found, len(refs))
+	found := make([]alarms.RefResult, len(refs))
 	for i, ref := range refs {
 		var c *alarms.Condition
 		switch {
 		case ref.ID != "":
 			if o := l.byID[storage.Text(ref.ID)]; o != nil {
-				found[i] = alarms.Found{Condition: l.byCode[o.Code], Occurrence: o}
+				found[i] = alarms.RefResult{Condition: l.byCode[o.Code], Occurrence: o}
 			}
 			continue
 		case ref.Key != "":
@@ -193,7 +193,7 @@ func (l *alarmLookup) find(ctx context.Context, tx *storage.Tx, refs []alarms.Re
 			c = l.byCode[ref.Code]
 		}
 		if c != nil {
-			found[i] = alarms.Found{Condition: c, Occurrence: c.Last}
+			found[i] = alarms.RefResult{Condition: c, Occurrence: c.Last}
 		}
 	}
 	return found, nil

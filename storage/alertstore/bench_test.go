@@ -1,6 +1,7 @@
 package alertstore_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -48,7 +49,7 @@ func benchWebhook(b *testing.B, kind string, step int) {
 		post(n)
 	}
 	b.ReportMetric(float64(size*b.N)/b.Elapsed().Seconds(), "alerts/s")
-	require.NoError(b, service.Close())
+	require.NoError(b, service.Close(context.Background()))
 	require.NoError(b, db.Close())
 }
 

@@ -35,6 +35,28 @@ func (s *Store) DigestDeliveries(ctx context.Context, digest string) ([]outbox.D
 	return found, err
 }
 
+// DigestMessages implements outbox.DigestReader.
+func (s *Store) DigestMessages(ctx context.Context, digest string, offset, limit int) ([]outbox.Delivery, int64, error) {
+	var (
+		page  []outbox.Delivery
+		total int64
+	)
+	const where = "WHERE d.digest_id = ? AND d.digest_id <> '' AND d.state = 'folded'"
+	err := s.set.View(ctx, "outbox.digest", func(ctx context.Context, tx *storage.Tx) error {
+		page = nil
+		if err := tx.Row(ctx, "SELECT COUNT(*) FROM alert_deliveries d "+where, []any{storage.Text(digest)}, &total); err != nil {
+			return err
+		}
+		args := []any{storage.Text(digest), max(limit, 0), max(offset, 0)}
+		return tx.Each(ctx, selectDelivery+where+" ORDER BY d.seq, d.id LIMIT ? OFFSET ?", args, func(row storage.Scanner) error {
+			d, err := scanDelivery(row)
+			page = append(page, d)
+			return err
+		})
+	})
+	return page, total, err
+}
+
 // readNotification reads the stored message where it was needed.
 func readNotification(d *outbox.Delivery, text []byte) {
 	if len(text) > 0 && json.Unmarshal(text, &d.Notification) != nil {

@@ -19,7 +19,7 @@ import (
 // updateOutbox runs a transaction that no other one of the outbox, of whichever engine, runs beside: they
 // are short, and would fail one another otherwise.
 func (s *Store) updateOutbox(ctx context.Context, op string, fn func(context.Context, *storage.Tx) error) error {
-	return s.set.Update(ctx, op, func(ctx context.Context, tx *storage.Tx) error {
+	return s.set.UpdateVital(ctx, op, func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "alert_cursor"); err != nil {
 			return err
 		}

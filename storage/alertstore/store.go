@@ -35,6 +35,7 @@ var (
 	_ outbox.Store          = (*Store)(nil)
 	_ outbox.DeadLetters    = (*Store)(nil)
 	_ outbox.DigestSplitter = (*Store)(nil)
+	_ outbox.DigestReader   = (*Store)(nil)
 	_ outbox.Cleaner        = (*Store)(nil)
 	_ outbox.SentLister     = (*Store)(nil)
 )

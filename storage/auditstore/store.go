@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,10 @@ func Schema() storage.Schema {
 // Store is an [audit.Store]. Safe for concurrent use, by several processes too.
 type Store struct{ set *storage.Set }
 
-var _ audit.Store = (*Store)(nil)
+var (
+	_ audit.Store    = (*Store)(nil)
+	_ audit.Admitter = (*Store)(nil)
+)
 
 // New returns a store over a database that was opened with [Schema].
 func New(db *storage.DB) (*Store, error) {
@@ -40,9 +44,16 @@ func New(db *storage.DB) (*Store, error) {
 
 const columns = "seq, at_us, intent, actor, principal, role, session, address, via, action, objects, old_values, new_values, outcome, code, detail, hash"
 
-// Append implements [audit.Store].
+// Admit implements [audit.Admitter]: on a full disk the rest of the reserve is for sessions, alarms and acknowledgements.
+func (s *Store) Admit() error { return s.set.Admit() }
+
+// Append implements [audit.Store]. Outcomes and events may use all of the reserve of a full disk, intents half of it.
 func (s *Store) Append(ctx context.Context, entries []audit.Entry) (first int64, err error) {
-	err = s.set.Update(ctx, "audit.append", func(ctx context.Context, tx *storage.Tx) error {
+	update := s.set.UpdateVital
+	if slices.ContainsFunc(entries, func(e audit.Entry) bool { return e.Outcome == "" }) {
+		update = s.set.Update
+	}
+	err = update(ctx, "audit.append", func(ctx context.Context, tx *storage.Tx) error {
 		_, head, err := lockEnds(ctx, tx)
 		if err != nil {
 			return err
@@ -152,7 +163,7 @@ func (s *Store) Ends(ctx context.Context) (anchor, head audit.Link, err error) {
 
 // Trim implements [audit.Store].
 func (s *Store) Trim(ctx context.Context, cut audit.Cut, notice func(int64, audit.Link) audit.Entry) (removed int64, err error) {
-	err = s.set.Update(ctx, "audit.trim", func(ctx context.Context, tx *storage.Tx) error {
+	err = s.set.UpdateVital(ctx, "audit.trim", func(ctx context.Context, tx *storage.Tx) error {
 		removed = 0
 		anchor, head, err := lockEnds(ctx, tx)
 		if err != nil {

@@ -320,6 +320,9 @@ func (h *Store) compactLoop(ctx context.Context) {
 		case <-h.wake:
 		case <-tick.C:
 		}
+		if h.db.EvictorPaused() { // what it packs is removed only after the packed form is stored
+			continue
+		}
 		if err := h.compactDue(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			h.set.Logger().Error("failed to compact history", "error", err)
 		}

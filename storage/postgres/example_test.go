@@ -21,7 +21,7 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "postgres", db.Dialect())
 	require.NoError(t, db.Ping(t.Context()))
-	require.NoError(t, db.Close())
+	require.NoError(t, db.Close(t.Context()))
 }
 
 func TestAServerThatIsNotThereIsAnError(t *testing.T) {

@@ -102,7 +102,7 @@ func TestAlarmsOutliveASilentServer(t *testing.T) {
 	r, dsn := newRelay(t)
 	db, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn}, storetest.Schemas()...)
 	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close()) }()
+	defer func() { require.NoError(t, db.Close(t.Context())) }()
 	store, err := alarmstore.New(db)
 	require.NoError(t, err)
 	service, err := alarms.New(t.Context(), store, alarms.Options{WriteTimeout: 2 * time.Second})
@@ -122,7 +122,7 @@ func TestAlarmsOutliveASilentServer(t *testing.T) {
 	require.Eventually(t, func() bool { return raise("third", 5*time.Second) == nil }, time.Minute, 10*time.Millisecond)
 	r.silent.Store(true)
 	require.Error(t, raise("fourth", 200*time.Millisecond))
-	require.NoError(t, service.Close())
+	require.NoError(t, service.Close(context.Background()))
 	r.silent.Store(false)
 }
 

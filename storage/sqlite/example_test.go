@@ -19,6 +19,6 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(db.Dialect(), db.Ping(context.Background()), db.Close())
+	fmt.Println(db.Dialect(), db.Ping(context.Background()), db.Close(context.Background()))
 	// Output: sqlite <nil> <nil>
 }

@@ -18,7 +18,7 @@ import (
 const (
 	StateFile   = "otkit.db"   // accounts, writes and everything else that was acknowledged
 	HistoryFile = "history.db" // samples of tags
-	ReserveFile = "reserve"    // room that is given to the other files when the disk is full
+	ReserveFile = "reserve"    // space for the other files when the disk is full; reserve-vital is its second half
 )
 
 // Options are the settings of an embedded database.
@@ -56,7 +56,7 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 		if _, open := all[s.Set]; open || !ok {
 			continue // what is no set is refused by storage.New
 		}
-		p, err := pools(filepath.Join(opts.Dir, f.name), f.synchronous, opts.Readers)
+		p, err := pools(filepath.Join(opts.Dir, f.name), f.synchronous, opts.Readers, walPages(opts.Options))
 		if err != nil {
 			for _, p := range all {
 				err = errors.Join(err, p.Read.Close(), p.Write.Close())
@@ -74,9 +74,29 @@ var files = map[storage.SetName]struct{ name, synchronous string }{
 	storage.History: {HistoryFile, "NORMAL"},
 }
 
+const (
+	pageBytes = 4096 // the default of SQLite
+	minWAL    = 64   // pages
+	maxWAL    = 2000 // pages
+)
+
+// walPages returns how many pages the write-ahead log of a file should have at most. The logs of both files take at most
+// half of the reserve, so that on a small disk they do not use it up.
+func walPages(o storage.Options) int {
+	if o.Space.Free == nil {
+		return maxWAL
+	}
+	_, total, err := o.Space.Free()
+	if err != nil {
+		return maxWAL
+	}
+	o.Reserve = max(o.Reserve, 0) // without a reserve the logs are as large as with the default one
+	return int(min(max(o.ReserveSize(total)/4/pageBytes, minWAL), maxWAL))
+}
+
 // pools opens one file: one connection that writes, since SQLite has one writer at a time and callers
 // wait better in our queue than in its lock, and several that read.
-func pools(file, synchronous string, readers int) (storage.Pools, error) {
+func pools(file, synchronous string, readers, wal int) (storage.Pools, error) {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return storage.Pools{}, fmt.Errorf("database file: %w", err)
@@ -89,7 +109,7 @@ func pools(file, synchronous string, readers int) (storage.Pools, error) {
 	// its end, as long as they are below 16 MB.
 	write, err := pool(file, common, url.Values{
 		"_auto_vacuum": {"INCREMENTAL"}, "_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_foreign_keys": {"1"},
-		"_pragma": {"cache_spill(4000)", "wal_autocheckpoint(2000)"},
+		"_pragma": {"cache_spill(4000)", fmt.Sprintf("wal_autocheckpoint(%d)", wal), fmt.Sprintf("journal_size_limit(%d)", wal*pageBytes)},
 	}, 1)
 	if err != nil {
 		return storage.Pools{}, err

@@ -68,7 +68,7 @@ func (s *Store) Get(ctx context.Context, id string) (tags.Write, error) {
 // the others are not changed.
 func (s *Store) MarkUnfinished(ctx context.Context, before time.Time) (int64, error) {
 	var n int64
-	err := s.set.Update(ctx, "writes.unfinished", func(ctx context.Context, tx *storage.Tx) (err error) {
+	err := s.set.UpdateVital(ctx, "writes.unfinished", func(ctx context.Context, tx *storage.Tx) (err error) {
 		n, err = tx.Exec(ctx, `UPDATE tag_writes SET state = ?, error = ?, completed_us = ?
 			WHERE state = 'Queued' AND queued_us < ?`, string(tags.WriteUnknown),
 			"the engine ended before the outcome was known", storage.Timestamp(s.set.Now()), storage.Timestamp(before))

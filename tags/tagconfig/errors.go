@@ -1,7 +1,9 @@
 package tagconfig
 
 import (
+	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/otkit/otkit/fault"
 )
@@ -15,11 +17,20 @@ var (
 	ErrTagLimit    = fault.New(fault.Conflict, "TAG_LIMIT", "no more tags may be added to the configuration")
 	ErrNotFound    = fault.New(fault.NotFound, "TAG_NOT_FOUND", "tag is not configured")
 	ErrNotSaved    = fault.New(fault.Internal, "CONFIG_NOT_SAVED", "the tag configuration could not be saved")
+	ErrFull        = fault.New(fault.Unavailable, "STORAGE_FULL", "the disk is full; the tag configuration could not be saved").With("retryAfter", "2")
 	ErrModelFile   = fault.New(fault.Internal, "MODEL_FILE_INVALID", "the model file cannot be used")
 	ErrSpreadsheet = fault.New(fault.Invalid, "INVALID_SPREADSHEET", "the file cannot be imported")
 	ErrSheetSize   = fault.New(fault.TooLarge, "SPREADSHEET_TOO_LARGE", "the file is too large to be imported")
 	ErrFormat      = fault.New(fault.Unsupported, "UNSUPPORTED_FORMAT", "format is not csv, xlsx or json")
 )
+
+// notSaved returns the error for a file that could not be written.
+func notSaved(err error) error {
+	if errors.Is(err, syscall.ENOSPC) { // the engine may make space, so that a later attempt succeeds
+		return ErrFull.Wrap(err)
+	}
+	return ErrNotSaved.Wrap(err)
+}
 
 // maxFaults bounds how many faults one error lists.
 const maxFaults = 100

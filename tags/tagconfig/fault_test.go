@@ -52,7 +52,7 @@ func (f failing) Chmod(m fs.FileMode) error {
 
 func TestFailedWriteAppliesNothing(t *testing.T) {
 	for name, step := range map[string]failing{
-		"write": {write: syscall.ENOSPC}, "sync": {sync: syscall.EIO}, "chmod": {chmod: syscall.EPERM},
+		"write": {write: syscall.EIO}, "sync": {sync: syscall.EIO}, "chmod": {chmod: syscall.EPERM},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := modelPath(t)
@@ -120,7 +120,8 @@ func TestFullDiskAppliesNothing(t *testing.T) {
 		many = append(many, described(fmt.Sprintf("t%d", i), strings.Repeat("x", 100)))
 	}
 	_, err = s.Bulk(t.Context(), many)
-	requireNotSaved(t, err)
+	require.ErrorIs(t, err, ErrFull)
+	require.Equal(t, fault.Unavailable, fault.KindOf(err), "there may be space later")
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	requireUntouched(t, s, path, before)
 }

@@ -254,7 +254,7 @@ func (s *Store) Seed(driverID string, items ...Config) {
 // Of two items for one tag the last wins. It returns the number of distinct tags.
 //
 // Nothing is applied when it fails: with ErrEmpty; with ErrInvalid, which names each bad member as
-// [3].driverId; with ErrTooMany; with ErrNotSaved when the file cannot be written. When it returns
+// [3].driverId; with ErrTooMany; with ErrFull or ErrNotSaved when the file cannot be written. When it returns
 // nil, memory and file have the items and OnChange has been called. (Should the last step of a write,
 // making the rename durable, fail on a dying disk, the file may have the items all the same; the
 // store then follows the file.)
@@ -286,7 +286,7 @@ func (s *Store) BulkWithin(ctx context.Context, items []Config, most int) (int, 
 	}
 	if err := s.save(next); err != nil {
 		s.opts.Logger.Error("tag configuration not saved", "file", s.opts.Path, "error", err)
-		return 0, ErrNotSaved.Wrap(err)
+		return 0, notSaved(err)
 	}
 	s.apply(next)
 	return count, nil

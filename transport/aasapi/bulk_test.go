@@ -154,7 +154,7 @@ func startHeld(t *testing.T, store *heldStore, o aasapi.Options) *rig {
 	t.Cleanup(func() {
 		server.Close()
 		require.NoError(t, api.Close(context.Background()))
-		require.NoError(t, service.Close())
+		require.NoError(t, service.Close(context.Background()))
 	})
 	return &rig{t: t, service: service, api: api, url: server.URL, client: client}
 }

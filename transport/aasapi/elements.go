@@ -159,14 +159,11 @@ func getElement(want content) handler {
 }
 
 func (c *call) elementReference(id string, p aas.Path) error {
-	s, err := c.service.Submodels.Get(c.ctx(), id)
+	ref, version, err := c.service.ElementReference(c.ctx(), id, p)
 	if err != nil {
 		return err
 	}
-	ref, err := s.ReferenceTo(p)
-	if err != nil {
-		return err
-	}
+	c.tag(version)
 	return c.json(http.StatusOK, aas.Append(nil, &ref))
 }
 

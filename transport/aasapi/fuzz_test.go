@@ -10,13 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/transport/aasapi"
 )
 
 // FuzzRequests sends anything as the parts of a request: no answer is a 500, and every refusal is a Result.
 func FuzzRequests(f *testing.F) {
-	service, err := repository.New(repository.NewMemory(), repository.Options{Verifier: verify.New(verify.Options{})})
+	service, err := repository.New(repository.NewMemory(), repository.Options{})
 	require.NoError(f, err)
 	api, err := aasapi.New(service, aasapi.Options{})
 	require.NoError(f, err)

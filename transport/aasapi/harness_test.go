@@ -18,7 +18,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/transport/aasapi"
 )
 
@@ -96,7 +95,6 @@ func start(t testing.TB, o rigOptions) *rig {
 	if o.service.Now == nil {
 		o.service.Now = func() time.Time { return time.UnixMicro(1) } // versions begin at 1
 	}
-	o.service.Verifier = verify.New(verify.Options{}) // as the engine has it
 	service, err := repository.New(repository.NewMemory(), o.service)
 	require.NoError(t, err)
 	api, err := aasapi.New(service, o.api)
@@ -109,7 +107,7 @@ func start(t testing.TB, o rigOptions) *rig {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		require.NoError(t, api.Close(ctx))
-		require.NoError(t, service.Close())
+		require.NoError(t, service.Close(context.Background()))
 	})
 	r := &rig{t: t, service: service, api: api, url: server.URL, client: client}
 	r.require(http.StatusCreated, "POST", "/shells", pump)

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/internal/npmtest"
 	"github.com/otkit/otkit/transport/aasapi"
 )
@@ -22,7 +21,7 @@ const stockClient = "basyx-typescript-sdk@1.0.2"
 
 func TestStockClient(t *testing.T) {
 	dir := npmtest.Need(t, stockClient)
-	service, err := repository.New(repository.NewMemory(), repository.Options{Verifier: verify.New(verify.Options{})})
+	service, err := repository.New(repository.NewMemory(), repository.Options{})
 	require.NoError(t, err)
 	api, err := aasapi.New(service, aasapi.Options{})
 	require.NoError(t, err)

@@ -37,7 +37,7 @@ func BenchmarkAlarmPages(b *testing.B) {
 	dbbench.EachDatabase(b, func(b *testing.B, db *storetest.DB, cpu func() time.Duration, ready func()) {
 		s, err := alarms.New(b.Context(), db.Alarms(), alarms.Options{})
 		require.NoError(b, err)
-		defer s.Close()
+		defer s.Close(context.Background())
 		api := &handlers{service: s}
 		have := 0
 		for _, active := range []int{1000, 100_000} {
@@ -80,7 +80,7 @@ func BenchmarkAlarmRulePages(b *testing.B) {
 		}
 		s, err := alarms.New(b.Context(), db.Alarms(), alarms.Options{})
 		require.NoError(b, err)
-		defer s.Close()
+		defer s.Close(context.Background())
 		r, err := rules.New(b.Context(), db.AlarmRules(), s, rules.Options{})
 		require.NoError(b, err)
 		defer func() { require.NoError(b, r.Close(context.Background())) }()

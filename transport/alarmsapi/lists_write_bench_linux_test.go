@@ -17,7 +17,7 @@ func BenchmarkListWrites(b *testing.B) {
 	dbbench.EachDatabase(b, func(b *testing.B, db *storetest.DB, cpu func() time.Duration, ready func()) {
 		s, err := alarms.New(b.Context(), db.Alarms(), alarms.Options{})
 		require.NoError(b, err)
-		defer s.Close()
+		defer s.Close(context.Background())
 		raised := 10_000
 		raiseMany(b, s, 0, raised)
 		ready()

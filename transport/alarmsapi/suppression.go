@@ -9,15 +9,15 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/internal/gen"
 )
 
-// act is what an operator does to a condition.
+// act is an action of an operator on a condition.
 type act func(ctx context.Context, ref alarms.Ref, by, comment string) (alarms.Condition, error)
 
 func (a *handlers) do(ctx context.Context, do act, code int64, body *gen.AcknowledgeRequest) (gen.SuppressedAlarm, error) {
 	c, err := do(ctx, alarms.ByCode(code), a.caller(ctx), comment(body))
-	return withheldOf(c), err
+	return suppressedOf(c), err
 }
 
-func withheldOf(c alarms.Condition) gen.SuppressedAlarm {
+func suppressedOf(c alarms.Condition) gen.SuppressedAlarm {
 	w := gen.SuppressedAlarm{Code: c.Code, State: gen.SuppressedAlarmState(c.State()), ShelvedUntil: c.ShelvedUntil, ShelvedBy: c.ShelvedBy,
 		SuppressedBy: c.SuppressedBy, SuppressedAt: c.SuppressedAt, SuppressionComment: c.SuppressionComment}
 	if c.Last != nil {
@@ -35,7 +35,7 @@ func (a *handlers) ListSuppressedAlarms(ctx context.Context, _ gen.ListSuppresse
 	}
 	answer := make(gen.ListSuppressedAlarms200JSONResponse, len(list))
 	for i, c := range list {
-		answer[i] = withheldOf(c)
+		answer[i] = suppressedOf(c)
 	}
 	return answer, nil
 }
@@ -46,7 +46,7 @@ func (a *handlers) ShelveAlarm(ctx context.Context, r gen.ShelveAlarmRequestObje
 		return nil, alarms.ErrInvalidRequest.Invalid(fault.Field{Field: "minutes", Message: "must be 1 to 10080"})
 	}
 	c, err := a.service.Shelve(ctx, alarms.ByCode(r.Code), time.Duration(r.Body.Minutes)*time.Minute, a.caller(ctx), r.Body.Comment)
-	return gen.ShelveAlarm200JSONResponse(withheldOf(c)), err
+	return gen.ShelveAlarm200JSONResponse(suppressedOf(c)), err
 }
 
 // UnshelveAlarm implements POST /api/v1/alarms/{code}/unshelve.
@@ -85,7 +85,7 @@ func (a *handlers) ResetAlarm(ctx context.Context, r gen.ResetAlarmRequestObject
 		return nil, err
 	}
 	c, err := a.service.Condition(ctx, alarms.ByCode(r.Code))
-	return gen.ResetAlarm200JSONResponse(withheldOf(c)), err
+	return gen.ResetAlarm200JSONResponse(suppressedOf(c)), err
 }
 
 // GetAlarmAnalytics implements GET /api/v1/alarms/analytics.
@@ -97,9 +97,9 @@ func (a *handlers) GetAlarmAnalytics(ctx context.Context, r gen.GetAlarmAnalytic
 	}
 	answer := gen.GetAlarmAnalytics200JSONResponse{
 		Start: f.Start, End: f.End, Count: f.Count, PerOperatorHour: f.PerHour, Acceptable: f.Acceptable, Manageable: f.Manageable,
-		Peak: f.PeakWindow, Floods: make([]gen.AlarmFlood, len(f.Floods)), FloodPercent: f.FloodPercent,
-		Top: frequent(f.Top), TopPercent: f.TopPercent, Chattering: frequent(f.Chattering), Standing: f.Standing, ReturnedUnacknowledged: f.Returned,
-		Stale: make([]gen.AlarmInfo, len(f.Stale)), StaleCount: f.StaleAll,
+		Peak: f.Peak, Floods: make([]gen.AlarmFlood, len(f.Floods)), FloodPercent: f.FloodPercent,
+		Top: frequent(f.Top), TopPercent: f.TopPercent, Chattering: frequent(f.Chattering), Standing: f.ActiveCount, ReturnedUnacknowledged: f.ReturnedCount,
+		Stale: make([]gen.AlarmInfo, len(f.Stale)), StaleCount: f.StaleCount,
 	}
 	for i, flood := range f.Floods {
 		answer.Floods[i] = gen.AlarmFlood{Start: flood.Start, End: flood.End, Count: flood.Count, Peak: flood.Peak}
@@ -110,7 +110,7 @@ func (a *handlers) GetAlarmAnalytics(ctx context.Context, r gen.GetAlarmAnalytic
 	return answer, nil
 }
 
-func frequent(list []alarms.Frequent) []gen.FrequentAlarm {
+func frequent(list []alarms.ConditionCount) []gen.FrequentAlarm {
 	out := make([]gen.FrequentAlarm, len(list))
 	for i, f := range list {
 		out[i] = gen.FrequentAlarm{Code: f.Code, Count: f.Count, Source: f.Last.Source, Message: f.Last.Message}

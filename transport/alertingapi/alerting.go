@@ -13,6 +13,7 @@ import (
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/alertsource"
 	"github.com/otkit/otkit/alerting/history"
+	"github.com/otkit/otkit/alerting/outbox"
 	"github.com/otkit/otkit/alerting/silences"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/internal/timestamp"
@@ -116,7 +117,7 @@ func (a *handlers) ListAlertHistory(ctx context.Context, r gen.ListAlertHistoryR
 	answer := gen.ListAlertHistory200JSONResponse{Records: make([]gen.AlertHistoryRecord, len(list.Records)),
 		TotalCount: list.TotalCount, Page: list.Page, PageSize: list.PageSize, TotalPages: list.TotalPages}
 	for i, rec := range list.Records {
-		answer.Records[i] = gen.AlertHistoryRecord{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.Wire()),
+		answer.Records[i] = gen.AlertHistoryRecord{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.ThreeLevel()),
 			Source: rec.Source, Title: rec.Title, Description: rec.Description, Labels: orEmpty(rec.Labels), ResolvedAt: rec.CompletedAt, Truncated: rec.Truncated}
 	}
 	return answer, nil
@@ -132,7 +133,7 @@ func severityWord(word string) (alarms.SeveritySet, error) {
 	case "2":
 		word = "Critical"
 	}
-	set, err := alarms.ParseWireFilter(word)
+	set, err := alarms.ParseThreeLevel(word)
 	if err != nil {
 		return 0, alerting.ErrInvalidRequest.Invalid(fault.Field{Field: "severity", Message: "must be Info, Warning or Critical"})
 	}
@@ -152,7 +153,7 @@ func (a *handlers) GetAlertRecord(ctx context.Context, r gen.GetAlertRecordReque
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetAlertRecord200JSONResponse{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.Wire()),
+	return gen.GetAlertRecord200JSONResponse{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.ThreeLevel()),
 		Source: rec.Source, Title: rec.Title, Description: rec.Description, Labels: orEmpty(rec.Labels),
 		Annotations: orEmpty(rec.Annotations), ResolvedAt: rec.CompletedAt, Truncated: rec.Truncated}, nil
 }
@@ -167,7 +168,7 @@ func (a *handlers) GetSeverityStats(ctx context.Context, r gen.GetSeverityStatsR
 	answer := gen.GetSeverityStats200JSONResponse{}
 	at := make(map[string]int)
 	for _, c := range counts {
-		word := c.Severity.Wire()
+		word := c.Severity.ThreeLevel()
 		if i, known := at[word]; known {
 			answer[i].Count += c.Count
 			continue
@@ -199,6 +200,10 @@ func (a *handlers) Receive(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, problem.FromDecode(err), problem.Problem)
 		return
 	}
+	if a.webhook == nil {
+		problem.Write(w, r, alertsource.ErrNotSupported, problem.Problem)
+		return
+	}
 	result, err := a.webhook.Receive(r.Context(), peer(r), body)
 	if errors.Is(err, alertsource.ErrNothingStored) && r.Context().Err() == nil {
 		// The time that ran out may be the store's: taken for the client's own, it would not be a 500.
@@ -226,7 +231,32 @@ func peer(r *http.Request) string {
 
 // GetWebhookHealth implements GET /api/v1.0/alertsource/health.
 func (a *handlers) GetWebhookHealth(context.Context, gen.GetWebhookHealthRequestObject) (gen.GetWebhookHealthResponseObject, error) {
+	if a.webhook == nil {
+		return nil, alertsource.ErrNotSupported
+	}
 	return gen.GetWebhookHealth200JSONResponse{Status: "healthy", Endpoint: WebhookPath}, nil
+}
+
+// GetDigest implements GET /api/v1.0/alert-history/digests/{id}.
+func (a *handlers) GetDigest(ctx context.Context, r gen.GetDigestRequestObject) (gen.GetDigestResponseObject, error) {
+	page, size := 1, outbox.MaxDigestMessages
+	if r.Params.Page != nil {
+		page = *r.Params.Page
+	}
+	if r.Params.PageSize != nil {
+		size = *r.Params.PageSize
+	}
+	list, err := a.dispatcher.Digest(ctx, r.ID, page, size)
+	if err != nil {
+		return nil, err
+	}
+	answer := gen.GetDigest200JSONResponse{Messages: make([]gen.DigestMessage, len(list.Deliveries)), TotalCount: list.TotalCount}
+	for i := range list.Deliveries {
+		n := &list.Deliveries[i].Notification
+		answer.Messages[i] = gen.DigestMessage{AlarmID: n.AlarmID, Code: n.Code, Severity: n.Severity.String(), Source: n.Source,
+			SourceType: n.SourceType, Message: n.Message, At: n.At.UTC(), Resolved: n.Resolved}
+	}
+	return answer, nil
 }
 
 // ListDeadLetters implements GET /api/v1/alerting/deadletters.

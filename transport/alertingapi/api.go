@@ -17,12 +17,13 @@ import (
 	"github.com/otkit/otkit/transport/internal/restapi"
 )
 
-// Deps are what the API serves. All are required.
+// Deps are what the API serves.
 type Deps struct {
 	Silences   *silences.Service
 	History    *history.Service
-	Webhook    *alertsource.Receiver
 	Dispatcher Dispatcher
+	// Webhook receives alerts of other systems. Optional: without it they are answered with 404.
+	Webhook *alertsource.Receiver
 }
 
 // Options are the options of [New]. The zero value works.
@@ -35,8 +36,9 @@ type Options struct {
 	Body func(http.Handler) http.Handler
 }
 
-// Dispatcher serves dead letters and channels. *dispatch.Dispatcher is one.
+// Dispatcher serves digests, dead letters and channels. *dispatch.Dispatcher is one.
 type Dispatcher interface {
+	Digest(ctx context.Context, id string, page, pageSize int) (outbox.DigestPage, error)
 	DeadLetters(ctx context.Context, channel string, page, pageSize int) (outbox.DeadLetterPage, error)
 	Retry(ctx context.Context, id string) error
 	RetryAll(ctx context.Context, channel string) (int, error)
@@ -68,7 +70,7 @@ func New(d Deps, o Options) (*API, error) {
 		name string
 		nil  bool
 	}{
-		{"Silences", d.Silences == nil}, {"History", d.History == nil}, {"Webhook", d.Webhook == nil}, {"Dispatcher", d.Dispatcher == nil},
+		{"Silences", d.Silences == nil}, {"History", d.History == nil}, {"Dispatcher", d.Dispatcher == nil},
 	} {
 		if dep.nil {
 			return nil, errors.New("alertingapi: Deps." + dep.name + " is required")

@@ -18,6 +18,9 @@ type DashboardJournal interface {
 	Journal
 	// EachActive yields every active occurrence.
 	EachActive(ctx context.Context) iter.Seq2[alarms.Occurrence, error]
+	// EventsOf returns a page of the journal of an occurrence, oldest first, and the number of all its events. Pages count from 1 and
+	// have at most [alarms.MaxPageSize] events.
+	EventsOf(ctx context.Context, id string, page, size int) ([]alarms.Event, int, error)
 }
 
 // DashboardOptions configure a [Dashboard]. The zero value works.
@@ -45,6 +48,10 @@ type Dashboard struct {
 	full    bool                  // held could not take all
 	unread  bool                  // what is silenced could not be read at the start
 	first   int64                 // number of the first event that was received; 0 for none
+
+	began     time.Time
+	loaded    activeSilences // at the start
+	pastAfter time.Time      // the journal of single occurrences is not read before
 }
 
 // heldAlarm is an active occurrence that was not sent, or whose last change was not.
@@ -52,6 +59,7 @@ type heldAlarm struct {
 	occurrence alarms.Occurrence
 	sent       bool // an earlier message of it was sent
 	waiting    bool // to be sent when no silence holds for it any more
+	earlier    bool // it was found at the start: sent and waiting are guesses until the journal is read
 }
 
 const (
@@ -89,6 +97,7 @@ func NewDashboard(hub Hub, journal DashboardJournal, silences Silences, o Dashbo
 // Run sends until ctx ends or the journal is closed. It must be called once.
 func (d *Dashboard) Run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
+	d.began = d.o.Now()
 	var released sync.WaitGroup
 	released.Go(func() { d.releaseEnded(ctx) })
 	_ = d.journal.Follow(ctx, alarms.SubscribeOptions{Changes: true}, func(events []alarms.Event) { // it ends with ctx or the service
@@ -123,7 +132,7 @@ func (d *Dashboard) handle(ctx context.Context, events []alarms.Event) {
 // announces reports whether an event has something that operators must be notified of.
 func announces(e *alarms.Event) bool {
 	o := &e.Occurrence
-	return e.New || e.Kind == alarms.Escalated && !settled(o)
+	return e.Annunciate || e.Kind == alarms.Escalated && !settled(o)
 }
 
 // settled reports whether nobody needs to be notified of an occurrence any more.
@@ -132,44 +141,57 @@ func settled(o *alarms.Occurrence) bool { return !o.Active || o.Acknowledged() |
 // receive sends ReceiveAlarm for an event, or holds it back.
 func (d *Dashboard) receive(ctx context.Context, e *alarms.Event, active activeSilences) {
 	o := &e.Occurrence
-	h := d.held[o.ID]
-	switch shows := d.o.Shows(o.Severity); {
-	case !shows && h == nil:
+	shows := d.o.Shows(o.Severity)
+	switch h := d.held[o.ID]; {
 	case e.Kind.Ends():
+		sent := d.known(ctx, e, active).sent
 		d.remove(o.ID)
-		if h != nil && h.sent || h == nil && !d.mayBeUnsent(o, active) {
+		if sent { // also with a severity that is not: somebody waits for the end
 			d.sendAlarm(ctx, o, true)
 		}
-	case !shows: // what waits is that it had a severity that is sent
-		d.hold(&h.occurrence, h.sent, h.waiting && !settled(o))
-	case announces(e) && active.silence(o, e.At) && d.hold(o, h != nil && h.sent || h == nil && e.Kind != alarms.Raised, true):
-	case announces(e):
+	case announces(e) && shows:
+		if active.silence(o, e.At) && d.hold(heldAlarm{occurrence: *o, sent: d.known(ctx, e, active).sent, waiting: true}) {
+			return
+		}
 		d.remove(o.ID)
 		d.sendAlarm(ctx, o, false)
-	case h != nil:
-		d.hold(o, h.sent, h.waiting && !settled(o))
-	case e.Kind == alarms.Raised: // while it is suppressed
-		d.hold(o, false, false)
+	case h != nil: // if the severity is not sent any more, what waits is that it had one that is
+		now := *h
+		if shows {
+			now.occurrence = *o
+		}
+		now.waiting = h.waiting && !settled(o)
+		d.hold(now)
+	case shows && e.Kind == alarms.Raised: // while it is suppressed
+		d.hold(heldAlarm{occurrence: *o})
 	}
 }
 
-// mayBeUnsent reports whether an occurrence that has ended was raised before the Dashboard started, and may not have been sent then.
-func (d *Dashboard) mayBeUnsent(o *alarms.Occurrence, active activeSilences) bool {
-	return o.Seq < d.first && (o.Suppression != 0 || active.silence(o, o.ClearedAt))
+// known returns what became of an occurrence before an event.
+func (d *Dashboard) known(ctx context.Context, e *alarms.Event, active activeSilences) heldAlarm {
+	h := d.held[e.Occurrence.ID]
+	switch {
+	case h != nil && !h.earlier:
+		return *h
+	case e.Kind == alarms.Raised:
+		return heldAlarm{}
+	}
+	return d.past(ctx, &e.Occurrence, e.Seq, active)
 }
 
 // hold keeps an alarm back until it is sent or ends. It returns false when there is no room.
-func (d *Dashboard) hold(o *alarms.Occurrence, sent, waiting bool) bool {
-	if d.held[o.ID] == nil && len(d.held) >= maxHeld {
+func (d *Dashboard) hold(h heldAlarm) bool {
+	id := h.occurrence.ID
+	if d.held[id] == nil && len(d.held) >= maxHeld {
 		if !d.full {
 			d.full = true
 			d.o.Logger.Warn("too many silenced alarms; dashboards receive further ones although they are silenced", "limit", maxHeld)
 		}
 		return false
 	}
-	d.remove(o.ID)
-	d.held[o.ID] = &heldAlarm{occurrence: *o, sent: sent, waiting: waiting}
-	if waiting {
+	d.remove(id)
+	d.held[id] = &h
+	if h.waiting {
 		d.waiting++
 	}
 	return true
@@ -189,14 +211,13 @@ func (d *Dashboard) sendAlarm(ctx context.Context, o *alarms.Occurrence, resolve
 		if resolved {
 			message, at = "Resolved: "+message, o.ClearedAt
 		}
-		return []any{message, o.Severity.Wire(), at.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)}
+		return []any{message, o.Severity.ThreeLevel(), at.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)}
 	})
 }
 
 // releaseEnded sends alarms for which no silence holds any more, until ctx ends.
 func (d *Dashboard) releaseEnded(ctx context.Context) {
-	began := d.o.Now()
-	loaded := d.load(ctx, began)
+	loaded := d.load(ctx)
 	ticker := time.NewTicker(releaseInterval)
 	defer ticker.Stop()
 	for n := 1; ; n++ {
@@ -205,7 +226,7 @@ func (d *Dashboard) releaseEnded(ctx context.Context) {
 			return
 		case <-ticker.C:
 			if !loaded && n%loadRetry == 0 {
-				loaded = d.load(ctx, began)
+				loaded = d.load(ctx)
 			}
 			d.release(ctx)
 		}
@@ -214,7 +235,7 @@ func (d *Dashboard) releaseEnded(ctx context.Context) {
 
 // load holds back what was silenced already when the Dashboard began. It is sent when the silence ends, although it was raised before
 // that. It returns false when it could not be read.
-func (d *Dashboard) load(ctx context.Context, began time.Time) bool {
+func (d *Dashboard) load(ctx context.Context) bool {
 	d.mu.Lock() // what happens meanwhile comes afterwards
 	defer d.mu.Unlock()
 	active := d.silences.read(ctx, d.o.Now())
@@ -224,6 +245,7 @@ func (d *Dashboard) load(ctx context.Context, began time.Time) bool {
 	if active.none() {
 		return true
 	}
+	d.loaded = active
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	for o, err := range d.journal.EachActive(ctx) {
@@ -234,8 +256,8 @@ func (d *Dashboard) load(ctx context.Context, began time.Time) bool {
 			}
 			return false
 		}
-		received := d.first > 0 && o.Seq >= d.first // and was sent or held back then
-		if !received && d.o.Shows(o.Severity) && d.held[o.ID] == nil && active.silence(&o, began) && !d.hold(&o, false, !settled(&o)) {
+		if d.isEarlier(&o) && d.held[o.ID] == nil && active.silence(&o, d.began) &&
+			!d.hold(heldAlarm{occurrence: o, waiting: !settled(&o), earlier: true}) {
 			return true
 		}
 	}
@@ -252,15 +274,21 @@ func (d *Dashboard) release(ctx context.Context) {
 	}
 	now := d.o.Now()
 	active := d.silences.read(ctx, now)
-	var ended []*alarms.Occurrence
+	var ended []*heldAlarm
 	for _, h := range d.held {
 		if h.waiting && !active.silence(&h.occurrence, now) {
-			ended = append(ended, &h.occurrence)
+			ended = append(ended, h)
 		}
 	}
-	slices.SortFunc(ended, func(a, b *alarms.Occurrence) int { return cmp.Compare(a.Seq, b.Seq) })
-	for _, o := range ended {
-		d.remove(o.ID)
-		d.sendAlarm(ctx, o, false)
+	slices.SortFunc(ended, func(a, b *heldAlarm) int { return cmp.Compare(a.occurrence.Seq, b.occurrence.Seq) })
+	for _, h := range ended {
+		known := *h
+		if h.earlier {
+			known = d.past(ctx, &h.occurrence, 0, active)
+		}
+		d.remove(h.occurrence.ID)
+		if known.waiting {
+			d.sendAlarm(ctx, &known.occurrence, false)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func NewDemo(hub Hub, journal Journal) (*Demo, error) {
 func (d *Demo) Run(ctx context.Context) {
 	_ = d.journal.Follow(ctx, alarms.SubscribeOptions{Changes: true}, func(events []alarms.Event) { // it ends with ctx or the service
 		for i := range events {
-			if events[i].New {
+			if events[i].Annunciate {
 				d.sender.sendInfo(ctx, "OnAlarmRaised", &events[i].Occurrence)
 			} else {
 				d.sender.sendChange(ctx, &events[i])

@@ -9,4 +9,7 @@
 // A client misses nothing while it is connected. If the database stalls, messages are late: alarms that cannot be stored are sent
 // immediately, and silences that cannot be read in two seconds are taken as they were last read. Afterwards the hubs catch up from the
 // journal.
+//
+// After a restart a Dashboard reads in the journal and the silences what was sent before. A silence that ended while the engine was
+// stopped counts as ended before that.
 package hubs

@@ -28,7 +28,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer service.Close()
+	defer service.Close(ctx)
 	quiet, err := silences.New(silences.NewMemory(), silences.Options{})
 	if err != nil {
 		fmt.Println(err)

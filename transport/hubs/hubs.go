@@ -54,7 +54,7 @@ func (s *sender) sendInfo(ctx context.Context, method string, o *alarms.Occurren
 
 // sendChange sends OnAlarmChanged for what happened to an alarm that operators see.
 func (s *sender) sendChange(ctx context.Context, e *alarms.Event) {
-	if !e.New && e.Shown() {
+	if !e.Annunciate && e.Shown() {
 		s.sendInfo(ctx, "OnAlarmChanged", &e.Occurrence)
 	}
 }

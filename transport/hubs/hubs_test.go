@@ -2,15 +2,18 @@ package hubs_test
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alarms"
@@ -116,11 +119,22 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	service, err := alarms.New(t.Context(), alarms.NewMemory(), alarms.Options{})
+	var ids uint32
+	service, err := alarms.New(t.Context(), alarms.NewMemory(), alarms.Options{NewID: func() string { return idAt(time.Now(), atomic.AddUint32(&ids, 1)) }})
 	require.NoError(t, err)
 	quiet, err := silences.New(silences.NewMemory(), silences.Options{})
 	require.NoError(t, err)
 	return &desk{t: t, alarms: service, silences: &silenceGate{Service: quiet}, hub: &fakeHub{}}
+}
+
+// idAt returns a UUIDv7 of a time. Those of package uuid never go back in time, as the clock of each test does.
+func idAt(at time.Time, n uint32) string {
+	id := uuid.UUID{6: 0x70, 8: 0x80}
+	for i, ms := 5, at.UnixMilli(); i >= 0; i, ms = i-1, ms>>8 {
+		id[i] = byte(ms)
+	}
+	binary.BigEndian.PutUint32(id[12:], n)
+	return id.String()
 }
 
 // start runs a Dashboard until stop or close.
@@ -143,7 +157,7 @@ func (d *desk) start() {
 
 func (d *desk) close() {
 	d.stop()
-	require.NoError(d.t, d.alarms.Close())
+	require.NoError(d.t, d.alarms.Close(context.Background()))
 }
 
 func (d *desk) raise(key string, severity alarms.Severity) alarms.Occurrence {
@@ -327,7 +341,7 @@ func TestDashboardAfterARestart(t *testing.T) {
 		for _, key := range []string{"told", "quiet2", "shelved"} {
 			d.clear(key)
 		}
-		require.Equal(t, []string{"Resolved: told is hot"}, d.hub.take("alarms"))
+		require.Equal(t, []string{"Resolved: told is hot", "Resolved: shelved is hot"}, d.hub.take("alarms"))
 		time.Sleep(2 * time.Hour)
 		require.Equal(t, []string{"quiet1 is hot"}, d.hub.take("alarms"))
 	})
@@ -384,7 +398,7 @@ func TestDemoSendsEveryAlarm(t *testing.T) {
 		d.raise("pump", alarms.Warning)
 		d.clear("pump")
 		require.Equal(t, []string{"OnAlarmRaised pump", "OnAlarmChanged pump"}, d.hub.take(""))
-		require.NoError(t, d.alarms.Close())
+		require.NoError(t, d.alarms.Close(context.Background()))
 		<-done
 	})
 }
@@ -392,7 +406,7 @@ func TestDemoSendsEveryAlarm(t *testing.T) {
 func TestConstructorsNameWhatIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
-		defer func() { require.NoError(t, d.alarms.Close()) }()
+		defer func() { require.NoError(t, d.alarms.Close(context.Background())) }()
 		_, err := hubs.NewDashboard(nil, d.alarms, d.silences, hubs.DashboardOptions{})
 		require.ErrorContains(t, err, "hub")
 		_, err = hubs.NewDashboard(d.hub, nil, d.silences, hubs.DashboardOptions{})

@@ -26,7 +26,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = service.Close() }()
+	defer func() { _ = service.Close(ctx) }()
 	aboutTags, err := tagsgrpc.New(engine, tagsgrpc.Options{})
 	if err != nil {
 		fmt.Println(err)

@@ -101,7 +101,7 @@ type silentAlarms struct {
 	silent atomic.Bool
 }
 
-func (s *silentAlarms) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.Found) (alarms.Changes, error)) error {
+func (s *silentAlarms) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	if s.silent.Load() {
 		return alarms.ErrOutcomeUnknown
 	}

@@ -18,7 +18,6 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/verify"
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/internal/demo"
@@ -116,9 +115,8 @@ func start(t testing.TB, change ...func(*engine.Options)) *platform {
 			{ID: demo.DriverID, Driver: plant, Options: tags.DriverOptions{Type: "Simulation", PollInterval: 50 * time.Millisecond, Tags: plantTags}},
 		}},
 	}
-	o.Server.Access.RequestsPerPrincipal = -1             // tests and benchmarks ask as fast as they can
-	o.AAS.Service.Verifier = verify.New(verify.Options{}) // as the engine has it
-	o.Alarms.Drivers.Disabled = true                      // away is down all the time: its alarm would come when a test takes long
+	o.Server.Access.RequestsPerPrincipal = -1 // tests and benchmarks ask as fast as they can
+	o.Alarms.Drivers.Disabled = true          // away is down all the time: its alarm would come when a test takes long
 	o.Accounts.Accounts, o.Accounts.Sessions = withAccounts(t)
 	for _, c := range change {
 		c(&o)

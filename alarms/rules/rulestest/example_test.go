@@ -10,7 +10,7 @@ import (
 // A store of your own passes the suite in a test like this one.
 func ExampleTestStore() {
 	_ = func(t *testing.T) {
-		rulestest.TestStore(t, func(testing.TB) (rulestest.Store, func() rulestest.Store) {
+		rulestest.TestStore(t, func(testing.TB) (rules.Store, func() rules.Store) {
 			return rules.NewMemory(nil), nil // nil: a Memory keeps nothing over a restart
 		})
 	}

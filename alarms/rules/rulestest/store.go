@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -14,20 +15,14 @@ import (
 	"github.com/otkit/otkit/alarms/rules"
 )
 
-// Store is what TestStore checks.
-type Store interface {
-	rules.Store
-	rules.StateStore
-}
-
-// TestStore checks a store against the contracts of rules.Store and rules.StateStore. open
-// makes an empty store and closes it with t.Cleanup; it is called for each part of the suite. reopen closes that store and opens what it
-// left on disk; nil where nothing survives.
-func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store)) {
+// TestStore checks a store against the contract of rules.Store, and against those of the optional interfaces that it
+// implements: rules.Pager, Versioner and StateStore. open makes an empty store and closes it with t.Cleanup; it is called
+// for each part of the suite. reopen closes that store and opens what it left on disk; nil if nothing survives.
+func TestStore(t *testing.T, open func(testing.TB) (s rules.Store, reopen func() rules.Store)) {
 	t.Helper()
 	for _, part := range []struct {
 		name string
-		run  func(*testing.T, Store, func() Store)
+		run  func(*testing.T, rules.Store, func() rules.Store)
 	}{
 		{"Rules", testRules},
 		{"Pages", testRulePages},
@@ -37,6 +32,7 @@ func TestStore(t *testing.T, open func(testing.TB) (s Store, reopen func() Store
 		{"ParallelUpdates", testRuleParallel},
 		{"States", testRuleStates},
 		{"Reopen", testRuleReopen},
+		{"ReopenStates", testStateReopen},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			s, reopen := open(t)
@@ -51,7 +47,7 @@ func rule(id string) rules.Rule {
 	return rules.Rule{ID: id, Name: "too hot", Tag: "press.temperature", Kind: rules.High, Limit: 80, Severity: alarms.Warning, Enabled: true}
 }
 
-func testRules(t *testing.T, s Store, _ func() Store) {
+func testRules(t *testing.T, s rules.Store, _ func() rules.Store) {
 	ctx := t.Context()
 	list, err := s.Rules(ctx)
 	require.NoError(t, err)
@@ -76,11 +72,12 @@ func testRules(t *testing.T, s Store, _ func() Store) {
 	require.Error(t, s.AddRule(canceled, rule("d")))
 }
 
-func testRulePages(t *testing.T, s Store, _ func() Store) {
+func testRulePages(t *testing.T, s rules.Store, _ func() rules.Store) {
+	pager := optional[rules.Pager](t, s)
 	ctx := t.Context()
 	page := func(q rules.Query, total int, want ...string) {
 		t.Helper()
-		list, n, err := s.RulePage(ctx, q)
+		list, n, err := pager.RulePage(ctx, q)
 		require.NoError(t, err)
 		require.Equal(t, total, n, "the number of all of %+v", q)
 		ids := []string{}
@@ -113,12 +110,12 @@ func testRulePages(t *testing.T, s Store, _ func() Store) {
 	page(rules.Query{Tag: "pump.speed", Limit: 5}, 1, "d")
 	require.NoError(t, s.RemoveRule(ctx, "a"))
 	page(rules.Query{Limit: 10}, 4, "B", "b", "c", "d")
-	list, _, err := s.RulePage(ctx, rules.Query{Limit: 1})
+	list, _, err := pager.RulePage(ctx, rules.Query{Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, []rules.Rule{rule("B")}, list)
 }
 
-func testRuleMembers(t *testing.T, s Store, _ func() Store) {
+func testRuleMembers(t *testing.T, s rules.Store, _ func() rules.Store) {
 	for i, r := range []rules.Rule{
 		{ID: "deviation", Name: "größe ' \" %", Tag: "温度", Kind: rules.Deviation, Limit: 0.1, Setpoint: -1e300, SetpointTag: "sp", Deadband: 0.05},
 		{ID: "rate", Tag: "t", Kind: rules.RateOfChange, Limit: 1.0 / 3, Window: 90 * time.Second, OnDelay: time.Millisecond, OffDelay: 24 * time.Hour},
@@ -132,7 +129,7 @@ func testRuleMembers(t *testing.T, s Store, _ func() Store) {
 	}
 }
 
-func testRuleUpdate(t *testing.T, s Store, _ func() Store) {
+func testRuleUpdate(t *testing.T, s rules.Store, _ func() rules.Store) {
 	ctx := t.Context()
 	require.NoError(t, s.AddRule(ctx, rule("a")))
 	require.NoError(t, s.UpdateRule(ctx, "a", func(r *rules.Rule) error {
@@ -151,12 +148,13 @@ func testRuleUpdate(t *testing.T, s Store, _ func() Store) {
 	require.Equal(t, want, got)
 }
 
-func testRuleVersion(t *testing.T, s Store, _ func() Store) {
+func testRuleVersion(t *testing.T, s rules.Store, _ func() rules.Store) {
+	versioner := optional[rules.Versioner](t, s)
 	ctx := t.Context()
 	seen := map[int64]bool{}
 	fresh := func(what string) {
 		t.Helper()
-		v, err := s.RulesVersion(ctx)
+		v, err := versioner.RulesVersion(ctx)
 		require.NoError(t, err)
 		require.False(t, seen[v], what)
 		seen[v] = true
@@ -166,18 +164,22 @@ func testRuleVersion(t *testing.T, s Store, _ func() Store) {
 	fresh("after adding")
 	require.NoError(t, s.UpdateRule(ctx, "a", func(r *rules.Rule) error { r.Limit = 1; return nil }))
 	fresh("after an update")
+	require.NoError(t, s.UpdateRule(ctx, "a", func(*rules.Rule) error { return nil }))
+	fresh("after an update that leaves the rule as it was")
 	require.NoError(t, s.RemoveRule(ctx, "a"))
 	fresh("after removing")
-	last, err := s.RulesVersion(ctx)
+	last, err := versioner.RulesVersion(ctx)
 	require.NoError(t, err)
 	require.ErrorIs(t, s.RemoveRule(ctx, "a"), rules.ErrNotFound)
-	require.NoError(t, s.PutRuleStates(ctx, []rules.State{{RuleID: "a", Phase: rules.PhaseNormal}}))
-	now, err := s.RulesVersion(ctx)
+	if states, ok := s.(rules.StateStore); ok {
+		require.NoError(t, states.PutRuleStates(ctx, []rules.State{{RuleID: "a", Phase: rules.PhaseNormal}}))
+	}
+	now, err := versioner.RulesVersion(ctx)
 	require.NoError(t, err)
 	require.Equal(t, last, now, "nothing was changed")
 }
 
-func testRuleParallel(t *testing.T, s Store, _ func() Store) {
+func testRuleParallel(t *testing.T, s rules.Store, _ func() rules.Store) {
 	require.NoError(t, s.AddRule(t.Context(), rule("a")))
 	var wg sync.WaitGroup
 	const parallel = 20
@@ -194,9 +196,9 @@ func testRuleParallel(t *testing.T, s Store, _ func() Store) {
 	require.InDelta(t, 80+parallel, got.Limit, 0, "no update is lost")
 }
 
-func testRuleStates(t *testing.T, s Store, _ func() Store) {
-	ctx := t.Context()
-	require.NoError(t, s.PutRuleStates(ctx, nil))
+func testRuleStates(t *testing.T, s rules.Store, _ func() rules.Store) {
+	ctx, kept := t.Context(), optional[rules.StateStore](t, s)
+	require.NoError(t, kept.PutRuleStates(ctx, nil))
 	const n = 1000
 	states := make([]rules.State, n)
 	for i := range states {
@@ -204,22 +206,22 @@ func testRuleStates(t *testing.T, s Store, _ func() Store) {
 		require.NoError(t, s.AddRule(ctx, rule(id)))
 		states[i] = rules.State{RuleID: id, Phase: rules.PhaseOnDelay, Since: noon.Add(time.Duration(i) * time.Microsecond)}
 	}
-	require.NoError(t, s.PutRuleStates(ctx, states[:n/2]))
+	require.NoError(t, kept.PutRuleStates(ctx, states[:n/2]))
 	for i := range n / 4 {
 		states[i].Phase, states[i].Since = rules.PhaseActive, noon.Add(time.Hour)
 	}
 	unknown := rules.State{RuleID: "unknown", Phase: rules.PhaseOffDelay, Since: noon}
-	require.NoError(t, s.PutRuleStates(ctx, append([]rules.State{unknown}, states...)))
-	requireStates(t, s, states)
+	require.NoError(t, kept.PutRuleStates(ctx, append([]rules.State{unknown}, states...)))
+	requireStates(t, kept, states)
 	require.NoError(t, s.RemoveRule(ctx, states[0].RuleID))
-	requireStates(t, s, states[1:])
+	requireStates(t, kept, states[1:])
 	require.NoError(t, s.AddRule(ctx, rule(states[0].RuleID)))
-	requireStates(t, s, states[1:])
+	requireStates(t, kept, states[1:])
 	require.NoError(t, s.UpdateRule(ctx, states[1].RuleID, func(r *rules.Rule) error { r.Limit = 1; return nil }))
-	requireStates(t, s, states[1:])
+	requireStates(t, kept, states[1:])
 }
 
-func requireStates(t *testing.T, s Store, want []rules.State) {
+func requireStates(t *testing.T, s rules.StateStore, want []rules.State) {
 	t.Helper()
 	got, err := s.RuleStates(t.Context())
 	require.NoError(t, err)
@@ -231,16 +233,33 @@ func requireStates(t *testing.T, s Store, want []rules.State) {
 	}
 }
 
-func testRuleReopen(t *testing.T, s Store, reopen func() Store) {
+func testRuleReopen(t *testing.T, s rules.Store, reopen func() rules.Store) {
+	if reopen == nil {
+		t.Skip("the store keeps nothing over a restart")
+	}
+	require.NoError(t, s.AddRule(t.Context(), rule("a")))
+	got, err := reopen().Rule(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, rule("a"), got)
+}
+
+func testStateReopen(t *testing.T, s rules.Store, reopen func() rules.Store) {
+	states := optional[rules.StateStore](t, s)
 	if reopen == nil {
 		t.Skip("the store keeps nothing over a restart")
 	}
 	require.NoError(t, s.AddRule(t.Context(), rule("a")))
 	state := rules.State{RuleID: "a", Phase: rules.PhaseOffDelay, Since: noon}
-	require.NoError(t, s.PutRuleStates(t.Context(), []rules.State{state}))
-	s = reopen()
-	got, err := s.Rule(t.Context(), "a")
-	require.NoError(t, err)
-	require.Equal(t, rule("a"), got)
-	requireStates(t, s, []rules.State{state})
+	require.NoError(t, states.PutRuleStates(t.Context(), []rules.State{state}))
+	requireStates(t, optional[rules.StateStore](t, reopen()), []rules.State{state})
+}
+
+// optional returns the store as an optional interface, and skips the test if it does not implement it.
+func optional[T any](t *testing.T, s rules.Store) T {
+	t.Helper()
+	own, ok := s.(T)
+	if !ok {
+		t.Skipf("the store does not implement %v", reflect.TypeFor[T]())
+	}
+	return own
 }

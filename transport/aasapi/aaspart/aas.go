@@ -93,7 +93,7 @@ func (a *AAS) Service() *repository.Service { return a.service }
 
 // Part returns what the shells contribute to a server.
 func (a *AAS) Part() server.Part {
-	p := server.Part{Name: "aas", Operations: Operations(), Routes: a.routes, GRPC: a.grpc, Drain: a.drain, Close: a.close}
+	p := server.Part{Name: "aas", Operations: Operations(), Routes: a.routes, GRPC: a.grpc, Drain: a.drain, Close: a.service.Close}
 	if len(a.opts.TagMapping.Equipment) > 0 {
 		p.Jobs = append(p.Jobs, a.mapping)
 	}
@@ -134,6 +134,3 @@ func (a *AAS) drain(ctx context.Context) error {
 	}
 	return a.standard.Close(ctx)
 }
-
-// close ends the subscriptions.
-func (a *AAS) close(context.Context) error { return a.service.Close() }

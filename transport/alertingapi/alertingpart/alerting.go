@@ -20,7 +20,6 @@ import (
 	"github.com/otkit/otkit/alerting/history"
 	"github.com/otkit/otkit/alerting/outbox"
 	"github.com/otkit/otkit/alerting/silences"
-	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/alertingapi"
 	"github.com/otkit/otkit/transport/auth"
@@ -31,7 +30,7 @@ import (
 // Options configure who is notified of alarms. Owner is required; without stores everything is kept in memory.
 type Options struct {
 	Silences    silences.Store
-	History     history.Store // must implement history.ReceiverStore too
+	History     history.Store // alerts of other systems are received if it implements history.ReceiverStore
 	Outbox      outbox.Store
 	DeadLetters outbox.DeadLetters // default: Outbox, if it lists dead letters
 
@@ -39,6 +38,7 @@ type Options struct {
 	Owner     string
 	Channels  []alerting.Channel
 	Routes    alerting.Routes                  // default alerting.DefaultRoutes
+	Unrouted  []string                         // channels that notify of no alarm; any other one must be in Routes
 	Templates map[string]alerting.TemplateText // by channel; "" for all the others
 	Flood     map[string]alerting.RateLimit    // by channel; "" for all the others
 
@@ -83,7 +83,7 @@ type Alerting struct {
 	alarms     *alarmspart.Alarms
 	silences   *silences.Service
 	history    *history.Service
-	webhook    *alertsource.Receiver
+	webhook    *alertsource.Receiver // nil if the history cannot receive alerts
 	dispatcher *dispatch.Dispatcher
 }
 
@@ -113,20 +113,20 @@ func (p *Alerting) open() (err error) {
 	if p.history, err = history.New(o.History); err != nil {
 		return err
 	}
-	received, ok := o.History.(history.ReceiverStore)
-	if !ok {
-		return fault.Option("alertingpart", "Options.History", "must implement history.ReceiverStore")
-	}
-	p.webhook, err = alertsource.New(p.alarms.Service(), received, p.silences, alertsource.Options{Now: o.Now, Logger: o.Logger,
-		LateWindow: o.LateWindow, MaxActive: o.MaxActive})
-	if err != nil {
-		return err
+	if received, ok := o.History.(history.ReceiverStore); ok {
+		p.webhook, err = alertsource.New(p.alarms.Service(), received, p.silences, alertsource.Options{Now: o.Now, Logger: o.Logger,
+			LateWindow: o.LateWindow, MaxActive: o.MaxActive})
+		if err != nil {
+			return err
+		}
+	} else {
+		o.Logger.Info("alert webhook disabled: the alert history does not implement history.ReceiverStore")
 	}
 	p.dispatcher, err = dispatch.New(dispatch.Deps{
 		Journal: p.alarms.Service(), Outbox: o.Outbox, DeadLetters: o.DeadLetters,
 		Silences: p.silences, History: o.History, Channels: o.Channels,
-	}, dispatch.Options{Now: o.Now, Logger: o.Logger, Routes: o.Routes, Templates: o.Templates,
-		RateLimits: o.Flood, DigestLink: digestLink, Owner: o.Owner, OnDeadLetter: p.alarmDeadLetters})
+	}, dispatch.Options{Now: o.Now, Logger: o.Logger, Routes: o.Routes, Unrouted: o.Unrouted, Templates: o.Templates,
+		RateLimits: o.Flood, DigestLink: o.digestLink(), Owner: o.Owner, OnDeadLetter: p.alarmDeadLetters})
 	if err != nil {
 		return fmt.Errorf("alerting: %w", err)
 	}

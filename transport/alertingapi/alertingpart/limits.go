@@ -5,19 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/dispatch"
-	"github.com/otkit/otkit/alerting/history"
 	"github.com/otkit/otkit/alerting/outbox"
 	"github.com/otkit/otkit/alerting/silences"
 )
@@ -47,11 +43,12 @@ func EngineName(dataDir string) (string, error) {
 	return id + "@" + host, nil
 }
 
-// digestLink returns the path of the alerts that a digest combines.
-func digestLink(c alerting.DigestContent) string {
-	query := url.Values{"severity": {c.Severity.Wire()}, "startDate": {c.From.UTC().Format(time.RFC3339Nano)},
-		"endDate": {c.To.Add(time.Microsecond).UTC().Format(time.RFC3339Nano)}, "pageSize": {strconv.Itoa(history.MaxPageSize)}}
-	return "/api/v1.0/alert-history?" + query.Encode()
+// digestLink returns where the messages of a digest are listed; nil if the outbox cannot do that.
+func (o *Options) digestLink() func(alerting.DigestContent) string {
+	if _, ok := o.Outbox.(outbox.DigestReader); !ok {
+		return nil
+	}
+	return func(c alerting.DigestContent) string { return "/api/v1.0/alert-history/digests/" + c.ID }
 }
 
 // silencesFull raises an alarm when no more silences can be made without a token.
@@ -63,7 +60,10 @@ func (p *Alerting) silencesFull(ctx context.Context) {
 
 // maintain clears the alarms about limits of the intake that are over.
 func (p *Alerting) maintain(ctx context.Context) error {
-	errs := []error{p.webhook.Maintain(ctx)}
+	var errs []error
+	if p.webhook != nil {
+		errs = append(errs, p.webhook.Maintain(ctx))
+	}
 	_, room, err := p.silences.Summary(ctx)
 	if err == nil && room {
 		_, err = p.alarms.Service().Apply(ctx, []alarms.Signal{{Key: silences.FullKey}})

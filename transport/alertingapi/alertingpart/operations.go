@@ -35,6 +35,7 @@ func Operations() []auth.Operation {
 		{ID: WebhookOperation, Method: http.MethodPost, Path: source + "/webhook", Access: auth.Operator, OpenSurface: true, RateLimited: errWebhookLimited,
 			Unaudited: "alerts of other systems, by the thousand; they are in the alert history"},
 		{ID: webhookHealth, Method: http.MethodGet, Path: source + "/health", Access: auth.Viewer, OpenSurface: true},
+		{ID: "getDigest", Method: http.MethodGet, Path: history + "/digests/{id}", Access: auth.Viewer, OpenSurface: true},
 		// These and the channels' last errors show addresses and phone numbers.
 		{ID: "listDeadLetters", Method: http.MethodGet, Path: channel + "/deadletters", Access: auth.Operator},
 		{ID: "discardDeadLetters", Method: http.MethodDelete, Path: channel + "/deadletters", Access: auth.Admin},

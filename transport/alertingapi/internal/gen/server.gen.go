@@ -150,6 +150,33 @@ type DeadLettersRetried struct {
 	Retried int `json:"retried"`
 }
 
+// DigestMessage defines model for DigestMessage.
+type DigestMessage struct {
+	// AlarmID Of the occurrence.
+	AlarmID string `json:"alarmId"`
+
+	// At When the alarm was raised, or when it cleared if resolved.
+	At time.Time `json:"at"`
+
+	// Code Of the condition.
+	Code    int64  `json:"code"`
+	Message string `json:"message"`
+
+	// Resolved The alarm has cleared.
+	Resolved bool `json:"resolved"`
+
+	// Severity Info, Warning, Error or Critical.
+	Severity   string `json:"severity"`
+	Source     string `json:"source"`
+	SourceType string `json:"sourceType"`
+}
+
+// DigestMessageList defines model for DigestMessageList.
+type DigestMessageList struct {
+	Messages   []DigestMessage `json:"messages"`
+	TotalCount int64           `json:"totalCount"`
+}
+
 // SeverityCount defines model for SeverityCount.
 type SeverityCount struct {
 	Count    int64                      `json:"count"`
@@ -211,6 +238,12 @@ type ListAlertHistoryParams struct {
 	EndDate   time.Time  `form:"endDate,omitempty" json:"endDate,omitempty,omitzero"`
 }
 
+// GetDigestParams defines parameters for GetDigest.
+type GetDigestParams struct {
+	Page     *Page `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int  `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
 // GetSeverityStatsParams defines parameters for GetSeverityStats.
 type GetSeverityStatsParams struct {
 	StartDate time.Time `form:"startDate,omitempty" json:"startDate,omitempty,omitzero"`
@@ -250,6 +283,9 @@ type ServerInterface interface {
 	// ListAlertHistory List alerts, newest first
 	// (GET /api/v1.0/alert-history)
 	ListAlertHistory(w http.ResponseWriter, r *http.Request, params ListAlertHistoryParams)
+	// GetDigest List the messages that a digest combines, in the order in which they happened
+	// (GET /api/v1.0/alert-history/digests/{id})
+	GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams)
 	// GetSeverityStats Count alerts by severity
 	// (GET /api/v1.0/alert-history/stats/severity)
 	GetSeverityStats(w http.ResponseWriter, r *http.Request, params GetSeverityStatsParams)
@@ -304,6 +340,12 @@ type Unimplemented struct{}
 // ListAlertHistory List alerts, newest first
 // (GET /api/v1.0/alert-history)
 func (_ Unimplemented) ListAlertHistory(w http.ResponseWriter, r *http.Request, params ListAlertHistoryParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetDigest List the messages that a digest combines, in the order in which they happened
+// (GET /api/v1.0/alert-history/digests/{id})
+func (_ Unimplemented) GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -534,6 +576,61 @@ func (siw *ServerInterfaceWrapper) ListAlertHistory(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListAlertHistory(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDigest operation middleware
+func (siw *ServerInterfaceWrapper) GetDigest(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetDigestParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDigest(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1052,6 +1149,7 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	}
 	handle("GET", "/api/v1.0/alert-history", wrapper.ListAlertHistory)
 	handle("GET", "/api/v1.0/alert-history/{id}", wrapper.GetAlertRecord)
+	handle("GET", "/api/v1.0/alert-history/digests/{id}", wrapper.GetDigest)
 	handle("GET", "/api/v1.0/alert-history/stats/severity", wrapper.GetSeverityStats)
 	handle("GET", "/api/v1.0/alert-history/stats/source", wrapper.GetSourceStats)
 	handle("GET", "/api/v1.0/alert-silence", wrapper.ListSilences)
@@ -1092,6 +1190,29 @@ type ListAlertHistoryResponseObject interface {
 type ListAlertHistory200JSONResponse AlertHistoryPage
 
 func (response ListAlertHistory200JSONResponse) VisitListAlertHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDigestRequestObject struct {
+	ID     string `json:"id"`
+	Params GetDigestParams
+}
+
+type GetDigestResponseObject interface {
+	VisitGetDigestResponse(w http.ResponseWriter) error
+}
+
+type GetDigest200JSONResponse DigestMessageList
+
+func (response GetDigest200JSONResponse) VisitGetDigestResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -1416,6 +1537,9 @@ type StrictServerInterface interface {
 	// ListAlertHistory List alerts, newest first
 	// (GET /api/v1.0/alert-history)
 	ListAlertHistory(ctx context.Context, request ListAlertHistoryRequestObject) (ListAlertHistoryResponseObject, error)
+	// GetDigest List the messages that a digest combines, in the order in which they happened
+	// (GET /api/v1.0/alert-history/digests/{id})
+	GetDigest(ctx context.Context, request GetDigestRequestObject) (GetDigestResponseObject, error)
 	// GetSeverityStats Count alerts by severity
 	// (GET /api/v1.0/alert-history/stats/severity)
 	GetSeverityStats(ctx context.Context, request GetSeverityStatsRequestObject) (GetSeverityStatsResponseObject, error)
@@ -1521,6 +1645,33 @@ func (sh *strictHandler) ListAlertHistory(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListAlertHistoryResponseObject); ok {
 		if err := validResponse.VisitListAlertHistoryResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDigest operation middleware
+func (sh *strictHandler) GetDigest(w http.ResponseWriter, r *http.Request, id string, params GetDigestParams) {
+	var request GetDigestRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDigest(ctx, request.(GetDigestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDigest")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDigestResponseObject); ok {
+		if err := validResponse.VisitGetDigestResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
