@@ -1,6 +1,7 @@
 package aas
 
 import (
+	"reflect"
 	"strconv"
 	"unicode/utf8"
 
@@ -225,4 +226,114 @@ func (n *names) add(name string) bool {
 	before := len(n.many)
 	n.many[name] = struct{}{}
 	return len(n.many) > before
+}
+
+// ValidateTree finds what only Go code can make and no function here can process: nil in the place of a document or
+// an element, and elements that are nested too deeply. The error is ErrInvalidRequest.
+func ValidateTree(v any) error {
+	if v == nil || reflect.ValueOf(v).IsNil() {
+		return ErrInvalidRequest.Because("the document or element is nil")
+	}
+	var path, rule string
+	switch v := v.(type) {
+	case *Submodel:
+		path, rule = checkElements("submodelElements", v.Elements, 1)
+	case Element:
+		path, rule = checkElement(v, 1)
+	}
+	if rule == "" {
+		return nil
+	}
+	return invalid(path, rule)
+}
+
+func isNil(e Element) bool { return e == nil || reflect.ValueOf(e).IsNil() }
+
+func checkElements(member string, list []Element, depth int) (path, rule string) {
+	for i, e := range list {
+		if path, rule = checkElement(e, depth); rule == "" {
+			continue
+		}
+		at := entryOf(member, i)
+		if path == "" {
+			return at, rule
+		}
+		return at + "." + path, rule
+	}
+	return "", ""
+}
+
+func checkElement(e Element, depth int) (path, rule string) {
+	if isNil(e) {
+		return "", "must be an element, not nil"
+	}
+	if depth > MaxDepth {
+		return "", tooDeep
+	}
+	members := containerMembers(e)
+	for i, children := range containers(e) {
+		if children == nil {
+			continue
+		}
+		if path, rule = checkElements(members[i], *children, depth+1); rule != "" {
+			return path, rule
+		}
+	}
+	return "", ""
+}
+
+// ValidateArguments checks that each argument is one of the operation's variables, once, of the same kind
+// and type of value, and that its values are in their lexical form. The error is ErrInvalidRequest.
+func (v *Operation) ValidateArguments(input, inoutput []Element) error {
+	if err := validateArguments("inputArguments", input, v.InputVariables); err != nil {
+		return err
+	}
+	return validateArguments("inoutputArguments", inoutput, v.InoutputVariables)
+}
+
+func validateArguments(member string, given, variables []Element) error {
+	open := make(map[string]Element, len(variables))
+	for _, v := range variables {
+		open[v.Common().IDShort] = v
+	}
+	for _, e := range given {
+		name := e.Common().IDShort
+		v, ok := open[name]
+		if !ok {
+			return invalid(member, "has "+name+", which is not an argument of the operation or is a duplicate")
+		}
+		delete(open, name)
+		if v.ElementKind() != e.ElementKind() {
+			return invalid(member+"."+name, "must be a "+string(v.ElementKind()))
+		}
+		if want := valueType(v); want != "" && want != valueType(e) {
+			return invalid(member+"."+name+".valueType", "must be "+string(want))
+		}
+		if found := Findings(e, maxReported); len(found) > 0 {
+			for i := range found {
+				found[i].Field = memberOf(member+"."+name, found[i].Field)
+			}
+			return ErrInvalidRequest.Invalid(found...)
+		}
+	}
+	return nil
+}
+
+// valueType returns the type of an element's value, empty for an element that has none.
+func valueType(e Element) DataType {
+	switch e := e.(type) {
+	case *Property:
+		return e.ValueType
+	case *Range:
+		return e.ValueType
+	}
+	return ""
+}
+
+func setOf[T ~string](words ...T) map[T]struct{} {
+	set := make(map[T]struct{}, len(words))
+	for _, w := range words {
+		set[w] = struct{}{}
+	}
+	return set
 }

@@ -1,6 +1,8 @@
 package aas
 
-import "github.com/otkit/otkit/fault"
+import (
+	"github.com/otkit/otkit/fault"
+)
 
 // Limits of what is decoded. What goes beyond is refused. In an environment those of one document hold for
 // each shell, submodel and concept description, and it has at most MaxEntries of these.
@@ -12,13 +14,6 @@ const (
 
 // MaxIDLength is how many characters an id has at most.
 const MaxIDLength = 2048
-
-// Model is what [Decode] and [Append] take. Elements have [DecodeElement] and [AppendElement].
-type Model interface {
-	Shell | Submodel | ConceptDescription | ShellDescriptor | SubmodelDescriptor | Environment |
-		Reference | AssetInformation | SpecificAssetID | Resource | Endpoint | Qualifier | Extension |
-		Administration | LangString | EmbeddedDataSpecification
-}
 
 // Decode reads the JSON form. The error is ErrInvalidRequest with the path of the member and the rule that it breaks.
 // Members that the metamodel does not have are kept in the field Unknown, and refused in keys, texts in a language,
@@ -95,8 +90,27 @@ func AppendElement(dst []byte, element Element) []byte {
 // instead, where nil means none.
 func AppendSubmodel(dst []byte, s *Submodel, instead map[*Property]*string) []byte {
 	e := encoder{buf: dst, view: View{Extent: WithBlobValue}, held: instead}
-	e.submodel(s)
+	e.writeSubmodel(s)
 	return e.buf
+}
+
+// replace sets v to what the document says; v is as before when it fails.
+func replace[T Model](v *T, data []byte) error {
+	decoded, err := Decode[T](data)
+	if err == nil {
+		*v = *decoded
+	}
+	return err
+}
+
+// replaceElement does it for an element, whose modelType may be missing since it is known.
+func replaceElement(element Element, data []byte) error {
+	decoded := newElement(element.ElementKind())
+	err := decode(data, func(d *decoder) { d.fill(decoded) })
+	if err == nil {
+		assign(element, decoded)
+	}
+	return err
 }
 
 // Level returns how deep a serialization goes, after IDTA-01002.
@@ -144,4 +158,28 @@ type View struct {
 // invalid returns the error for one member.
 func invalid(field, message string) error {
 	return ErrInvalidRequest.Invalid(fault.Field{Field: field, Message: message})
+}
+
+// DecodeMetadata reads a submodel without its elements, which costs far less than to read them.
+func DecodeMetadata(data []byte) (*Submodel, error) {
+	s, d := new(Submodel), decoder{metadataOnly: true}
+	if err := d.decode(data, func(d *decoder) { d.readSubmodel(s) }); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// AppendMetadata appends the $metadata of a submodel: all of it but its elements and what the metamodel does not have.
+func AppendMetadata(dst []byte, s *Submodel, v View) []byte {
+	e := encoder{buf: dst, view: v, metadata: true}
+	e.writeSubmodel(s)
+	return e.buf
+}
+
+// AppendElementMetadata appends the $metadata of an element: no value, no children, and of what is its
+// own only what the schemas of IDTA-01002 name, such as valueType.
+func AppendElementMetadata(dst []byte, element Element, v View) []byte {
+	e := encoder{buf: dst, view: v, metadata: true}
+	e.element(element, 0)
+	return e.buf
 }

@@ -3,24 +3,6 @@ package aas
 // ElementKind is the modelType of a submodel element.
 type ElementKind string
 
-// The kinds of submodel element.
-const (
-	KindProperty                     ElementKind = "Property"
-	KindMultiLanguageProperty        ElementKind = "MultiLanguageProperty"
-	KindRange                        ElementKind = "Range"
-	KindReferenceElement             ElementKind = "ReferenceElement"
-	KindRelationshipElement          ElementKind = "RelationshipElement"
-	KindAnnotatedRelationshipElement ElementKind = "AnnotatedRelationshipElement"
-	KindBlob                         ElementKind = "Blob"
-	KindFile                         ElementKind = "File"
-	KindCollection                   ElementKind = "SubmodelElementCollection"
-	KindList                         ElementKind = "SubmodelElementList"
-	KindEntity                       ElementKind = "Entity"
-	KindOperation                    ElementKind = "Operation"
-	KindCapability                   ElementKind = "Capability"
-	KindBasicEventElement            ElementKind = "BasicEventElement"
-)
-
 // Element is a submodel element: a pointer to one of the structs of this file.
 type Element interface {
 	// ElementKind returns the modelType.
@@ -154,47 +136,3 @@ type BasicEventElement struct {
 	MinInterval   string // xs:duration
 	MaxInterval   string // xs:duration
 }
-
-// ElementKind returns KindProperty.
-func (*Property) ElementKind() ElementKind { return KindProperty }
-
-// ElementKind returns KindMultiLanguageProperty.
-func (*MultiLanguageProperty) ElementKind() ElementKind { return KindMultiLanguageProperty }
-
-// ElementKind returns KindRange.
-func (*Range) ElementKind() ElementKind { return KindRange }
-
-// ElementKind returns KindReferenceElement.
-func (*ReferenceElement) ElementKind() ElementKind { return KindReferenceElement }
-
-// ElementKind returns KindRelationshipElement.
-func (*RelationshipElement) ElementKind() ElementKind { return KindRelationshipElement }
-
-// ElementKind returns KindAnnotatedRelationshipElement.
-func (*AnnotatedRelationshipElement) ElementKind() ElementKind {
-	return KindAnnotatedRelationshipElement
-}
-
-// ElementKind returns KindBlob.
-func (*Blob) ElementKind() ElementKind { return KindBlob }
-
-// ElementKind returns KindFile.
-func (*File) ElementKind() ElementKind { return KindFile }
-
-// ElementKind returns KindCollection.
-func (*Collection) ElementKind() ElementKind { return KindCollection }
-
-// ElementKind returns KindList.
-func (*List) ElementKind() ElementKind { return KindList }
-
-// ElementKind returns KindEntity.
-func (*Entity) ElementKind() ElementKind { return KindEntity }
-
-// ElementKind returns KindOperation.
-func (*Operation) ElementKind() ElementKind { return KindOperation }
-
-// ElementKind returns KindCapability.
-func (*Capability) ElementKind() ElementKind { return KindCapability }
-
-// ElementKind returns KindBasicEventElement.
-func (*BasicEventElement) ElementKind() ElementKind { return KindBasicEventElement }

@@ -9,6 +9,8 @@ import (
 type encoder struct {
 	buf  []byte
 	view View
+	// metadata has what is part of a value omitted.
+	metadata bool
 	// held has the values that properties get in place of their own.
 	held map[*Property]*string
 }
@@ -23,10 +25,16 @@ func (e *encoder) item() {
 // name begins a member; names of the metamodel need no escaping.
 func (e *encoder) name(m member) {
 	e.item()
-	e.buf = append(e.buf, '"')
-	e.buf = append(e.buf, memberNames[m]...)
-	e.buf = append(e.buf, '"', ':')
+	e.buf = append(e.buf, memberTexts[m]...)
 }
+
+// memberTexts are the names of members as JSON begins them.
+var memberTexts = func() (texts [endOfMembers]string) {
+	for m, name := range memberNames {
+		texts[m] = `"` + name + `":`
+	}
+	return texts
+}()
 
 func (e *encoder) open()  { e.buf = append(e.buf, '{') }
 func (e *encoder) close() { e.buf = append(e.buf, '}') }
@@ -78,6 +86,14 @@ func array[T any](e *encoder, m member, list []T, write func(*encoder, *T)) {
 		write(e, &list[i])
 	}
 	e.buf = append(e.buf, ']')
+}
+
+func (e *encoder) str(text *string) { e.buf = appendString(e.buf, *text) }
+
+// empty appends an empty array.
+func (e *encoder) empty(m member) {
+	e.name(m)
+	e.buf = append(e.buf, "[]"...)
 }
 
 // plain are the bytes that stand for themselves in a JSON string.

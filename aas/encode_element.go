@@ -3,138 +3,100 @@ package aas
 // AppendView appends the normal content of a submodel at a level and an extent.
 func AppendView(dst []byte, s *Submodel, v View) []byte {
 	e := encoder{buf: dst, view: v}
-	e.submodel(s)
+	e.writeSubmodel(s)
 	return e.buf
 }
 
 // AppendElementView appends the normal content of an element at a level and an extent.
 func AppendElementView(dst []byte, element Element, v View) []byte {
 	e := encoder{buf: dst, view: v}
-	e.element(element, true, v.Level == Deep)
+	e.element(element, v.levels()+1)
 	return e.buf
 }
 
-// elements appends elements, and their children when children is set.
-func (e *encoder) elements(m member, elements []Element, children bool) {
+// allLevels is more than a document has.
+const allLevels = MaxDepth + 1
+
+// levels returns how many levels of descendants the children of what is written have.
+func (v View) levels() int {
+	if v.Level == Core {
+		return 0
+	}
+	return allLevels
+}
+
+// children appends elements with so many levels, themselves included.
+func (e *encoder) children(m member, list []Element, levels int) {
+	e.elements(m, e.elementsOf(list, false), levels)
+}
+
+// listEntries appends the entries of a list.
+func (e *encoder) listEntries(l *List, levels int) {
+	e.elements(mValue, e.elementsOf(l.Value, true), levels)
+}
+
+func (e *encoder) elements(m member, list []Element, levels int) {
+	if levels == 0 || len(list) == 0 {
+		return
+	}
 	e.name(m)
 	e.buf = append(e.buf, '[')
-	for _, element := range elements {
+	for _, element := range list {
 		e.item()
-		e.element(element, children, children)
+		e.element(element, levels-1)
 	}
 	e.buf = append(e.buf, ']')
-}
-
-// children appends the children of an element: with descend with their own ones.
-func (e *encoder) children(m member, elements []Element, children, descend bool) {
-	e.entries(m, e.elementsOf(elements, false), children, descend)
-}
-
-func (e *encoder) entries(m member, elements []Element, children, descend bool) {
-	if children && len(elements) > 0 {
-		e.elements(m, elements, descend)
-	}
-}
-
-// element appends an element; children says whether those are part of it, descend whether theirs are.
-func (e *encoder) element(element Element, children, descend bool) {
-	e.open()
-	e.elementHead(element)
-	switch v := element.(type) {
-	case *Property:
-		e.must(mValueType, string(v.ValueType))
-		value := v.Value
-		if len(e.held) > 0 {
-			if instead, ok := e.held[v]; ok {
-				value = instead
-			}
-		}
-		e.pointer(mValue, value)
-		e.optionalReference(mValueID, v.ValueID)
-	case *MultiLanguageProperty:
-		e.texts(mValue, v.Value)
-		e.optionalReference(mValueID, v.ValueID)
-	case *Range:
-		e.must(mValueType, string(v.ValueType))
-		e.pointer(mMin, v.Min)
-		e.pointer(mMax, v.Max)
-	case *ReferenceElement:
-		e.optionalReference(mValue, v.Value)
-	case *RelationshipElement:
-		e.relationship(v)
-	case *AnnotatedRelationshipElement:
-		e.relationship(&v.RelationshipElement)
-		e.children(mAnnotations, v.Annotations, children, descend)
-	case *Blob:
-		e.text(mContentType, e.contentType(v.ContentType))
-		if v.Value != nil && e.view.Extent == WithBlobValue {
-			e.bytes(mValue, v.Value)
-		}
-	case *File:
-		e.text(mContentType, e.contentType(v.ContentType))
-		e.pointer(mValue, v.Value)
-	case *Collection:
-		e.children(mValue, v.Value, children, descend)
-	case *List:
-		e.listHead(v)
-		e.entries(mValue, e.elementsOf(v.Value, true), children, descend)
-	case *Entity:
-		e.text(mEntityType, string(e.entityType(v)))
-		e.text(mGlobalAssetID, v.GlobalAssetID)
-		array(e, mSpecificAssetIDs, v.SpecificAssetIDs, (*encoder).assetID)
-		e.children(mStatements, v.Statements, children, descend)
-	case *Operation:
-		array(e, mInputVariables, e.elementsOf(v.InputVariables, false), (*encoder).variable)
-		array(e, mOutputVariables, e.elementsOf(v.OutputVariables, false), (*encoder).variable)
-		array(e, mInoutputVariables, e.elementsOf(v.InoutputVariables, false), (*encoder).variable)
-	case *BasicEventElement:
-		e.name(mObserved)
-		e.reference(&v.Observed)
-		e.eventHead(v)
-	}
-	e.unknown(element.Common().Unknown)
-	e.close()
-}
-
-// elementHead appends what every element has.
-func (e *encoder) elementHead(element Element) {
-	c := element.Common()
-	e.must(mModelType, string(element.ElementKind()))
-	e.referable(&c.Referable)
-	e.semantics(&c.Semantics)
-	array(e, mQualifiers, c.Qualifiers, (*encoder).qualifier)
-	e.specifications(c.EmbeddedDataSpecifications)
-}
-
-func (e *encoder) relationship(r *RelationshipElement) {
-	e.optionalReference(mFirst, r.First)
-	e.optionalReference(mSecond, r.Second)
-}
-
-// listHead appends all that a list has for itself but its entries.
-func (e *encoder) listHead(l *List) {
-	if l.OrderRelevant != nil {
-		e.boolean(mOrderRelevant, *l.OrderRelevant)
-	}
-	e.optionalReference(mSemanticIDListElement, l.SemanticIDListElement)
-	e.must(mTypeValueListElement, string(l.TypeValueListElement))
-	e.text(mValueTypeListElement, string(l.ValueTypeListElement))
 }
 
 func (e *encoder) variable(value *Element) {
 	e.open()
 	e.name(mValue)
-	e.element(*value, true, true)
+	e.element(*value, allLevels)
 	e.close()
 }
 
-// eventHead appends all that an event has for itself but what it observes.
-func (e *encoder) eventHead(v *BasicEventElement) {
-	e.must(mDirection, v.Direction)
-	e.must(mState, v.State)
-	e.text(mMessageTopic, v.MessageTopic)
-	e.optionalReference(mMessageBroker, v.MessageBroker)
-	e.text(mLastUpdate, v.LastUpdate)
-	e.text(mMinInterval, v.MinInterval)
-	e.text(mMaxInterval, v.MaxInterval)
+func (e *encoder) propertyValue(p *Property) {
+	value := p.Value
+	if len(e.held) > 0 {
+		if instead, ok := e.held[p]; ok {
+			value = instead
+		}
+	}
+	e.pointer(mValue, value)
+}
+
+func (e *encoder) blobValue(b *Blob) {
+	if b.Value != nil && e.view.Extent == WithBlobValue {
+		e.bytes(mValue, b.Value)
+	}
+}
+
+func (e *encoder) dataSpecification(s *EmbeddedDataSpecification) {
+	specification := s.DataSpecification
+	if specification == nil {
+		specification = Global(IEC61360Template)
+	}
+	e.name(mDataSpecification)
+	e.writeReference(specification)
+}
+
+func (e *encoder) content(s *EmbeddedDataSpecification) {
+	e.name(mDataSpecificationContent)
+	switch {
+	case s.Content != nil:
+		e.writeIEC61360(s.Content)
+	case s.OtherContent != "":
+		e.buf = append(e.buf, s.OtherContent...)
+	default:
+		e.writeIEC61360(new(IEC61360))
+	}
+}
+
+func (e *encoder) valueList(c *IEC61360) {
+	if pairs := e.pairsOf(c.ValueList); len(pairs) > 0 {
+		e.name(mValueList)
+		e.open()
+		array(e, mValueReferencePairs, pairs, (*encoder).writeValueReferencePair)
+		e.close()
+	}
 }

@@ -33,14 +33,14 @@ func (e *encoder) contentType(contentType string) string {
 	return contentType
 }
 
-func (e *encoder) entityType(v *Entity) EntityType {
-	if v.EntityType != "" || !e.omits() {
-		return v.EntityType
+func (e *encoder) entityType(v *Entity) {
+	t := v.EntityType
+	if t == "" && e.omits() {
+		if t = CoManagedEntity; v.GlobalAssetID != "" || len(v.SpecificAssetIDs) > 0 {
+			t = SelfManagedEntity
+		}
 	}
-	if v.GlobalAssetID != "" || len(v.SpecificAssetIDs) > 0 {
-		return SelfManagedEntity
-	}
-	return CoManagedEntity
+	e.text(mEntityType, string(t))
 }
 
 // only returns the entries of list that are kept: all of them but for [V30].

@@ -17,7 +17,7 @@ func MergeElement(element Element, patch []byte) error {
 // ones, and after an error s may have some of the changes.
 func MergeSubmodelInPlace(s *Submodel, patch []byte) error {
 	d := decoder{merging: true}
-	return d.decode(patch, func(d *decoder) { d.submodel(s) })
+	return d.decode(patch, func(d *decoder) { d.readSubmodel(s) })
 }
 
 // MergeElementInPlace is [MergeSubmodelInPlace] for one element.
@@ -40,7 +40,7 @@ func ApplyElementMetadata(element Element, metadata []byte) error {
 func patchSubmodel(s *Submodel, patch []byte, d decoder) error {
 	changed := *s
 	changed.Elements = copyElements(s.Elements)
-	if err := d.decode(patch, func(d *decoder) { d.submodel(&changed) }); err != nil {
+	if err := d.decode(patch, func(d *decoder) { d.readSubmodel(&changed) }); err != nil {
 		return err
 	}
 	*s = changed

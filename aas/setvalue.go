@@ -129,21 +129,21 @@ func (d *decoder) part(o *object, element Element) bool {
 			return false
 		}
 	case *RelationshipElement:
-		return d.relationship(o, v)
+		return d.readRelationshipElement(o, v)
 	case *AnnotatedRelationshipElement:
 		if o.key != mAnnotations {
-			return d.relationship(o, &v.RelationshipElement)
+			return d.readRelationshipElement(o, &v.RelationshipElement)
 		}
 		d.annotationValues(v.Annotations)
 	case *Blob:
-		return d.blob(o, v)
+		return d.readBlob(o, v)
 	case *File:
 		if o.key == mValue && d.peek() == 'n' {
 			v.Value = nil
 			d.skip()
 			return true
 		}
-		return d.file(o, v)
+		return d.readFile(o, v)
 	case *Entity:
 		switch o.key {
 		case mStatements:
@@ -151,13 +151,13 @@ func (d *decoder) part(o *object, element Element) bool {
 		case mSpecificAssetIDs:
 			v.SpecificAssetIDs = d.assetIDValues(v.SpecificAssetIDs)
 		default:
-			return d.entity(o, v)
+			return d.readEntity(o, v)
 		}
 	case *BasicEventElement:
 		if o.key != mObserved {
 			return false
 		}
-		v.Observed = d.reference()
+		v.Observed = d.readReference()
 	default:
 		return false
 	}
@@ -168,7 +168,7 @@ func (d *decoder) part(o *object, element Element) bool {
 // whole form. In the short one an id keeps what else the one of that name has had.
 func (d *decoder) assetIDValues(before []SpecificAssetID) []SpecificAssetID {
 	before = slices.Clone(before)
-	return list(d, &d.assetIDs, func(d *decoder) (a SpecificAssetID) {
+	return list(d, &d.specificAssetIDArena, func(d *decoder) (a SpecificAssetID) {
 		var o object
 		pos, path := d.pos, d.path
 		d.begin(&o)
@@ -179,7 +179,7 @@ func (d *decoder) assetIDValues(before []SpecificAssetID) []SpecificAssetID {
 		}
 		if more || a.Name == "" {
 			d.pos, d.path = pos, path
-			return d.assetID()
+			return d.readSpecificAssetID()
 		}
 		if i := slices.IndexFunc(before, func(b SpecificAssetID) bool { return b.Name == a.Name }); i >= 0 {
 			value := a.Value

@@ -5,36 +5,6 @@ import (
 	"strconv"
 )
 
-// containers returns where an element keeps its children: none, one, or three of an operation.
-func containers(element Element) [3]*[]Element {
-	switch e := element.(type) {
-	case *Collection:
-		return [3]*[]Element{&e.Value}
-	case *List:
-		return [3]*[]Element{&e.Value}
-	case *Entity:
-		return [3]*[]Element{&e.Statements}
-	case *AnnotatedRelationshipElement:
-		return [3]*[]Element{&e.Annotations}
-	case *Operation:
-		return [3]*[]Element{&e.InputVariables, &e.OutputVariables, &e.InoutputVariables}
-	}
-	return [3]*[]Element{}
-}
-
-// containerMembers returns the names of what containers returns.
-func containerMembers(element Element) [3]string {
-	switch element.(type) {
-	case *Entity:
-		return [3]string{"statements"}
-	case *AnnotatedRelationshipElement:
-		return [3]string{"annotations"}
-	case *Operation:
-		return [3]string{"inputVariables", "outputVariables", "inoutputVariables"}
-	}
-	return [3]string{"value"}
-}
-
 func indexOf(elements []Element, idShort string) int {
 	return slices.IndexFunc(elements, func(e Element) bool { return e.Common().IDShort == idShort })
 }
@@ -359,38 +329,4 @@ func copyElement(element Element) Element {
 		}
 	}
 	return c
-}
-
-// assign sets an element to another one of the same kind.
-func assign(to, from Element) {
-	switch to := to.(type) {
-	case *Property:
-		*to = *from.(*Property)
-	case *MultiLanguageProperty:
-		*to = *from.(*MultiLanguageProperty)
-	case *Range:
-		*to = *from.(*Range)
-	case *ReferenceElement:
-		*to = *from.(*ReferenceElement)
-	case *RelationshipElement:
-		*to = *from.(*RelationshipElement)
-	case *AnnotatedRelationshipElement:
-		*to = *from.(*AnnotatedRelationshipElement)
-	case *Blob:
-		*to = *from.(*Blob)
-	case *File:
-		*to = *from.(*File)
-	case *Collection:
-		*to = *from.(*Collection)
-	case *List:
-		*to = *from.(*List)
-	case *Entity:
-		*to = *from.(*Entity)
-	case *Operation:
-		*to = *from.(*Operation)
-	case *Capability:
-		*to = *from.(*Capability)
-	case *BasicEventElement:
-		*to = *from.(*BasicEventElement)
-	}
 }

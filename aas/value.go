@@ -68,7 +68,7 @@ func (e *encoder) value(element Element, children, descend bool) bool {
 		e.buf = appendTyped(e.buf, v.ValueType, *v.Value)
 		return true
 	case *ReferenceElement:
-		e.reference(v.Value)
+		e.writeReference(v.Value)
 		return true
 	case *Collection:
 		e.namedValues(ifSo(children, v.Value), descend)
@@ -86,9 +86,9 @@ func (e *encoder) value(element Element, children, descend bool) bool {
 		e.typed(mMin, v.ValueType, v.Min)
 		e.typed(mMax, v.ValueType, v.Max)
 	case *RelationshipElement:
-		e.relationship(v)
+		e.ends(v)
 	case *AnnotatedRelationshipElement:
-		e.relationship(&v.RelationshipElement)
+		e.ends(&v.RelationshipElement)
 		e.valuesIn(mAnnotations, ifSo(children, v.Annotations), descend)
 	case *Blob:
 		e.text(mContentType, v.ContentType)
@@ -105,10 +105,21 @@ func (e *encoder) value(element Element, children, descend bool) bool {
 		array(e, mSpecificAssetIDs, v.SpecificAssetIDs, (*encoder).assetIDValue)
 	case *BasicEventElement:
 		e.name(mObserved)
-		e.reference(&v.Observed)
+		e.writeReference(&v.Observed)
 	}
 	e.close()
 	return true
+}
+
+func (e *encoder) ends(r *RelationshipElement) {
+	if r.First != nil {
+		e.name(mFirst)
+		e.writeReference(r.First)
+	}
+	if r.Second != nil {
+		e.name(mSecond)
+		e.writeReference(r.Second)
+	}
 }
 
 func ifSo(ok bool, elements []Element) []Element {

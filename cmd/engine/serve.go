@@ -142,8 +142,12 @@ func (e *engine) settleWrites(ctx context.Context, db *storage.DB) error {
 		return err
 	}
 	n, err := writes.MarkUnfinished(ctx, before)
-	if n > 0 {
+	if err == nil && n > 0 {
 		e.log.Warn("tag writes of an earlier run have no known outcome; they are not repeated", "writes", n)
+	}
+	if errors.Is(err, storage.ErrFull) { // the engine settles them when there is space, and shows alarms until then
+		e.log.Warn("failed to settle tag writes of an earlier run; retrying later", "error", err)
+		return nil
 	}
 	return err
 }

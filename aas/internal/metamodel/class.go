@@ -78,6 +78,7 @@ const (
 	Descriptor            // and Validate
 	Document              // likewise; it has a modelType or is an environment
 	Element               // DecodeElement, AppendElement
+	Embedded              // no class: what others embed
 )
 
 // Class is a class of the metamodel.
@@ -90,6 +91,7 @@ type Class struct {
 	Unique     string // the member that is unique among the entries of a list, and the constraint that asks for it
 	Constraint string
 	Often      bool // it is common in documents
+	Nested     bool // it has itself as a part
 
 	Members []Member // in the order of the XML schema
 	parts   []Member
@@ -108,7 +110,7 @@ func (c *Class) Index(name string) int {
 }
 
 func group(name string) Member      { return Member{Form: Group, Of: []string{name}} }
-func text(name, kind string) Member { return Member{Name: name, Go: field(name), Kind: kind} }
+func text(name, kind string) Member { return Member{Name: name, Go: Field(name), Kind: kind} }
 func word(name, enum string) Member { return text(name, enum) }
 
 func pointer(name, kind string) Member {
@@ -119,18 +121,18 @@ func pointer(name, kind string) Member {
 
 func lexical(name string) Member { return pointer(name, "lexical") }
 
-func boolean(name string) Member { return Member{Name: name, Go: field(name), Form: Boolean} }
+func boolean(name string) Member { return Member{Name: name, Go: Field(name), Form: Boolean} }
 
 func booleanPointer(name string) Member {
-	return Member{Name: name, Go: field(name), Form: Boolean, Pointer: true}
+	return Member{Name: name, Go: Field(name), Form: Boolean, Pointer: true}
 }
 
 func object(name, of string) Member {
-	return Member{Name: name, Go: field(name), Form: Object, Of: []string{of}}
+	return Member{Name: name, Go: Field(name), Form: Object, Of: []string{of}}
 }
 
 func list(name string, of ...string) Member {
-	return Member{Name: name, Go: field(name), Form: List, Of: of}
+	return Member{Name: name, Go: Field(name), Form: List, Of: of}
 }
 
 func langString(kind string) []Member {
@@ -159,8 +161,8 @@ func (m Member) v30(method string) Member   { m.V30 = method; return m }
 func (m Member) since(v Version) Member     { m.Since = v; return m }
 func (m Member) place(rank int) Member      { m.rank = rank; return m }
 
-// field returns the name of a member in Go.
-func field(name string) string {
+// Field returns the name of a member in Go.
+func Field(name string) string {
 	if name == "id" {
 		return "ID"
 	}

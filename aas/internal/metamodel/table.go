@@ -71,24 +71,24 @@ var (
 
 // Groups are the types in Go that the types of classes embed, with members of JSON in their order there.
 var Groups = []*Class{
-	{Name: "semantics", Go: "Semantics", Rules: true, parts: []Member{
+	{Name: "semantics", Go: "Semantics", Use: Embedded, Rules: true, parts: []Member{
 		object("semanticId", "reference").place(ofSemantics),
 		list("supplementalSemanticIds", "reference").place(ofSemantics),
 	}},
-	{Name: "referable", Go: "Referable", parts: []Member{
+	{Name: "referable", Go: "Referable", Use: Embedded, parts: []Member{
 		text("idShort", "idShort").place(ofReferable2).read("idShort"),
 		text("category", "name").place(ofReferable1),
 		list("displayName", "langStringNameType").place(ofReferable3),
 		list("description", "langStringTextType").place(ofReferable3),
 		list("extensions", "extension").place(ofExtensions),
 	}},
-	{Name: "identifiable", Go: "Identifiable", parts: []Member{
+	{Name: "identifiable", Go: "Identifiable", Use: Embedded, parts: []Member{
 		text("id", "identifier").place(ofIdentifiable2).always().read("id"),
 		group("referable"),
 		object("administration", "administrativeInformation").place(ofIdentifiable1),
 		specifications,
 	}},
-	{Name: "elementCommon", Go: "ElementCommon", parts: []Member{group("referable"), group("semantics"), qualifiers, specifications}},
+	{Name: "elementCommon", Go: "ElementCommon", Use: Embedded, parts: []Member{group("referable"), group("semantics"), qualifiers, specifications}},
 }
 
 // All are the classes, with the members of JSON in their order there.
@@ -142,7 +142,7 @@ var All = []*Class{
 		rest,
 	}},
 
-	{Name: "reference", Go: "Reference", Use: Part, Rules: true, parts: []Member{
+	{Name: "reference", Go: "Reference", Use: Part, Rules: true, Nested: true, parts: []Member{
 		word("type", "referenceTypes").must(),
 		object("referredSemanticId", "reference"),
 		list("keys", "key").must(),
@@ -259,9 +259,9 @@ var All = []*Class{
 	element("submodelElementCollection", "Collection", "SubmodelElementCollection", list("value", Elements...).isValue()).often(),
 	element("submodelElementList", "List", "SubmodelElementList",
 		booleanPointer("orderRelevant"), object("semanticIdListElement", "reference"), word("typeValueListElement", "listElementKinds").must(),
-		word("valueTypeListElement", "dataTypes"), list("value", Elements...).isValue().read("entries").write("entries").ruled()).ruled(),
+		word("valueTypeListElement", "dataTypes"), list("value", Elements...).isValue().read("listEntries").write("listEntries").ruled()).ruled(),
 	element("entity", "Entity", "Entity",
-		word("entityType", "entityTypes").isValue().v30("entityType").place(own+1), text("globalAssetId", "identifier").isValue().place(own+1),
+		word("entityType", "entityTypes").isValue().write("entityType").place(own+1), text("globalAssetId", "identifier").isValue().place(own+1),
 		list("specificAssetIds", "specificAssetId").isValue().place(own+1), list("statements", Elements...).isValue()).ruled(),
 	element("operation", "Operation", "Operation",
 		list("inputVariables", "operationVariable").isValue().ruled(), list("outputVariables", "operationVariable").isValue().ruled(),
