@@ -7,13 +7,12 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Acknowledge notes that somebody has seen an alarm. Exactly one of any number of parallel calls
-// succeeds.
+// Acknowledge records that somebody has seen an alarm. Of concurrent calls for one occurrence, exactly one succeeds.
 //
-// By ID it is about that occurrence, active or not: one that is acknowledged is an
-// ErrAlreadyAcknowledged. By code or key it is about the active and unacknowledged occurrence of the
-// condition: when there is none, also because it was acknowledged before, that is an ErrAlarmNotFound. One
-// that is listed and not stored yet is an ErrNotJournaled.
+// A Ref by ID names that occurrence, active or not. If it is acknowledged, Acknowledge returns an
+// ErrAlreadyAcknowledged. A Ref by code or key names the condition's occurrence that is active and unacknowledged; if
+// there is none, Acknowledge returns an ErrAlarmNotFound. For an alarm that is listed but not stored yet it returns an
+// ErrNotJournaled.
 func (s *Service) Acknowledge(ctx context.Context, ref Ref, by, comment string) (Occurrence, error) {
 	if err := requireBy(by, comment); err != nil {
 		return Occurrence{}, err
@@ -42,13 +41,13 @@ func (s *Service) Acknowledge(ctx context.Context, ref Ref, by, comment string) 
 	return out, nil
 }
 
-// MaxAcknowledge is the largest number of alarms of AcknowledgeMany.
+// MaxAcknowledge is the largest number of IDs for AcknowledgeMany.
 const MaxAcknowledge = 500
 
-// AcknowledgeMany acknowledges occurrences by their IDs in one transaction. It returns an error for each ID, nil
-// where it was acknowledged: ErrAlarmNotFound, or ErrAlreadyAcknowledged, also for an ID that is given twice. Its own
-// error means that none was acknowledged: ErrInvalidRequest for a bad by or comment or no IDs, ErrBatchSizeExceeded for
-// more than MaxAcknowledge.
+// AcknowledgeMany acknowledges occurrences by their IDs in one transaction. It returns an error for each ID, nil if it
+// was acknowledged: ErrAlarmNotFound, ErrNotJournaled, or ErrAlreadyAcknowledged, also for an ID that occurs twice. If
+// the second result is not nil, none was acknowledged: it is an ErrInvalidRequest for a bad by or comment or for no IDs,
+// and an ErrBatchSizeExceeded for more than MaxAcknowledge.
 func (s *Service) AcknowledgeMany(ctx context.Context, ids []string, by, comment string) ([]error, error) {
 	if err := requireBy(by, comment); err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func (s *Service) AcknowledgeMany(ctx context.Context, ids []string, by, comment
 	refs := make([]Ref, len(ids))
 	for i, id := range ids {
 		refs[i] = ByID(id)
-		if id == "" { // it names nothing
+		if id == "" { // an empty ID names no occurrence
 			refs[i] = ByCode(0)
 		}
 	}
@@ -82,7 +81,7 @@ func (s *Service) AcknowledgeMany(ctx context.Context, ids []string, by, comment
 	return results, nil
 }
 
-// acknowledge notes that somebody has seen what a Ref by ID has found.
+// acknowledge acknowledges the occurrence that a Ref by ID has found.
 func (d *draft) acknowledge(f RefResult, by, comment string) error {
 	c, o := f.Condition, f.Occurrence
 	switch {

@@ -4,19 +4,19 @@ import (
 	"time"
 )
 
-// Occurrence is one time that a condition went wrong. Times are UTC, kept to the microsecond.
+// Occurrence is one time that a condition was active. Times are UTC, to the microsecond.
 type Occurrence struct {
 	Seq        int64  // sequence number of the event that raised it; occurrences are ordered by it
 	ID         string // UUIDv7
 	Code       int64  // of the condition, above 0
 	Key        string // of the condition
 	Source     string // tag or equipment
-	SourceType string // Sensor, Equipment or another word
+	SourceType string // such as Sensor or Equipment
 	Message    string
 	Severity   Severity
 
 	RaisedAt       time.Time
-	ReturnedAt     time.Time // when the condition of a latching occurrence returned to normal; zero while it lasts
+	ReturnedAt     time.Time // when the condition of a latching occurrence returned to normal; zero while it is not normal
 	ClearedAt      time.Time // zero while active; never before RaisedAt
 	AcknowledgedAt time.Time // zero until acknowledged; never before RaisedAt
 	AcknowledgedBy string
@@ -24,26 +24,26 @@ type Occurrence struct {
 
 	Active      bool
 	Latching    bool        // stays active until it is reset
-	Suppression Suppression // why it is kept from lists and subscribers; 0 for shown
+	Suppression Suppression // why it is omitted from lists and not annunciated; 0 if it is not suppressed
 
-	Labels map[string]string // shared: not to be changed; nil for none
+	Labels map[string]string // shared, must not be changed; nil for none
 
-	// Unjournaled reports that the store does not have it as it is here, since it could not be written. The
-	// Code is 0 where the condition has none yet. See Service.ShowPending.
+	// Unjournaled reports that this state is not stored yet, because the store cannot be written. Code is 0 if the
+	// condition has none yet. See Service.ShowPending.
 	Unjournaled bool
 }
 
-// Acknowledged reports whether somebody has acknowledged it.
+// Acknowledged reports whether the occurrence is acknowledged.
 func (o *Occurrence) Acknowledged() bool { return !o.AcknowledgedAt.IsZero() }
 
-// Suppression is a set of reasons for which occurrences of a condition are kept from operators.
+// Suppression is a set of reasons for which the occurrences of a condition are not annunciated; 0 if there is none.
 type Suppression uint8
 
 // The reasons, after ISA-18.2.
 const (
-	SuppressionShelved      Suppression = 1 << iota // an operator put it aside for a time
-	SuppressionByDesign                             // logic of the plant says that it means nothing now
-	SuppressionOutOfService                         // taken out for maintenance
+	SuppressionShelved      Suppression = 1 << iota // by an operator, for a limited time
+	SuppressionByDesign                             // by the logic of the plant
+	SuppressionOutOfService                         // for maintenance
 )
 
 // Condition is something that can go wrong.
@@ -51,18 +51,18 @@ type Condition struct {
 	Code         int64
 	Key          string
 	Suppression  Suppression
-	ShelvedUntil time.Time // zero when not shelved
+	ShelvedUntil time.Time // zero if not shelved
 	ShelvedBy    string
 
-	// Who has suppressed it the last time, when and why; nothing while it is not suppressed.
+	// Who suppressed it last, when and why; empty while it is not suppressed.
 	SuppressedBy       string
 	SuppressedAt       time.Time
 	SuppressionComment string
 
-	Last *Occurrence // the newest occurrence; nil when there was none
+	Last *Occurrence // the newest occurrence; nil for none
 }
 
-// State is where a condition stands.
+// State is the state of a condition.
 type State string
 
 // The states of ISA-18.2.
@@ -76,8 +76,8 @@ const (
 	StateOutOfService           State = "OutOfService"
 )
 
-// State returns the condition's state. Where several reasons suppress it, out of service comes first
-// and shelved last.
+// State returns the state of the condition. Of several reasons for suppression, out of service takes precedence over
+// suppression by design, and that over shelving.
 func (c *Condition) State() State {
 	switch {
 	case c.Suppression&SuppressionOutOfService != 0:
@@ -98,7 +98,7 @@ func (c *Condition) State() State {
 	return StateNormal
 }
 
-// EventKind is what happened.
+// EventKind is the kind of an [Event].
 type EventKind string
 
 // The kinds of events.
@@ -107,7 +107,7 @@ const (
 	Escalated    EventKind = "Escalated" // an active occurrence got a higher severity
 	Updated      EventKind = "Updated"   // the message or a label of an active occurrence changed
 	Returned     EventKind = "Returned"  // the condition of a latching occurrence is normal again
-	Recurred     EventKind = "Recurred"  // it came back before it was reset
+	Recurred     EventKind = "Recurred"  // the condition of a latching occurrence is no longer normal
 	Cleared      EventKind = "Cleared"
 	Reset        EventKind = "Reset" // a latching occurrence was cleared by an operator
 	Acknowledged EventKind = "Acknowledged"
@@ -119,31 +119,31 @@ const (
 	InService    EventKind = "InService"
 )
 
-// Ends reports whether the event ended an occurrence.
+// Ends reports whether events of this kind end an occurrence.
 func (k EventKind) Ends() bool { return k == Cleared || k == Reset }
 
-// Event is one entry of the journal.
+// Event is an entry of the journal.
 type Event struct {
-	Seq  int64  // from 1, ascending, in the order in which things happened; 0 for what is not stored yet
+	Seq  int64  // from 1, ascending, in the order of the journal; 0 if it is not stored yet
 	ID   string // UUIDv7
 	At   time.Time
 	Kind EventKind
 
-	// Occurrence is as the event left it. Where the condition had none, only Code, Key, Source and
-	// Suppression are set, and the ID is empty.
+	// Occurrence is its state after the event. If the condition has no occurrence, only Code, Key and Suppression
+	// are set.
 	Occurrence Occurrence
 
-	By      string // who did it; empty for the system
+	By      string // name of the person; empty for the system
 	Comment string
 	Until   time.Time // for Shelved
 
-	// New marks an event to announce to operators: the occurrence was raised, or is suppressed no
-	// longer while it is active and unacknowledged.
+	// Annunciate reports whether operators are to be notified: the occurrence was raised while not suppressed, or
+	// its suppression has ended while it is active and unacknowledged.
 	Annunciate bool
 }
 
-// Shown reports whether operators who follow every change of alarms see the event: it is of an occurrence that is
-// not suppressed, or it is what suppressed it.
+// Shown reports whether operators who follow every change of alarms see the event: its occurrence is not suppressed, or
+// the event suppressed it.
 func (e *Event) Shown() bool {
 	switch {
 	case e.Occurrence.ID == "":
@@ -154,14 +154,14 @@ func (e *Event) Shown() bool {
 	return e.Annunciate || e.Occurrence.Suppression == 0
 }
 
-// Resolution is what somebody did about a condition.
+// Resolution records what was done about a condition.
 type Resolution struct {
-	ID            int64 // from 1, given by the store
+	ID            int64 // from 1, assigned by the store
 	Code          int64
 	ResolvedBy    string // as the caller named it
 	RecordedBy    string // name of the account that recorded it; empty if none is known
 	ResolvedAt    time.Time
 	ActionTaken   string
 	WasSuccessful bool
-	Notes         *string // nil when not given
+	Notes         *string // nil for none
 }

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Limits say what counts as too much in Analytics. The defaults are those of EEMUA 191 (3rd edition)
-// and ANSI/ISA-18.2-2016, clause 16 (IEC 62682:2014 likewise), as far as they give figures.
+// Limits are the limits that [Analytics] applies. The defaults are those of EEMUA 191 (3rd edition) and
+// ANSI/ISA-18.2-2016, clause 16 (IEC 62682:2014 has the same), as far as they state figures.
 type Limits struct {
 	Operators      int           // who share the alarms; default 1
 	RateAcceptable float64       // alarms per operator hour; default 6 (one in 10 minutes)
-	RateMax        float64       // most that can be managed; default 12 (two in 10 minutes)
+	RateMax        float64       // manageable maximum; default 12 (two in 10 minutes)
 	FloodWindow    time.Duration // default 10 min
-	FloodStart     int           // a flood begins with more than so many per operator in a window; default 10
-	FloodEnd       int           // and ends with fewer than so many; default 5
-	ChatterCount   int           // a condition chatters when raised so often in a ChatterWindow; default 3
+	FloodStart     int           // a flood begins with more alarms than this per operator in a window; default 10
+	FloodEnd       int           // and ends with fewer than this; default 5
+	ChatterCount   int           // a condition that is raised this often in a ChatterWindow chatters; default 3
 	ChatterWindow  time.Duration // default 1 min
-	StaleAfter     time.Duration // an occurrence is stale when active for longer; default 24 h
-	Top            int           // most frequent conditions that are listed; default 10, at most 100
+	StaleAfter     time.Duration // an occurrence that is active for longer is stale; default 24 h
+	Top            int           // length of the lists of conditions; default 10, at most 100
 }
 
 func (l Limits) withDefaults() (Limits, error) {
@@ -54,46 +54,45 @@ func (l Limits) withDefaults() (Limits, error) {
 	return l, nil
 }
 
-// Analytics are the figures by which an alarm system is judged.
+// Analytics are the figures by which EEMUA 191 and ISA-18.2 rate an alarm system.
 type Analytics struct {
 	Start, End time.Time
 	Limits     Limits
 
 	Count        int     // occurrences raised in the range
 	PerHour      float64 // of one operator
-	Peak         int     // most in one FloodWindow, of all operators
+	Peak         int     // largest number in one FloodWindow, of all operators
 	Acceptable   bool    // PerHour is at most RateAcceptable
 	Manageable   bool    // PerHour is at most RateMax
 	Floods       []Flood // ascending
-	FloodPercent float64 // of the range that floods took
+	FloodPercent float64 // share of the range during which there was a flood
 
 	Top        []ConditionCount // the most frequent conditions, most first
-	TopPercent float64          // of Count that they make up
-	Chattering []ConditionCount // conditions that chattered, most first; Count is the most in one ChatterWindow
+	TopPercent float64          // their share of Count
+	Chattering []ConditionCount // conditions that chattered, most first; their Count is the largest number in one ChatterWindow
 
-	ActiveCount   int          // active now, withheld ones left out
-	ReturnedCount int          // ended and unacknowledged now, withheld ones left out: ListReturned
-	Stale         []Occurrence // active for longer than StaleAfter now, newest first, at most MaxPageSize
-	StaleCount    int          // the number of all stale ones
+	ActiveCount   int          // active now and not suppressed
+	ReturnedCount int          // ended, unacknowledged and not suppressed now, as in ListReturned
+	Stale         []Occurrence // active for longer than StaleAfter now, newest first; at most MaxPageSize
+	StaleCount    int          // number of all stale ones
 }
 
-// Flood is a time in which more alarms came than operators can deal with.
+// Flood is a time during which alarms came faster than operators can handle them.
 type Flood struct {
-	Start, End time.Time // End is that of the range when the flood had not ended
+	Start, End time.Time // End is that of the range if the flood had not ended
 	Count      int       // alarms in it
-	Peak       int       // most in one FloodWindow
+	Peak       int       // largest number in one FloodWindow
 }
 
-// Frequent is a condition that was raised often.
+// ConditionCount is a condition and how often it was raised.
 type ConditionCount struct {
 	Code  int64
 	Count int
 	Last  Occurrence // the newest one, for its source and message
 }
 
-// Analytics computes the figures over the occurrences raised at start or later and before end, and
-// over what is active now. The error for a range that is empty or longer than 31 days is an
-// ErrInvalidTimeRange.
+// Analytics computes the figures of the occurrences raised at start or later and before end, and of those that are
+// active now. If the range is empty or longer than 31 days, it returns an ErrInvalidTimeRange.
 func (s *Service) Analytics(ctx context.Context, start, end time.Time) (Analytics, error) {
 	a := Analytics{Start: start.UTC(), End: end.UTC(), Limits: s.limits}
 	if err := checkSpan(start, end); err != nil {
@@ -119,14 +118,14 @@ func (s *Service) Analytics(ctx context.Context, start, end time.Time) (Analytic
 		flooded += f.End.Sub(f.Start)
 	}
 	a.FloodPercent = 100 * flooded.Seconds() / end.Sub(start).Seconds()
-	if err := s.frequent(ctx, &a, byCode); err != nil {
+	if err := s.fillCounts(ctx, &a, byCode); err != nil {
 		return a, err
 	}
 	return a, s.fillCurrent(ctx, &a)
 }
 
-// frequent fills Top and Chattering in.
-func (s *Service) frequent(ctx context.Context, a *Analytics, byCode map[int64][]time.Time) error {
+// frequent sets Top and Chattering.
+func (s *Service) fillCounts(ctx context.Context, a *Analytics, byCode map[int64][]time.Time) error {
 	a.Top, a.Chattering = []ConditionCount{}, []ConditionCount{}
 	for code, times := range byCode {
 		a.Top = append(a.Top, ConditionCount{Code: code, Count: len(times)})
@@ -135,7 +134,7 @@ func (s *Service) frequent(ctx context.Context, a *Analytics, byCode map[int64][
 			a.Chattering = append(a.Chattering, ConditionCount{Code: code, Count: n})
 		}
 	}
-	a.Top, a.Chattering = most(a.Top, a.Limits.Top), most(a.Chattering, a.Limits.Top)
+	a.Top, a.Chattering = highest(a.Top, a.Limits.Top), highest(a.Chattering, a.Limits.Top)
 	known := make(map[int64]Occurrence)
 	count := 0
 	for _, list := range [][]ConditionCount{a.Top, a.Chattering} {
@@ -163,15 +162,15 @@ func (s *Service) frequent(ctx context.Context, a *Analytics, byCode map[int64][
 	return nil
 }
 
-// most returns the first n of a list by count.
-func most(list []ConditionCount, n int) []ConditionCount {
+// most returns the n conditions with the highest counts.
+func highest(list []ConditionCount, n int) []ConditionCount {
 	slices.SortFunc(list, func(x, y ConditionCount) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Code, y.Code))
 	})
 	return list[:min(n, len(list))]
 }
 
-// standing fills in what is about the present.
+// fillCurrent sets the figures of the present.
 func (s *Service) fillCurrent(ctx context.Context, a *Analytics) error {
 	p, err := s.store.Occurrences(ctx, Query{Active: true, Suppressed: ExcludeSuppressed, Count: true})
 	if err != nil {
@@ -187,7 +186,7 @@ func (s *Service) fillCurrent(ctx context.Context, a *Analytics) error {
 	return err
 }
 
-// mostWithin returns the largest number of times within one window. times ascend.
+// mostWithin returns the largest number of times within one window. times must be ascending.
 func mostWithin(times []time.Time, window time.Duration) int {
 	peak, from := 0, 0
 	for i, t := range times {
@@ -199,11 +198,11 @@ func mostWithin(times []time.Time, window time.Duration) int {
 	return peak
 }
 
-// floods finds the floods. times ascend.
+// floods returns the floods. times must be ascending.
 func (l Limits) floods(times []time.Time, end time.Time) []Flood {
 	floods := []Flood{}
 	var open *Flood
-	from := 0 // the first that is in the window that ends now
+	from := 0 // index of the first time within the window that ends now
 	leave := func(now time.Time) {
 		for from < len(times) && now.Sub(times[from]) >= l.FloodWindow {
 			left := times[from].Add(l.FloodWindow)

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// maxAhead is how far times may be ahead of a clock that was set back. What is further away was told by a
-// clock that was wrong altogether.
+// maxAhead is how far times may be ahead of a clock that was set back. Anything further ahead comes from a clock that
+// was wrong.
 const maxAhead = 24 * time.Hour
 
-// steadyClock returns times that never go back, so that lists by time keep the order in which things happened.
-// After the clock was set back they go at half speed until it has caught up. Safe for concurrent use.
+// steadyClock returns times that never decrease, so that lists by time are in the order of events. After the clock was
+// set back, they advance at half speed until it has caught up. It is safe for concurrent use.
 type steadyClock struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	last time.Time // given last; zero for none
-	at   time.Time // the same moment on the clock that nobody sets
+	last time.Time // returned last; zero for none
+	at   time.Time // the same moment, with its monotonic reading
 }
 
-// look returns the time, and by how much that is ahead of the clock.
+// look returns the time, and by how much it is ahead of the clock.
 func (c *steadyClock) look() (at time.Time, ahead time.Duration) {
 	wall, mono := c.now().Round(0), time.Now()
 	c.mu.Lock()
@@ -35,7 +35,7 @@ func (c *steadyClock) look() (at time.Time, ahead time.Duration) {
 	return c.last, ahead
 }
 
-// begin makes times continue from what is stored.
+// begin makes times continue after those that are stored.
 func (c *steadyClock) begin(ctx context.Context, store Store) error {
 	p, err := store.Occurrences(ctx, Query{Limit: 1})
 	if err != nil || len(p.Occurrences) == 0 {
@@ -51,14 +51,14 @@ func (c *steadyClock) begin(ctx context.Context, store Store) error {
 	return nil
 }
 
-// Ahead returns by how much the times that the service stores are ahead of the clock, because that was set
-// back: 0 for most of the time. A source that tells when something happened by the same clock adds it.
+// Ahead returns by how much the times that the service stores are ahead of the clock because the clock was set back; it
+// is usually 0. A source that reports times of the same clock must add it.
 func (s *Service) Ahead() time.Duration {
 	_, ahead := s.times.look()
 	return ahead
 }
 
-// AheadOf returns the function by which a source adjusts its times for a target.
+// AheadOf returns the Ahead method of a target that has one, or a function that returns 0.
 func AheadOf(target Target) func() time.Duration {
 	if s, ok := target.(interface{ Ahead() time.Duration }); ok {
 		return s.Ahead
@@ -66,7 +66,7 @@ func AheadOf(target Target) func() time.Duration {
 	return func() time.Duration { return 0 }
 }
 
-// Shift returns the signal with its times moved.
+// Shift returns the signal with its times moved by a duration.
 func (sig Signal) Shift(by time.Duration) Signal {
 	if by == 0 {
 		return sig

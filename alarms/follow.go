@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// Follow calls handle with what a subscription delivers, until ctx ends or the service is closed, and returns why. A subscriber that is
-// too slow misses nothing here: what does not fit into SubscribeOptions.Buffer is read from the journal. Calls of handle do not overlap.
+// Follow calls handle with the events of a subscription until ctx ends or the service is closed, and returns why. A slow
+// handler misses nothing: events that do not fit into SubscribeOptions.Buffer are read from the journal. Calls of handle
+// do not overlap.
 func (s *Service) Follow(ctx context.Context, o SubscribeOptions, handle func([]Event)) error {
-	o.repeats = true // the follower itself knows which ones it has delivered before they were stored
+	o.repeats = true // the follower filters them itself
 	f := follower{service: s, options: &o, handle: handle, after: -1}
 	var slow *Subscription // the last one, which ended
 	for {
@@ -18,7 +19,7 @@ func (s *Service) Follow(ctx context.Context, o SubscribeOptions, handle func([]
 		if err != nil {
 			return err
 		}
-		if slow != nil && f.after < 0 { // now, since the first event may have come in between
+		if slow != nil && f.after < 0 { // only now, because the first event may have come in between
 			f.after = slow.started()
 		}
 		if f.after >= 0 {
@@ -38,19 +39,19 @@ func (s *Service) Follow(ctx context.Context, o SubscribeOptions, handle func([]
 	}
 }
 
-// follower is one call of Follow.
+// follower is the state of one call of Follow.
 type follower struct {
 	service *Service
 	options *SubscribeOptions
 	handle  func([]Event)
-	after   int64     // number of the last event that was delivered; -1 for none
-	early   recentIDs // occurrences that were delivered before they were stored
+	after   int64     // sequence number of the last event delivered; -1 for none
+	early   recentIDs // occurrences delivered before they were stored
 }
 
 // journalRetry is the time between attempts to read the journal.
 const journalRetry = time.Second
 
-// catchUp delivers what is stored up to a number and was not delivered yet.
+// catchUp delivers the stored events up to a sequence number that were not delivered yet.
 func (f *follower) catchUp(ctx context.Context, until int64) error {
 	failing := false
 	for f.after < until {
@@ -70,7 +71,7 @@ func (f *follower) catchUp(ctx context.Context, until int64) error {
 			}
 		}
 		if len(events) == 0 {
-			return nil // they were trimmed
+			return nil // the events were trimmed
 		}
 		last := events[len(events)-1].Seq
 		f.deliver(slices.DeleteFunc(events, func(e Event) bool { return !f.options.selects(&e) }))
@@ -79,7 +80,7 @@ func (f *follower) catchUp(ctx context.Context, until int64) error {
 	return nil
 }
 
-// deliver hands on events that were not delivered before.
+// deliver passes on the events that were not delivered before.
 func (f *follower) deliver(events []Event) {
 	fresh := events[:0]
 	for _, e := range events {
@@ -101,12 +102,12 @@ func (f *follower) deliver(events []Event) {
 	}
 }
 
-// journalBatch is how many events are read from the journal at once.
+// journalBatch is how many events are read from the journal in one call.
 const journalBatch = 1000
 
-var errSeen = errors.New("alarms: the end of the journal was seen")
+var errSeen = errors.New("alarms: end of the journal")
 
-// endOfJournal returns the number of the last event that is stored.
+// endOfJournal returns the sequence number of the last stored event.
 func endOfJournal(ctx context.Context, store Store) (int64, error) {
 	var last int64
 	err := store.Write(ctx, nil, func(next int64, _ []RefResult) (Changes, error) {
@@ -119,7 +120,7 @@ func endOfJournal(ctx context.Context, store Store) (int64, error) {
 	return last, err
 }
 
-// follow publishes what other services have stored, until ctx ends.
+// follow publishes the events of other services until ctx ends.
 func (s *Service) follow(ctx context.Context) {
 	failing := false
 	for {
@@ -128,9 +129,9 @@ func (s *Service) follow(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !failing:
-			s.log.Error("the journal of alarms cannot be followed; subscribers wait", "error", err)
+			s.log.Error("failed to follow the alarm journal; retrying", "error", err)
 		case err == nil && failing:
-			s.log.Info("the journal of alarms is followed again")
+			s.log.Info("following the alarm journal resumed")
 		}
 		failing = err != nil
 		if n == journalBatch {
@@ -146,7 +147,7 @@ func (s *Service) follow(ctx context.Context) {
 	}
 }
 
-// catchUp publishes events that are stored and not published yet. It returns how many it has read.
+// catchUp publishes stored events that are not published yet, and returns how many it has read.
 func (s *Service) catchUp(ctx context.Context) (int, error) {
 	events, err := s.store.Events(ctx, s.hub.last(), journalBatch)
 	if err != nil {
@@ -156,8 +157,8 @@ func (s *Service) catchUp(ctx context.Context) (int, error) {
 	return len(events), nil
 }
 
-// tellOwn publishes what this service has just stored. Where another service has stored
-// something before it, the journal is read first, so that the order is kept.
+// publishOwn publishes events that this service has just stored. If another service has stored events before them, the
+// journal is read first to preserve the order.
 func (s *Service) publishOwn(events []Event) {
 	if s.hub.publish(events, s.pollInterval == 0) {
 		return

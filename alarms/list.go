@@ -19,18 +19,18 @@ const MaxPageSize = 500
 // maxSpan is the longest range of Trend and Analytics.
 const maxSpan = 31 * 24 * time.Hour
 
-// ListQuery selects from the active occurrences or from history.
+// ListQuery selects occurrences and a page of them.
 type ListQuery struct {
-	Severities         SeveritySet // see ParseWireFilter
+	Severities         SeveritySet // see ParseThreeLevel
 	OnlyUnacknowledged bool
 	State              ListState // default: ListActive for List, every occurrence for History
-	Search                       // texts of at most 512 bytes, at most 10 labels
+	Search                       // texts of at most 512 characters, at most 10 labels
 	Page               int       // from 1
 	PageSize           int       // 1..500
 }
 
-// List returns the occurrences of a state, by default the active ones, newest first, with the number of all
-// that match. The errors are ErrPageSizeExceeded and ErrInvalidRequest.
+// List returns the occurrences of a state, by default the active ones, newest first, with the number of all that match.
+// The errors are ErrPageSizeExceeded and ErrInvalidRequest.
 func (s *Service) List(ctx context.Context, q ListQuery) (Page, error) {
 	query, err := q.paged()
 	if err != nil {
@@ -116,7 +116,7 @@ func ParseLabels(list []string) (map[string]string, error) {
 	return labels, nil
 }
 
-// Window returns how many entries are before the page and on it. The errors are ErrPageSizeExceeded and
+// Window returns the number of entries before the page and on it. The errors are ErrPageSizeExceeded and
 // ErrInvalidRequest.
 func (q *ListQuery) Window() (offset, limit int, err error) {
 	if err := checkPage(q.PageSize, "pageSize"); err != nil {
@@ -138,10 +138,10 @@ func checkPage(size int, name string) error {
 	return nil
 }
 
-// Active returns every occurrence that is active, unacknowledged and not suppressed, newest first.
+// Active returns the occurrences that are active, unacknowledged and not suppressed, newest first.
 func (s *Service) Active(ctx context.Context) ([]Occurrence, error) { return s.active(ctx, false) }
 
-// ActiveBrief returns what Active does without the labels, which may be most of it.
+// ActiveBrief is Active without labels, which can be most of the data.
 func (s *Service) ActiveBrief(ctx context.Context) ([]Occurrence, error) { return s.active(ctx, true) }
 
 func (s *Service) active(ctx context.Context, brief bool) ([]Occurrence, error) {
@@ -154,7 +154,7 @@ func (s *Service) active(ctx context.Context, brief bool) ([]Occurrence, error) 
 	return p.Occurrences, err
 }
 
-// RecentHistory returns the newest occurrences, at most limit of them, 1..500.
+// RecentHistory returns the newest occurrences, at most limit of them, which is 1..500.
 func (s *Service) RecentHistory(ctx context.Context, limit int) ([]Occurrence, error) {
 	if err := checkPage(limit, "limit"); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *Service) RecentHistory(ctx context.Context, limit int) ([]Occurrence, e
 	return p.Occurrences, err
 }
 
-// Occurrence returns an occurrence, which may not be stored yet, or ErrAlarmNotFound.
+// Occurrence returns an occurrence, stored or not, or an ErrAlarmNotFound.
 func (s *Service) Occurrence(ctx context.Context, id string) (Occurrence, error) {
 	list, err := s.store.OccurrencesByID(ctx, []string{canonical(id)})
 	switch {
@@ -187,9 +187,8 @@ func (s *Service) OccurrencesByID(ctx context.Context, ids []string) ([]Occurren
 	return s.store.OccurrencesByID(ctx, list)
 }
 
-// EventsOf returns a page of what happened to an occurrence, oldest first, with the number of all. Pages
-// count from 1 and have 1..500 events. The errors are ErrAlarmNotFound, ErrPageSizeExceeded and
-// ErrInvalidRequest.
+// EventsOf returns a page of the events of an occurrence, oldest first, and the number of all. Pages count from 1 and
+// have 1..500 events. The errors are ErrAlarmNotFound, ErrPageSizeExceeded and ErrInvalidRequest.
 func (s *Service) EventsOf(ctx context.Context, id string, page, size int) ([]Event, int, error) {
 	query, err := (&ListQuery{Page: page, PageSize: size}).paged()
 	if err != nil {
@@ -202,8 +201,8 @@ func (s *Service) EventsOf(ctx context.Context, id string, page, size int) ([]Ev
 	return s.journal.EventsOf(ctx, o.Seq, query.Offset, query.Limit)
 }
 
-// Codes returns the codes of the conditions with these keys, which get one where they have none. It writes for
-// those alone: codes that are there can be had while nothing can be stored.
+// Codes returns the codes of the conditions with these keys. Conditions that do not exist are created; only that
+// requires a store that can be written.
 func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
 	for _, key := range keys {
 		if msg := limits.Violation(key, 1, maxKey); msg != "" {
@@ -235,7 +234,7 @@ func (s *Service) Codes(ctx context.Context, keys []string) (map[string]int64, e
 	return codes, nil
 }
 
-// Condition returns a condition by code or key, or ErrAlarmNotFound.
+// Condition returns a condition by code or key, or an ErrAlarmNotFound.
 func (s *Service) Condition(ctx context.Context, ref Ref) (Condition, error) {
 	return s.store.Condition(ctx, ref)
 }
@@ -260,9 +259,8 @@ type TrendPoint struct {
 	Total                    int // Info included
 }
 
-// Trend counts the occurrences raised at start or later and before end by the hour of UTC, ascending,
-// empty hours included. The error for a range that is empty or longer than 31 days is an
-// ErrInvalidTimeRange.
+// Trend counts the occurrences raised at start or later and before end by the hour of UTC, ascending, including empty
+// hours. If the range is empty or longer than 31 days, it returns an ErrInvalidTimeRange.
 func (s *Service) Trend(ctx context.Context, start, end time.Time) ([]TrendPoint, error) {
 	if err := checkSpan(start, end); err != nil {
 		return nil, err
@@ -304,8 +302,8 @@ type ResolutionRequest struct {
 	Notes         *string // at most 16384 characters
 }
 
-// Resolve keeps what somebody did about a condition. Any code above 0 will do. It neither acknowledges
-// nor clears. The error is an ErrInvalidRequest.
+// Resolve stores what was done about a condition. The code may be any above 0. Resolve neither acknowledges nor clears.
+// The error is an ErrInvalidRequest, also if there is no ResolutionStore.
 func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) (Resolution, error) {
 	var bad []fault.Field
 	if code < 1 {
@@ -335,26 +333,26 @@ func (s *Service) Resolve(ctx context.Context, code int64, r ResolutionRequest) 
 		return Resolution{}, ErrInvalidRequest.Invalid(bad...)
 	}
 	if s.resolutions == nil {
-		return Resolution{}, ErrInvalidRequest.Because("resolutions are not kept here")
+		return Resolution{}, ErrInvalidRequest.Because("resolutions are not stored here")
 	}
 	return s.resolutions.AddResolution(ctx, Resolution{
 		Code: code, ResolvedBy: r.ResolvedBy, RecordedBy: r.RecordedBy, ResolvedAt: s.clock(), ActionTaken: r.ActionTaken, WasSuccessful: *r.WasSuccessful, Notes: r.Notes,
 	})
 }
 
-// Resolutions returns the resolutions of a code, newest first. The error for a code below 1 is an
-// ErrInvalidRequest.
+// Resolutions returns the resolutions of a code, newest first. If the code is below 1, or there is no ResolutionStore,
+// it returns an ErrInvalidRequest.
 func (s *Service) Resolutions(ctx context.Context, code int64) ([]Resolution, error) {
 	if code < 1 {
 		return nil, ErrInvalidRequest.Invalid(fault.Field{Field: "code", Message: "must be above 0"})
 	}
 	if s.resolutions == nil {
-		return nil, ErrInvalidRequest.Because("resolutions are not kept here")
+		return nil, ErrInvalidRequest.Because("resolutions are not stored here")
 	}
 	return s.resolutions.Resolutions(ctx, code)
 }
 
-// EachActive yields every active occurrence, suppressed ones included, newest first. An error ends it.
+// EachActive yields all active occurrences, suppressed ones too, newest first. An error ends the sequence.
 func (s *Service) EachActive(ctx context.Context) iter.Seq2[Occurrence, error] {
 	return func(yield func(Occurrence, error) bool) {
 		for o, err := range each(ctx, s.store, Query{Active: true}) {

@@ -8,15 +8,15 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// ListState selects occurrences by where they stand.
+// ListState selects the occurrences of a list by their state.
 type ListState string
 
 // The states of lists.
 const (
 	ListActive   ListState = "active"                  // active and not suppressed
-	ListReturned ListState = "returned-unacknowledged" // ended, not suppressed, and nobody has acknowledged it
+	ListReturned ListState = "returned-unacknowledged" // ended, unacknowledged and not suppressed
 
-	// The newest occurrence of each condition that is shelved, suppressed by design or out of service, where the
+	// The newest occurrence of each condition that is shelved, suppressed by design or out of service, if the
 	// occurrence is active or unacknowledged.
 	ListShelved      ListState = "shelved"
 	ListSuppressed   ListState = "suppressed"
@@ -25,7 +25,7 @@ const (
 	ListAll ListState = "all" // all that are active or unacknowledged, suppressed ones too
 )
 
-// ParseListState returns the state with a name; an empty name is no state. For another name the error is an
+// ParseListState returns the state with a name, or no state for an empty name. For any other name it returns an
 // ErrInvalidRequest.
 func ParseListState(name string) (ListState, error) {
 	switch s := ListState(name); s {
@@ -36,7 +36,7 @@ func ParseListState(name string) (ListState, error) {
 		Message: "must be active, returned-unacknowledged, shelved, suppressed, out-of-service or all"})
 }
 
-// Reason returns why the conditions of s are kept from operators; 0 for the states without such a reason.
+// Reason returns the suppression whose conditions s selects; 0 for the other states.
 func (s ListState) Reason() Suppression {
 	switch s {
 	case ListShelved:
@@ -49,7 +49,7 @@ func (s ListState) Reason() Suppression {
 	return 0
 }
 
-// Counts returns the number of occurrences in each state, ListAll apart, with those that are not stored yet.
+// Counts returns the number of occurrences in each state except ListAll, including those that are not stored yet.
 func (s *Service) Counts(ctx context.Context) (map[ListState]int, error) {
 	counts := make(map[ListState]int)
 	for _, state := range []ListState{ListActive, ListReturned, ListShelved, ListSuppressed, ListOutOfService} {
@@ -68,12 +68,12 @@ const Classes = 32
 // Bits of a class, beside the severity.
 const (
 	classActive         = 1 << (iota + 2)
-	classUnacknowledged // nobody has acknowledged it
+	classUnacknowledged // not acknowledged
 	classSuppressed
 )
 
-// Class returns a number below Classes that says all of o by which Query.SelectsClass selects. A store that
-// keeps counts by class finds totals and pages without reading what is before the page.
+// Class returns a number below Classes that stands for everything in o that Query.SelectsClass tests. A store that
+// counts occurrences by class finds totals and pages without reading what is before the page.
 func (o *Occurrence) Class() uint8 {
 	class := uint8(o.Severity) & 3
 	if o.Active {
@@ -88,36 +88,37 @@ func (o *Occurrence) Class() uint8 {
 	return class
 }
 
-// SelectsClass reports whether q selects occurrences of a class, as far as Active, Unacknowledged, Suppressed,
-// State and Severities say. ListState.Reason is not part of a class.
+// SelectsClass reports whether q selects occurrences of a class by Active, Unacknowledged, Suppressed, State and
+// Severities. A class does not include the reason of a suppression; see ListState.Reason.
 func (q *Query) SelectsClass(class uint8) bool {
-	active, open, withheld := class&classActive != 0, class&classUnacknowledged != 0, class&classSuppressed != 0
+	active, open, suppressed := class&classActive != 0, class&classUnacknowledged != 0, class&classSuppressed != 0
 	if q.Active && !active || q.Unacknowledged && !open || !q.Severities.Has(Severity(class&3)) ||
-		q.Suppressed != IncludeSuppressed && (q.Suppressed == OnlySuppressed) != withheld {
+		q.Suppressed != IncludeSuppressed && (q.Suppressed == OnlySuppressed) != suppressed {
 		return false
 	}
 	switch q.State {
 	case "":
 		return true
 	case ListActive:
-		return active && !withheld
+		return active && !suppressed
 	case ListReturned:
-		return !active && open && !withheld
+		return !active && open && !suppressed
 	}
 	return active || open
 }
 
-// Counted reports whether counts by class and time tell how many occurrences q selects.
+// Counted reports whether counts by class and time are enough to tell how many occurrences q selects.
 func (q *Query) Counted() bool { return q.Code == 0 && q.State.Reason() == 0 && q.Search.Empty() }
 
-// selects reports whether q selects o, Before, Offset and Limit apart, where o is the newest of its condition.
+// selects reports whether q selects o, which is the newest occurrence of its condition, ignoring Before, Offset and
+// Limit.
 func (q *Query) selects(o *Occurrence) bool {
 	reason := q.State.Reason()
 	return q.SelectsClass(o.Class()) && (reason == 0 || o.Suppression&reason != 0) && (q.Code == 0 || q.Code == o.Code) &&
 		within(o.RaisedAt, q.Start, q.End) && q.matches(o)
 }
 
-// within reports whether start <= t < end, where a zero bound is none.
+// within reports whether start <= t < end. A zero bound is no bound.
 func within(t, start, end time.Time) bool {
 	return (start.IsZero() || !t.Before(start)) && (end.IsZero() || t.Before(end))
 }
@@ -139,7 +140,7 @@ func contains(text, part string) bool {
 	return part == "" || strings.Contains(FoldCase(text), FoldCase(part))
 }
 
-// FoldCase returns the form in which texts are compared by Search: the letters A to Z in lower case.
+// FoldCase returns text with the letters A to Z in lower case. Search compares texts in this form.
 func FoldCase(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

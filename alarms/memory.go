@@ -11,29 +11,29 @@ import (
 	"github.com/otkit/otkit/internal/ranked"
 )
 
-// memoryKept is how many inactive occurrences, events and resolutions a Memory keeps.
+// memoryKept is how many inactive occurrences, events and resolutions a Memory retains.
 const memoryKept = 200_000
 
-// Memory is a [Store] and [ResolutionStore] that forgets everything
-// when the process ends, and the oldest inactive occurrences and events beyond 200,000 of each. Safe
-// for concurrent use; a change or update function must not call back into the same Memory.
+// Memory is a [Store] in memory with all optional interfaces. It retains 200,000 inactive occurrences, events and
+// resolutions each, and removes the oldest beyond that. It is safe for concurrent use; a change function must not call
+// the same Memory.
 type Memory struct {
 	mu          sync.RWMutex
 	conditions  map[int64]*Condition // Last is nil here
 	newest      map[int64]*memorySlot
 	codes       map[string]int64
-	code        int64 // last given
+	code        int64 // last assigned
 	occurrences map[string]*memorySlot
-	list        *ranked.List[*memorySlot] // ascending by Mark
+	list        *ranked.List[*memorySlot] // ascending by Position
 	events      []Event
-	seq         int64 // last given
+	seq         int64 // last assigned
 	resolutions []Resolution
-	resolution  int64 // last given
+	resolution  int64 // last assigned
 
 	kept func() []string // keys of conditions that Trim keeps
 }
 
-// memorySlot has the newest version of one occurrence. A version is never altered.
+// memorySlot has the newest version of an occurrence. Versions never change.
 type memorySlot struct{ o *Occurrence }
 
 var (
@@ -45,7 +45,7 @@ var (
 	_ ResolutionStore = (*Memory)(nil)
 )
 
-// NewMemory makes an empty store.
+// NewMemory returns an empty store.
 func NewMemory() *Memory {
 	return &Memory{
 		conditions: make(map[int64]*Condition), newest: make(map[int64]*memorySlot), codes: make(map[string]int64),
@@ -54,8 +54,8 @@ func NewMemory() *Memory {
 	}
 }
 
-// KeepKeys sets a function that returns the keys of conditions that Trim keeps, such as those of rules. It must not call m, and must be
-// set before m is used.
+// KeepKeys sets a function that returns the keys of conditions that Trim retains, such as those of rules. The function
+// must not call m. KeepKeys must be called before m is used.
 func (m *Memory) KeepKeys(keys func() []string) { m.kept = keys }
 
 // Write implements [Store].
@@ -92,13 +92,13 @@ func (m *Memory) Write(ctx context.Context, refs []Ref, change func(next int64, 
 	return nil
 }
 
-// lookup finds what the refs of one Write name and gives each thing out once.
+// lookup finds what the refs of one Write name, each value once.
 type lookup struct {
 	m           *Memory
 	code        int64
 	conditions  map[int64]*Condition
 	created     map[string]*Condition
-	occurrences map[string]*Occurrence // older ones that were named by ID
+	occurrences map[string]*Occurrence // older ones that a Ref names by ID
 }
 
 func (l *lookup) find(ref Ref) RefResult {
@@ -191,8 +191,7 @@ func (m *Memory) putOccurrence(o Occurrence) {
 	m.list.Insert(slot)
 }
 
-// bound forgets the oldest beyond memoryKept. It lets a quarter more gather, so that what it costs
-// is spread over many writes.
+// bound removes the oldest beyond memoryKept. It lets a quarter more accumulate to spread the cost over many writes.
 func (m *Memory) bound() {
 	const most = memoryKept + memoryKept/4
 	if len(m.events) > most {
@@ -212,7 +211,7 @@ func (m *Memory) bound() {
 	}
 }
 
-// drop forgets occurrences, oldest first.
+// drop removes occurrences, oldest first.
 func (m *Memory) drop(old func(*Occurrence) bool) {
 	m.list.DeleteFunc(func(slot *memorySlot) bool {
 		if !old(slot.o) {
@@ -261,7 +260,7 @@ func (m *Memory) Trim(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// journalled returns when an event was stored, to the millisecond; zero if its id has no time.
+// journalled returns when an event was stored, to the millisecond; zero if its ID has no time.
 func journalled(id string) time.Time {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 7 {
@@ -284,7 +283,7 @@ func (m *Memory) AddResolution(ctx context.Context, r Resolution) (Resolution, e
 	return r, nil
 }
 
-// withNotes returns a copy that shares nothing with the caller's.
+// withNotes returns a copy of a resolution that shares nothing with r.
 func withNotes(r Resolution) Resolution {
 	if r.Notes != nil {
 		notes := *r.Notes

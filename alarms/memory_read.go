@@ -60,7 +60,7 @@ func (m *Memory) Occurrences(ctx context.Context, q Query) (Page, error) {
 	return q.take(m.list.Backward(set, above), q.Count), nil
 }
 
-// suppressed selects among the newest occurrences of the conditions that are suppressed for a reason.
+// suppressed selects among the newest occurrences of conditions that are suppressed for a reason.
 func (m *Memory) suppressed(q *Query, reason Suppression) Page {
 	var list []*memorySlot
 	for code, c := range m.conditions {
@@ -72,7 +72,7 @@ func (m *Memory) suppressed(q *Query, reason Suppression) Page {
 	return q.take(slices.Values(list), q.Count)
 }
 
-// take makes a page of slots of the right class, which descend. With count it goes through all of them.
+// take returns a page of slots of the right classes, which must be descending. With count it reads all of them.
 func (q *Query) take(slots iter.Seq[*memorySlot], count bool) Page {
 	page, skip := Page{Occurrences: []Occurrence{}}, q.Offset
 	for slot := range slots {
@@ -98,7 +98,7 @@ func (q *Query) take(slots iter.Seq[*memorySlot], count bool) Page {
 	return page
 }
 
-// classes returns the classes of occurrences that a query selects.
+// classes returns the classes that a query selects.
 func classes(q *Query) ranked.Set { return ranked.SetOf(q.SelectsClass) }
 
 // Condition implements [Store].

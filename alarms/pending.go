@@ -8,49 +8,48 @@ import (
 	"time"
 )
 
-// PendingSignals are the signals of one condition that could not be stored yet.
+// PendingSignals are the signals of one condition that are not stored yet.
 type PendingSignals struct {
 	Key     string
 	Signals []Signal // oldest first; empty when all are stored
 }
 
-// PendingTarget is a Target that shows alarms before they are stored. A Service is one.
+// PendingTarget is a [Target] that lists alarms before they are stored. A Service is a PendingTarget.
 type PendingTarget interface {
 	Target
-	// ShowPending replaces what is pending for each condition named. The signals are applied later, as they
-	// are: each Alarm to be raised has its ID. Calls for the same condition must not overlap.
+	// ShowPending replaces the pending signals of each condition named. They are applied later, unchanged: each Alarm to
+	// raise has its ID. Calls for the same condition must not overlap.
 	ShowPending(ctx context.Context, changed []PendingSignals)
 }
 
 const (
-	// maxShown bounds the conditions whose alarms are shown before they are stored. More are counted only.
+	// maxShown bounds the conditions whose alarms are listed before they are stored. Others are only counted.
 	maxShown = 10_000
 	// readPending is how long the store may take to read a condition with pending signals.
 	readPending = 2 * time.Second
-	// pendingSeq is where the numbers of occurrences begin that have no event in the journal yet. They order
-	// the list.
+	// pendingSeq is the first sequence number of occurrences without an event in the journal. It only orders lists.
 	pendingSeq = 1 << 62
 )
 
-// pendingAlarms are what pending signals make of conditions.
+// pendingAlarms has the alarms that result from pending signals.
 type pendingAlarms struct {
 	mu    sync.Mutex
 	byKey map[string]pendingAlarm
-	since time.Time // when the first of them began to wait; zero for none
-	seq   int64     // last given
+	since time.Time // when the first of them became pending; zero for none
+	seq   int64     // last assigned
 }
 
-// pendingAlarm is what signals change of a condition. No value is changed any more.
+// pendingAlarm is the effect of pending signals on a condition. Its values do not change.
 type pendingAlarm struct {
-	stored  *Occurrence // the one that they change, as it is in the store; nil for none
-	ended   *Occurrence // the same, where they end it and begin another one; nil otherwise
-	pending *Occurrence // the newest, as they leave it; nil where too many are pending
+	stored  *Occurrence // the occurrence that they change, as stored; nil for none
+	ended   *Occurrence // the same occurrence, ended, if they also begin another; nil otherwise
+	pending *Occurrence // the newest occurrence after them; nil if too many are pending
 }
 
-// ShowPending implements [PendingTarget]. Until they are stored, alarms are listed by List and Active and told
-// to subscribers, with Occurrence.Unjournaled; see SubscribeOptions. Those are not told again when the alarm is
-// stored. When a condition cannot be read within two seconds, it and those after it are taken for ones that
-// never had an alarm.
+// ShowPending implements [PendingTarget]. Until they are stored, alarms are listed by List and Active and sent to
+// subscribers with Occurrence.Unjournaled, see SubscribeOptions. They are not sent again when they are stored. If a
+// condition cannot be read within two seconds, it and the following ones are treated as conditions without an
+// occurrence.
 func (s *Service) ShowPending(ctx context.Context, changed []PendingSignals) {
 	at, ahead := s.times.look()
 	now := stamp(at)
@@ -81,7 +80,7 @@ func (s *Service) ShowPending(ctx context.Context, changed []PendingSignals) {
 		case a.pending == &last:
 		case ends:
 			a.ended = &last
-		default: // it stays in the lists as it is
+		default: // the stored one is listed as it is
 			a.stored = nil
 		}
 		s.pending.put(p.Key, a, now)
@@ -95,7 +94,7 @@ func (s *Service) ShowPending(ctx context.Context, changed []PendingSignals) {
 	s.hub.announce(begun)
 }
 
-// readCondition returns a condition, which may be new, and reports whether it could be read.
+// readCondition returns a condition, possibly a new one, and reports whether it could be read.
 func (s *Service) readCondition(ctx context.Context, key string) (Condition, bool) {
 	ctx, cancel := context.WithTimeout(ctx, readPending)
 	defer cancel()
@@ -143,15 +142,15 @@ func (p *pendingAlarms) remove(key string) {
 	}
 }
 
-// Unjournaled returns how many conditions have alarms that are raised or over and not stored yet, and since
-// when there are any, which is zero for none.
+// Unjournaled returns the number of conditions with alarms that are not stored yet, and since when there are any; the
+// time is zero for none.
 func (s *Service) Unjournaled() (count int, since time.Time) {
 	s.pending.mu.Lock()
 	defer s.pending.mu.Unlock()
 	return len(s.pending.byKey), s.pending.since
 }
 
-// find returns the newest occurrence of a condition that waits to be stored and that ref names, or nil.
+// find returns the newest occurrence of a pending condition if ref names it, or nil.
 func (p *pendingAlarms) find(ref Ref) *Occurrence {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,8 +162,8 @@ func (p *pendingAlarms) find(ref Ref) *Occurrence {
 	return nil
 }
 
-// selected returns the pending occurrences that a query selects, newest first, and those that it finds
-// in the store in their stead.
+// selected returns the pending occurrences that a query selects, newest first, and the stored ones that it would select
+// in their place.
 func (p *pendingAlarms) selected(q *Query) (pending, stored []Occurrence) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,8 +181,8 @@ func (p *pendingAlarms) selected(q *Query) (pending, stored []Occurrence) {
 	return pending, stored
 }
 
-// occurrences returns what a query selects, as it is with the signals that are pending. With coded, those of
-// conditions that have no code yet are left out.
+// occurrences returns what a query selects, with pending signals applied. If coded is true, it omits those of conditions
+// without a code.
 func (s *Service) occurrences(ctx context.Context, q Query, coded bool) (Page, error) {
 	pending, stored := s.pending.selected(&q)
 	if coded {
@@ -210,13 +209,13 @@ func (s *Service) occurrences(ctx context.Context, q Query, coded bool) (Page, e
 	return Page{Occurrences: m.out, Total: m.total}, nil
 }
 
-// merge puts pending occurrences in their places among stored ones.
+// merge inserts pending occurrences into a page of stored ones.
 type merge struct {
 	q       *Query
 	pending []Occurrence
-	skip    map[string]bool // stored ones that are left out
+	skip    map[string]bool // ids of stored ones to omit
 	total   int
-	place   int // of the next one in the whole
+	place   int // of the next occurrence in the whole list
 	out     []Occurrence
 }
 
@@ -224,7 +223,7 @@ func (m *merge) run(rows []Occurrence, offset int, stored []Occurrence) {
 	m.out = []Occurrence{}
 	if offset > 0 {
 		if len(rows) == 0 {
-			return // the page is beyond the end, by what is pending as well
+			return // the page is beyond the end
 		}
 		first := rows[0].Position()
 		before := func(o Occurrence) bool { return o.Position().Compare(first) > 0 }
@@ -250,7 +249,7 @@ func (m *merge) run(rows []Occurrence, offset int, stored []Occurrence) {
 		}
 		switch {
 		case m.skip[rows[i].ID]:
-		case own[rows[i].ID]: // it has just been stored
+		case own[rows[i].ID]: // stored since
 			m.total--
 		default:
 			m.take(&rows[i])
@@ -261,7 +260,7 @@ func (m *merge) run(rows []Occurrence, offset int, stored []Occurrence) {
 	}
 }
 
-// take adds an occurrence that is on the page.
+// take appends an occurrence if it is on the page.
 func (m *merge) take(o *Occurrence) {
 	if m.q.Before.Seq > 0 && o.Position().Compare(m.q.Before) >= 0 {
 		return

@@ -13,21 +13,21 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Alarm is what is raised.
+// Alarm is an alarm to be raised.
 type Alarm struct {
-	// Key identifies the condition: the same for each time that the same thing goes wrong. Rules
-	// have "rule:<id>"; a program uses a prefix of its own. 1..512 characters.
+	// Key identifies the condition; it is the same each time. Rules have "rule:<id>"; a program uses a prefix of its
+	// own. 1..512 characters.
 	Key        string
-	ID         string // of the occurrence that begins, a UUID; default: a new UUIDv7
+	ID         string // of a new occurrence, a UUID; default: a new UUIDv7
 	Source     string // tag or equipment; 1..512 characters
 	SourceType string // default Equipment; at most 128 characters
 	Message    string // at most 4096 characters
 	Severity   Severity
-	Latching   bool              // it stays active until Reset when the condition returns to normal
-	Labels     map[string]string // at most 100; not to be changed afterwards
-	At         time.Time         // when it went wrong; zero or a time to come stand for now
-	// Refresh has an active occurrence take the message and the labels with these names, which is journaled as
-	// [Updated]; nil leaves them as they were.
+	Latching   bool              // it stays active until Reset after the condition has returned to normal
+	Labels     map[string]string // at most 100; must not be changed afterwards
+	At         time.Time         // when it began; zero or a future time means now
+	// Refresh makes an active occurrence take the message and the labels with these names, which is journaled as
+	// [Updated]. Default: they do not change.
 	Refresh []string
 }
 
@@ -39,34 +39,35 @@ const (
 	maxBatch   = MaxBatch
 )
 
-// Signal is one word of a source about one condition: that it holds, or that it is normal again.
+// Signal is a report of a source about one condition: that it is true, or that it is normal again. Signals that are
+// pending are stored in their JSON form, so its names do not change.
 type Signal struct {
-	Raise *Alarm    // nil for normal
+	Raise *Alarm    // nil if the condition is normal
 	Key   string    // of the condition that is normal
-	At    time.Time // when it became normal; zero or a time to come stand for now
-	// End, with normal, ends a latching occurrence as well.
-	Reset bool
-	// Comment is why it ends, where that is not the source's becoming normal, and By who has ended it then.
+	At    time.Time // when it became normal; zero or a future time means now
+	// Reset makes a return to normal end a latching occurrence too.
+	Reset bool `json:"End"`
+	// Comment is why it ends and By who ended it, if it ends for another reason than the source's return to normal.
 	Comment, By string
-	// NotAfter, where it is set, keeps a late word from ending what began later: for normal, an occurrence
-	// that was raised after it continues. One that was raised more than [ClockSlack] from now was raised
-	// before a clock was set back, and does not count as later.
+	// NotAfter, if set, keeps a late report from ending what began later: an occurrence that was raised after it
+	// stays active. One that was raised more than [MaxClockSkew] from now was raised before a clock was set back,
+	// and does not count as later.
 	NotAfter time.Time
 }
 
-// ClockSlack is how far clocks may be apart. What is further ahead of now was told by a clock that has
-// been set back since.
+// MaxClockSkew is how far clocks may differ. A time further ahead than that comes from a clock that has been set back
+// since.
 const MaxClockSkew = 5 * time.Minute
 
-// Result is what a Signal did.
+// Result is the effect of a [Signal].
 type Result struct {
-	// Occurrence is the condition's newest one; its ID is empty when it never had any.
+	// Occurrence is the condition's newest occurrence; its ID is empty if there was none.
 	Occurrence Occurrence
-	// Changed is Raised, Escalated, Recurred, Updated, Cleared or Returned; empty when nothing changed.
+	// Changed is Raised, Escalated, Recurred, Updated, Cleared or Returned; empty if nothing changed.
 	Changed EventKind
 }
 
-// Raise raises an alarm, see the package's documentation for one that is active. The error may be an
+// Raise raises an alarm; see the package documentation for a condition that is active. The error may be an
 // ErrInvalidAlarm.
 func (s *Service) Raise(ctx context.Context, a Alarm) (Occurrence, error) {
 	results, err := s.Apply(ctx, []Signal{{Raise: &a}})
@@ -76,7 +77,7 @@ func (s *Service) Raise(ctx context.Context, a Alarm) (Occurrence, error) {
 	return results[0].Occurrence, nil
 }
 
-// RaiseMany raises alarms in one transaction: all of them or, with an error, none.
+// RaiseMany raises alarms in one transaction, all or none. The errors are those of Apply.
 func (s *Service) RaiseMany(ctx context.Context, list []Alarm) ([]Result, error) {
 	signals := make([]Signal, len(list))
 	for i := range list {
@@ -85,12 +86,11 @@ func (s *Service) RaiseMany(ctx context.Context, list []Alarm) ([]Result, error)
 	return s.Apply(ctx, signals)
 }
 
-// Apply carries signals out in order and in one transaction: all of them or, with an error, none. At
-// most 10,000 of them; the error is an ErrBatchSizeExceeded, or an ErrInvalidAlarm that names each
-// bad member of each alarm.
+// Apply applies signals in order and in one transaction, all or none. The error is an ErrBatchSizeExceeded for more than
+// MaxBatch, or an ErrInvalidAlarm that names each bad member of each alarm.
 func (s *Service) Apply(ctx context.Context, signals []Signal) ([]Result, error) {
 	if len(signals) > maxBatch {
-		return nil, ErrBatchSizeExceeded.Because("at most %d are carried out at once", maxBatch)
+		return nil, ErrBatchSizeExceeded.Because("at most %d signals in one call", maxBatch)
 	}
 	if err := ValidateSignals(signals); err != nil {
 		return nil, err
@@ -134,12 +134,12 @@ func (d *draft) signal(sig Signal, c *Condition) Result {
 	return Result{Occurrence: *c.Last, Changed: kind}
 }
 
-// late reports whether a return to normal is about what was before an occurrence.
+// late reports whether a return to normal is older than an occurrence.
 func (sig *Signal) late(raised, now time.Time) bool {
 	return !sig.NotAfter.IsZero() && raised.After(sig.NotAfter) && !raised.After(now.Add(MaxClockSkew))
 }
 
-// at returns the time of what a source reports: now, when it has none or one in the future.
+// at returns the time that a source reports, or now if it is zero or in the future.
 func (d *draft) at(t time.Time) time.Time {
 	if t.IsZero() || t.After(d.now) {
 		return d.now
@@ -157,8 +157,8 @@ func (d *draft) raise(a *Alarm, c *Condition) EventKind {
 			}
 			began = d.supersede(c, began, why)
 		}
-		// No two of a condition begin at one time: the history of alerts tells them apart by it. One call
-		// may raise it so many times within a tick of the clock.
+		// No two occurrences of a condition begin at one time, because the alert history distinguishes them by it.
+		// One call may raise a condition many times within a tick of the clock.
 		if behind := last.RaisedAt.Sub(began); behind >= 0 && behind < maxBatch*time.Microsecond {
 			began = last.RaisedAt.Add(time.Microsecond)
 		}
@@ -180,19 +180,18 @@ func (d *draft) raise(a *Alarm, c *Condition) EventKind {
 	return Raised
 }
 
-// changedBy returns in what way an active occurrence is not any more what it was when it is raised once
-// more; nothing when it is the same.
+// changedBy returns how raising an active occurrence again changes it; empty if it does not.
 func (o *Occurrence) changedBy(a *Alarm) string {
 	switch {
 	case !o.ReturnedAt.IsZero():
-		return "came back"
+		return "recurred"
 	case a.Severity > o.Severity:
-		return "became graver"
+		return "severity increased"
 	}
 	return ""
 }
 
-// again continues an active occurrence that is not acknowledged.
+// again raises an occurrence that is active and unacknowledged.
 func (d *draft) again(a *Alarm, c *Condition) (kind EventKind) {
 	o := c.Last
 	if !o.ReturnedAt.IsZero() {
@@ -212,7 +211,7 @@ func (d *draft) again(a *Alarm, c *Condition) (kind EventKind) {
 	return kind
 }
 
-// refresh takes the message and some labels of an alarm, and reports whether they are others.
+// refresh sets the message and some labels to those of an alarm, and reports whether they are different.
 func (o *Occurrence) refresh(a *Alarm) bool {
 	labels := maps.Clone(o.Labels)
 	if labels == nil {
@@ -232,20 +231,19 @@ func (o *Occurrence) refresh(a *Alarm) bool {
 	return true
 }
 
-// supersede ends an acknowledged occurrence, since what was acknowledged is not what is wrong now, and
-// returns the time at which the next one begins.
+// supersede ends an acknowledged occurrence, because its acknowledgement does not cover the change, and returns the time
+// at which the next one begins.
 func (d *draft) supersede(c *Condition, at time.Time, why string) time.Time {
 	o := c.Last
 	for _, earliest := range []time.Time{o.RaisedAt, o.ReturnedAt, o.AcknowledgedAt} {
 		at = notBefore(at, earliest)
 	}
 	o.Active, o.ClearedAt = false, at
-	d.event(Event{At: at, Kind: Cleared, Comment: why + " after it was acknowledged: goes on as a new occurrence"}, c, o)
+	d.event(Event{At: at, Kind: Cleared, Comment: why + " after acknowledgement; continues as a new occurrence"}, c, o)
 	return at
 }
 
-// clear ends the active occurrence of a condition, or notes that the condition of a latching one is
-// normal, unless that is to end as well.
+// clear ends the active occurrence of a condition. A latching one only returns to normal, unless end is true.
 func (d *draft) clear(c *Condition, at time.Time, by, comment string, end bool) EventKind {
 	o := c.Last
 	if !o.Active || !o.ReturnedAt.IsZero() && !end {
@@ -262,8 +260,7 @@ func (d *draft) clear(c *Condition, at time.Time, by, comment string, end bool) 
 	return Cleared
 }
 
-// notBefore returns t, or the earliest time when t is before it: a clock that was set back must not end
-// what it began later.
+// notBefore returns the later of t and earliest: after the clock was set back, nothing ends before it began.
 func notBefore(t, earliest time.Time) time.Time {
 	if t.Before(earliest) {
 		return earliest
@@ -271,9 +268,9 @@ func notBefore(t, earliest time.Time) time.Time {
 	return t
 }
 
-// Clear reports that a condition is normal again; by may be empty for the system. Clearing what is not
-// active changes nothing. A Ref by ID clears the occurrence only while it is the active one. The
-// error is an ErrAlarmNotFound for what never was.
+// Clear reports that a condition is normal again; by may be empty for the system. It changes nothing if the condition is
+// not active, or if a Ref by ID names another occurrence than the newest. For an unknown condition it returns an
+// ErrAlarmNotFound.
 func (s *Service) Clear(ctx context.Context, ref Ref, by, comment string) (Occurrence, error) {
 	if err := checkRemarks(by, comment); err != nil {
 		return Occurrence{}, err
@@ -297,8 +294,8 @@ func (s *Service) Clear(ctx context.Context, ref Ref, by, comment string) (Occur
 	return out, nil
 }
 
-// Reset clears a latching occurrence whose condition is normal again. It returns an ErrAlarmNotFound
-// when nothing is active, and an ErrNotReturned while the condition lasts.
+// Reset clears a latching occurrence whose condition is normal again. If nothing is active, it returns an
+// ErrAlarmNotFound; before the condition is normal, an ErrNotReturned.
 func (s *Service) Reset(ctx context.Context, ref Ref, by, comment string) (Occurrence, error) {
 	if err := requireBy(by, comment); err != nil {
 		return Occurrence{}, err
@@ -324,7 +321,7 @@ func (s *Service) Reset(ctx context.Context, ref Ref, by, comment string) (Occur
 	return out, nil
 }
 
-// ValidateSignals returns an ErrInvalidAlarm that names what is wrong with signals.
+// ValidateSignals returns an ErrInvalidAlarm that names each bad member of signals, or nil.
 func ValidateSignals(signals []Signal) error {
 	var bad []fault.Field
 	for i, sig := range signals {
@@ -352,7 +349,7 @@ func ValidateSignals(signals []Signal) error {
 	return nil
 }
 
-// faults appends the errors of an alarm.
+// faults appends the errors of an alarm to bad.
 func (a *Alarm) faults(prefix string, bad []fault.Field) []fault.Field {
 	for _, s := range []struct {
 		name, text  string
@@ -380,7 +377,7 @@ func (a *Alarm) faults(prefix string, bad []fault.Field) []fault.Field {
 	return bad
 }
 
-// checkRemarks checks who did something and why.
+// checkRemarks checks the name of a person and a comment.
 func checkRemarks(by, comment string) error {
 	if msg := limits.Violation(by, 0, maxKey); msg != "" {
 		return ErrInvalidRequest.Invalid(fault.Field{Field: "by", Message: msg})
@@ -391,7 +388,7 @@ func checkRemarks(by, comment string) error {
 	return nil
 }
 
-// requireBy is checkRemarks for acts of operators, who must be named.
+// requireBy is checkRemarks for actions of operators, which need a name.
 func requireBy(by, comment string) error {
 	if strings.TrimSpace(by) == "" {
 		return ErrInvalidRequest.Invalid(fault.Field{Field: "by", Message: "is required"})

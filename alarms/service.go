@@ -12,34 +12,34 @@ import (
 	"github.com/google/uuid"
 )
 
-// Options configure a Service. The zero Options work.
+// Options are the options of [New]. The zero Options work.
 type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now
 	NewID  func() string    // ids of occurrences and events; default: UUIDv7
 
-	// Resolutions keeps resolutions. Default: the store, when it is a ResolutionStore as well;
-	// otherwise resolutions are refused with ErrInvalidRequest.
+	// Resolutions stores resolutions. Default: the store, if it is a ResolutionStore; otherwise resolutions are
+	// refused with ErrInvalidRequest.
 	Resolutions ResolutionStore
 
-	// Follow is how often the journal is looked at for events that other services have stored in the same
-	// store; subscribers hear those as well, each event once and in the order of the journal. What this
-	// service stores is published immediately. Default 0: the store is this service's alone.
+	// PollInterval is how often the journal is read for events that other services have stored in the same store.
+	// Subscribers receive them too, each event once and in the order of the journal. Events of this service are
+	// published immediately. Default 0: no other service uses the store.
 	PollInterval time.Duration
 
 	MaxTimeShelved time.Duration // longest time for which an alarm may be shelved; default 24 h
-	MaxPending     int           // calls that wait to be written; beyond it callers wait their turn; default 1024
-	MaxCommitBatch int           // calls that share a transaction; default 256
+	MaxPending     int           // calls that may wait to be stored; more calls block; default 1024
+	MaxCommitBatch int           // calls that may share a transaction; default 256
 
-	// WriteTimeout is how long the store may take for a transaction, and how long Close waits for it. What
-	// takes longer is given up, and the calls in it get an ErrOutcomeUnknown. Default 30 s.
+	// WriteTimeout is how long the store may take for a transaction, and Close for all of them. A transaction that
+	// takes longer is canceled, and its calls return an ErrOutcomeUnknown. Default 30 s.
 	WriteTimeout time.Duration
 
 	Limits Limits // for Analytics
 }
 
-// Service raises, clears and acknowledges alarms and notifies subscribers. Safe for concurrent use.
-// Close must be called.
+// Service raises, clears and acknowledges alarms and notifies subscribers. It is safe for concurrent use. Close must be
+// called.
 type Service struct {
 	store          Store
 	codes          CodeLister
@@ -56,26 +56,26 @@ type Service struct {
 	pollInterval   time.Duration
 
 	writeTimeout time.Duration
-	writing      context.Context // of transactions; it ends when Close has waited long enough
+	writing      context.Context // of transactions; ends with the patience of Close
 	giveUp       context.CancelFunc
 
 	queue  chan *call
-	closed chan struct{}   // no call is taken any more
+	closed chan struct{}   // closed by Close
 	own    context.Context // ends with Close
-	shelf  chan struct{}   // holds one token when a time limit may have been set
-	behind chan struct{}   // holds one token when the journal has more than was told
+	shelf  chan struct{}   // holds a token if a time limit may have been set
+	behind chan struct{}   // holds a token if the journal has unpublished events
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	callMu sync.RWMutex // held for reading while a call enters the queue
 	ended  bool
 
 	times   steadyClock
-	shelves map[int64]shelf // by code; of watchShelf alone
+	shelves map[int64]shelf // by code; used by unshelveDue alone
 	hub     hub
 	pending pendingAlarms
 }
 
-// New starts a service. Alarms whose shelving ended while nothing ran are put back before it returns.
+// New starts a service. Before it returns, it ends shelving whose time limit has passed. The store is required.
 func New(ctx context.Context, store Store, o Options) (*Service, error) {
 	if store == nil {
 		return nil, errors.New("alarms: New: store is required")
@@ -158,7 +158,7 @@ func (s *Service) Close(ctx context.Context) error {
 	return nil
 }
 
-// clock returns the time as it is stored.
+// clock returns the current time as it is stored.
 func (s *Service) clock() time.Time {
 	at, _ := s.times.look()
 	return stamp(at)

@@ -33,8 +33,8 @@ func (s Severity) String() string {
 	return fmt.Sprintf("Severity(%d)", uint8(s))
 }
 
-// Wire returns the name for the APIs that know three severities only. An Error is shown as Critical
-// there: never as less than was meant.
+// ThreeLevel returns the name for APIs that have only three severities. There an Error is a Critical, so that no
+// severity is understated.
 func (s Severity) ThreeLevel() string {
 	if s == Error {
 		return Critical.String()
@@ -42,7 +42,7 @@ func (s Severity) ThreeLevel() string {
 	return s.String()
 }
 
-// ParseSeverity reads one of the four names. The error is an ErrInvalidRequest.
+// ParseSeverity returns the severity with a name. For an unknown name it returns an ErrInvalidRequest.
 func ParseSeverity(name string) (Severity, error) {
 	for i, n := range severityNames {
 		if n == name {
@@ -55,7 +55,7 @@ func ParseSeverity(name string) (Severity, error) {
 // MarshalText returns the name.
 func (s Severity) MarshalText() ([]byte, error) {
 	if !s.Valid() {
-		return nil, ErrInvalidRequest.Because("severity %d is not one", uint8(s))
+		return nil, ErrInvalidRequest.Because("unknown severity %d", uint8(s))
 	}
 	return []byte(s.String()), nil
 }
@@ -66,10 +66,10 @@ func (s *Severity) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// SeveritySet is a set of severities. The zero SeveritySet stands for all of them.
+// SeveritySet is a set of severities. The zero SeveritySet has all of them.
 type SeveritySet uint8
 
-// SetOf makes a set.
+// SetOf returns the set of the given severities.
 func SetOf(list ...Severity) SeveritySet {
 	var set SeveritySet
 	for _, s := range list {
@@ -78,7 +78,7 @@ func SetOf(list ...Severity) SeveritySet {
 	return set
 }
 
-// AtLeast returns the set of s and all more severe.
+// AtLeast returns the set of s and all higher severities.
 func AtLeast(s Severity) SeveritySet {
 	var set SeveritySet
 	for ; s.Valid(); s++ {
@@ -90,8 +90,8 @@ func AtLeast(s Severity) SeveritySet {
 // Has reports whether s is in the set.
 func (set SeveritySet) Has(s Severity) bool { return set == 0 || set&(1<<s) != 0 }
 
-// ParseWireFilter reads the filter of the surfaces that know three severities: Critical takes Error in
-// as well, an empty word is no filter. The error for another word is an ErrInvalidRequest.
+// ParseThreeLevel returns the severities that a filter of APIs with three severities selects. Critical includes Error,
+// and an empty filter selects all. For any other word it returns an ErrInvalidRequest.
 func ParseThreeLevel(word string) (SeveritySet, error) {
 	switch word {
 	case "":

@@ -13,7 +13,7 @@ type Ref struct {
 	Key    string // of a condition
 	Code   int64  // of a condition
 	ID     string // of an occurrence
-	Create bool   // an unknown Key becomes a condition with a new code
+	Create bool   // if Key is unknown, create a condition with a new code
 }
 
 // ByKey names a condition by its key.
@@ -22,10 +22,10 @@ func ByKey(key string) Ref { return Ref{Key: key} }
 // ByCode names a condition by its code.
 func ByCode(code int64) Ref { return Ref{Code: code} }
 
-// ByID names an occurrence. A UUID may be in either case.
+// ByID names an occurrence. The UUID is not case-sensitive.
 func ByID(id string) Ref { return Ref{ID: canonical(id)} }
 
-// canonical returns the form of a UUID in which occurrences have it.
+// canonical returns a UUID in the form that occurrences have.
 func canonical(id string) string {
 	if u, err := uuid.Parse(id); err == nil && len(id) == len(u.String()) {
 		return u.String()
@@ -33,37 +33,37 @@ func canonical(id string) string {
 	return id
 }
 
-// Found is what a Ref names.
+// RefResult is what a [Ref] names.
 type RefResult struct {
-	Condition  *Condition  // nil when there is none
-	Occurrence *Occurrence // the one that the Ref names by ID; otherwise Condition.Last, which may be nil
+	Condition  *Condition  // nil for none
+	Occurrence *Occurrence // the one that a Ref by ID names; otherwise Condition.Last, which may be nil
 }
 
-// Changes are what one write puts into a store.
+// Changes are what one write changes in a store.
 type Changes struct {
-	Conditions  []*Condition  // to be replaced by code (all but Key; of Last its id)
-	Occurrences []*Occurrence // to be added or replaced by ID
-	Events      []Event       // to be added
+	Conditions  []*Condition  // to replace by code: everything except Key, and of Last the ID
+	Occurrences []*Occurrence // to add, or replace by ID
+	Events      []Event       // to add
 }
 
 // Query selects occurrences. The zero Query selects all.
 type Query struct {
 	Active         bool              // active ones only
 	Unacknowledged bool              // unacknowledged ones only
-	Suppressed     SuppressionFilter // default: suppressed ones too
+	Suppressed     SuppressionFilter // default: IncludeSuppressed
 	State          ListState         // default: any
 	Severities     SeveritySet
-	Code           int64     // of this condition only; 0 for any
+	Code           int64     // of the condition; 0 for any
 	Start, End     time.Time // raised at Start or later and before End; zero for no bound
 	Search
-	Before        Position // older than this one; the zero Mark for any. For reading on where the last page ended.
-	Offset, Limit int      // so many are skipped and given; Limit 0 gives none
-	Count         bool     // the number of all that are selected is wanted, Before, Offset and Limit apart
-	NoLabels      bool     // the labels are not wanted, so that a store need not read them
+	Before        Position // only after this position in the list, to continue where a page ended; zero for any
+	Offset, Limit int      // occurrences to skip and to return; with Limit 0 none are returned
+	Count         bool     // set Page.Total
+	NoLabels      bool     // labels are not needed, so a store need not read them
 }
 
-// Search narrows a list by what occurrences say. Letters A to Z match in either case. The zero Search
-// selects all.
+// Search selects occurrences by their texts and labels. The letters A to Z match in either case. The zero Search selects
+// all.
 type Search struct {
 	Source string            // part of the source
 	Text   string            // part of the message
@@ -76,23 +76,23 @@ func (s *Search) Empty() bool { return s.Source == "" && s.Text == "" && len(s.L
 // SuppressionFilter selects occurrences by whether they are suppressed.
 type SuppressionFilter uint8
 
-// The ways to select suppressed occurrences.
+// The values of a SuppressionFilter.
 const (
 	IncludeSuppressed SuppressionFilter = iota
 	ExcludeSuppressed
 	OnlySuppressed
 )
 
-// Mark is the place of an occurrence in a list.
+// Position is the position of an occurrence in lists.
 type Position struct {
 	RaisedAt time.Time
 	Seq      int64
 }
 
-// Mark returns the place of an occurrence in a list.
+// Position returns the position of an occurrence in lists.
 func (o *Occurrence) Position() Position { return Position{RaisedAt: o.RaisedAt, Seq: o.Seq} }
 
-// Compare returns -1, 0 or 1: the order of lists is from high to low.
+// Compare returns -1, 0 or +1 if m is lower than, equal to or higher than other. Lists are in descending order.
 func (m Position) Compare(other Position) int {
 	return cmp.Or(m.RaisedAt.Compare(other.RaisedAt), cmp.Compare(m.Seq, other.Seq))
 }
@@ -100,7 +100,7 @@ func (m Position) Compare(other Position) int {
 // Page is a part of what a Query selects.
 type Page struct {
 	Occurrences []Occurrence // newest first: descending by RaisedAt, then by Seq
-	Total       int          // of all that are selected, where Query.Count is set
+	Total       int          // with Query.Count: the number of all that are selected, ignoring Before, Offset and Limit
 }
 
 // Store stores conditions, occurrences and the journal. It must be safe for concurrent use. Times are stored to the

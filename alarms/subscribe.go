@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// SubscribeOptions say what a subscription delivers. The zero SubscribeOptions deliver new occurrences
-// of every severity, each once: also those that cannot be stored yet, see Occurrence.Unjournaled.
+// SubscribeOptions select the events of a subscription. The zero SubscribeOptions select what is to be annunciated, of
+// every severity and each once, including alarms that are not stored yet; see Occurrence.Unjournaled.
 type SubscribeOptions struct {
 	Severities SeveritySet
-	All        bool // every event of the journal and nothing else, not only those that are New
-	Changes    bool // besides what is New, every other event; ignored with All
-	// Buffer is how many events may wait to be read; a subscriber that lets more gather is ended.
-	// 1..100,000; default 20,000, which is two of the largest batches.
+	All        bool // every event of the journal, and nothing that is not stored
+	Changes    bool // all other events too; ignored with All
+	// Buffer is how many events may be pending; a subscription with more is ended. 1..100,000; default 20,000,
+	// which is two of the largest batches.
 	Buffer int
 
-	repeats bool // deliver what was delivered before it was stored once more when it is
+	repeats bool // deliver again, when stored, what was delivered before
 }
 
 // selects reports whether a subscription delivers an event of the journal.
@@ -28,11 +28,11 @@ func (o *SubscribeOptions) selects(e *Event) bool {
 type Subscription struct {
 	hub   *hub
 	opts  SubscribeOptions
-	start int64         // number of the last event before it; -1 until it is known. hub.mu guards it
-	wake  chan struct{} // holds one token when something may wait
+	start int64         // sequence number of the last event before it; -1 until known; guarded by hub.mu
+	wake  chan struct{} // holds a token if events may be pending
 
 	mu      sync.Mutex
-	waiting []*Event
+	pending []*Event
 	err     error // why it ended
 }
 
@@ -41,11 +41,11 @@ type hub struct {
 	mu      sync.Mutex
 	subs    map[*Subscription]struct{}
 	ended   bool
-	seq     int64         // of the last event told
-	before  int64         // number of the event before the first one told, where seq was 0
+	seq     int64         // of the last event published
+	before  int64         // sequence number before the first event published
 	changed chan struct{} // closed and replaced when seq changes
 
-	told recentIDs // occurrences that were told before they were stored
+	early recentIDs // occurrences that were published before they were stored
 }
 
 // recentIDs is a set of the newest maxRecent ids that were added.
@@ -54,7 +54,7 @@ type recentIDs struct {
 	order []string
 }
 
-// maxRecent bounds the occurrences that are remembered to have been delivered before they were stored.
+// maxRecent bounds the set of occurrences that were published before they were stored.
 const maxRecent = 2 * maxShown
 
 // add adds an id and reports whether it is new.
@@ -85,9 +85,8 @@ func (r *recentIDs) remove(id string) bool {
 	return was
 }
 
-// Subscribe starts a subscription: every event that is stored from now on and that it asks for is
-// delivered, and, with Options.Follow, some that other services have stored just before. Close must be
-// called.
+// Subscribe starts a subscription to the events that are stored from now on. With Options.PollInterval, it may also
+// deliver some that other services have stored just before. Close must be called.
 func (s *Service) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	if o.Buffer < 0 || o.Buffer > 100_000 {
 		return nil, ErrInvalidRequest.Because("the buffer of a subscription must be 1 to 100000")
@@ -111,9 +110,9 @@ func (s *Service) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	return sub, nil
 }
 
-// Next waits for events and returns at most limit of them (all that wait for limit <= 0). It ends with
-// the context's error, with ErrSlowSubscriber when too many events waited, or with ErrClosed after
-// Close. Events of a slow subscriber that were waiting are lost to it; the journal has them.
+// Next waits for events and returns at most limit of them, or all that are pending if limit <= 0. It returns the error
+// of the context, ErrSlowSubscriber if too many events were pending, or ErrClosed after Close. The pending events of a
+// slow subscriber are discarded; the journal has them.
 func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -130,12 +129,12 @@ func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
 	}
 }
 
-// started returns the number of the last event before the subscription; -1 when no event has come.
+// started returns the sequence number of the last event before the subscription; -1 if there was no event yet.
 func (s *Subscription) started() int64 {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	if s.start < 0 && s.hub.seq > 0 {
-		return s.hub.before // it ended before the first event came
+		return s.hub.before // it ended before the first event
 	}
 	return s.start
 }
@@ -144,22 +143,22 @@ func (s *Subscription) take(limit int) ([]Event, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
-		s.signal() // for the next call as well
+		s.signal() // for the next call too
 		return nil, s.err
 	}
-	n := len(s.waiting)
+	n := len(s.pending)
 	if limit > 0 && n > limit {
 		n = limit
 	}
 	events := make([]Event, n)
-	for i, e := range s.waiting[:n] {
+	for i, e := range s.pending[:n] {
 		events[i] = *e
 	}
-	clear(s.waiting[:n])
-	if n == len(s.waiting) {
-		s.waiting = s.waiting[:0]
+	clear(s.pending[:n])
+	if n == len(s.pending) {
+		s.pending = s.pending[:0]
 	} else {
-		s.waiting = s.waiting[n:]
+		s.pending = s.pending[n:]
 	}
 	return events, nil
 }
@@ -171,7 +170,7 @@ func (s *Subscription) signal() {
 	}
 }
 
-// Close ends the subscription; a waiting Next returns ErrClosed. Closing twice is harmless.
+// Close ends the subscription; a waiting Next returns ErrClosed. It may be called twice.
 func (s *Subscription) Close() {
 	s.hub.mu.Lock()
 	delete(s.hub.subs, s)
@@ -183,37 +182,36 @@ func (s *Subscription) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err, s.waiting = err, nil
+		s.err, s.pending = err, nil
 	}
 	s.signal()
 }
 
-// tell queues events. It is false when the subscriber is too slow and was ended.
+// enqueue adds events. It returns false if the subscriber is too slow and the subscription was ended.
 func (s *Subscription) enqueue(events []Event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := len(s.waiting)
+	before := len(s.pending)
 	for i := range events {
 		e := &events[i]
-		if !s.opts.selects(e) || !s.opts.All && !s.opts.repeats && s.hub.wasTold(e) {
+		if !s.opts.selects(e) || !s.opts.All && !s.opts.repeats && s.hub.wasPublished(e) {
 			continue
 		}
-		if len(s.waiting) >= s.opts.Buffer {
-			s.err, s.waiting = ErrSlowSubscriber, nil
+		if len(s.pending) >= s.opts.Buffer {
+			s.err, s.pending = ErrSlowSubscriber, nil
 			s.signal()
 			return false
 		}
-		s.waiting = append(s.waiting, e)
+		s.pending = append(s.pending, e)
 	}
-	if len(s.waiting) > before {
+	if len(s.pending) > before {
 		s.signal()
 	}
 	return true
 }
 
-// publish sends events, which ascend, to all subscriptions and omits those sent before. Unless
-// gaps may be, as where the journal has been read, it tells nothing and gives false when events before
-// these have not been told.
+// publish sends events, which must be ascending, to all subscriptions, omitting those sent before. If gaps is false and
+// events before these were not published, it publishes nothing and returns false.
 func (h *hub) publish(events []Event, gaps bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -238,8 +236,8 @@ func (h *hub) publish(events []Event, gaps bool) bool {
 		}
 	}
 	for i := range events {
-		if h.wasTold(&events[i]) {
-			h.told.remove(events[i].Occurrence.ID)
+		if h.wasPublished(&events[i]) {
+			h.early.remove(events[i].Occurrence.ID)
 		}
 	}
 	h.seq = events[len(events)-1].Seq
@@ -249,8 +247,8 @@ func (h *hub) publish(events []Event, gaps bool) bool {
 }
 
 // wasTold reports whether an occurrence was published before the event that raised it was stored. The lock is held.
-func (h *hub) wasTold(e *Event) bool {
-	return e.Seq > 0 && e.Kind == Raised && h.told.has(e.Occurrence.ID)
+func (h *hub) wasPublished(e *Event) bool {
+	return e.Seq > 0 && e.Kind == Raised && h.early.has(e.Occurrence.ID)
 }
 
 // announce publishes new occurrences that are not stored yet, each once.
@@ -259,7 +257,7 @@ func (h *hub) announce(events []Event) {
 	defer h.mu.Unlock()
 	var fresh []Event
 	for _, e := range events {
-		if h.told.add(e.Occurrence.ID) {
+		if h.early.add(e.Occurrence.ID) {
 			fresh = append(fresh, e)
 		}
 	}
@@ -270,7 +268,7 @@ func (h *hub) announce(events []Event) {
 	}
 }
 
-// last returns the number of the last event published.
+// last returns the sequence number of the last event published.
 func (h *hub) last() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -287,8 +285,8 @@ func (h *hub) end() {
 	h.subs = nil
 }
 
-// Events returns at most limit events of the journal with a sequence number above after, ascending: what
-// a reader that keeps its place over a restart follows. limit is 1..10,000.
+// Events returns at most limit events of the journal with a sequence number above after, ascending. A reader that stores
+// its position can follow the journal with it. limit is 1..10,000.
 func (s *Service) Events(ctx context.Context, after int64, limit int) ([]Event, error) {
 	if limit < 1 || limit > maxBatch {
 		return nil, ErrInvalidRequest.Because("limit must be 1 to %d", maxBatch)
@@ -296,8 +294,8 @@ func (s *Service) Events(ctx context.Context, after int64, limit int) ([]Event, 
 	return s.store.Events(ctx, after, limit)
 }
 
-// Wait returns when an event with a number above after is stored, or with the context's error, or with
-// ErrClosed. Events that another service stores end it with Options.Follow only.
+// Wait returns when an event with a sequence number above after is stored, or the error of the context, or ErrClosed.
+// Events of other services count only with Options.PollInterval.
 func (s *Service) Wait(ctx context.Context, after int64) error {
 	for {
 		s.hub.mu.Lock()

@@ -13,7 +13,7 @@ import (
 // TestWhatWasAcknowledgedEndsWhenItChanges raises acknowledged alarms again that have become graver or
 // come back: the acknowledgement stays with what was acknowledged.
 func TestWhatWasAcknowledgedEndsWhenItChanges(t *testing.T) {
-	for name, why := range map[string]string{"graver": "became graver", "back": "came back"} {
+	for name, why := range map[string]string{"severe": "severity increased", "back": "recurred"} {
 		t.Run(name, func(t *testing.T) {
 			c := newClock()
 			s := service(t, newStore(), alarms.Options{Now: c.now})

@@ -7,12 +7,12 @@ import (
 	"github.com/otkit/otkit/alarms/internal/limits"
 )
 
-// Shelve puts a condition aside for a time of at most Options.MaxShelve. Shelving a shelved one sets
-// its time limit again. A key that was never heard of may be shelved too; an unknown code or ID is an
-// ErrAlarmNotFound, a bad time an ErrInvalidRequest.
+// Shelve suppresses a condition for a time of at most Options.MaxTimeShelved. Shelving again sets a new time limit. A
+// key that does not exist yet may be shelved. The error is an ErrAlarmNotFound for an unknown code or ID, and an
+// ErrInvalidRequest for a bad duration.
 func (s *Service) Shelve(ctx context.Context, ref Ref, d time.Duration, by, comment string) (Condition, error) {
 	if d <= 0 || d > s.maxTimeShelved {
-		return Condition{}, ErrInvalidRequest.Because("an alarm is shelved for more than 0 and at most %v", s.maxTimeShelved)
+		return Condition{}, ErrInvalidRequest.Because("the time must be above 0 and at most %v", s.maxTimeShelved)
 	}
 	c, err := s.suppress(ctx, ref, by, comment, func(dr *draft, c *Condition) (Event, bool) {
 		c.Suppression |= SuppressionShelved
@@ -28,7 +28,7 @@ func (s *Service) Shelve(ctx context.Context, ref Ref, d time.Duration, by, comm
 	return c, err
 }
 
-// Unshelve ends shelving. What is not shelved stays as it is.
+// Unshelve ends shelving. It changes nothing if the condition is not shelved.
 func (s *Service) Unshelve(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
 	return s.suppress(ctx, ref, by, comment, func(_ *draft, c *Condition) (Event, bool) { return unshelve(c) })
 }
@@ -42,8 +42,8 @@ func unshelve(c *Condition) (Event, bool) {
 	return Event{Kind: Unshelved}, true
 }
 
-// SuppressByDesign suppresses a condition because the plant's logic makes it meaningless now.
-// A key that was never heard of may be suppressed too.
+// SuppressByDesign suppresses a condition because it is meaningless in the current state of the plant. A key that does
+// not exist yet may be suppressed.
 func (s *Service) SuppressByDesign(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
 	return s.suppress(ctx, ref, by, comment, set(SuppressionByDesign, Suppressed))
 }
@@ -53,8 +53,8 @@ func (s *Service) UnsuppressByDesign(ctx context.Context, ref Ref, by, comment s
 	return s.suppress(ctx, ref, by, comment, unset(SuppressionByDesign, Unsuppressed))
 }
 
-// OutOfService takes a condition out of service, for maintenance. A key that was never heard of may be
-// taken out too.
+// OutOfService takes a condition out of service, for maintenance. A key that does not exist yet may be taken out of
+// service.
 func (s *Service) OutOfService(ctx context.Context, ref Ref, by, comment string) (Condition, error) {
 	return s.suppress(ctx, ref, by, comment, set(SuppressionOutOfService, OutOfService))
 }
@@ -80,7 +80,7 @@ func unset(why Suppression, kind EventKind) func(*draft, *Condition) (Event, boo
 	}
 }
 
-// withhold changes why a condition is suppressed, journals it and returns the condition as it is then.
+// suppress changes the suppression of a condition, journals it and returns the condition afterwards.
 func (s *Service) suppress(ctx context.Context, ref Ref, by, comment string, change func(*draft, *Condition) (Event, bool)) (Condition, error) {
 	if err := requireBy(by, comment); err != nil {
 		return Condition{}, err
@@ -114,8 +114,8 @@ func (s *Service) suppress(ctx context.Context, ref Ref, by, comment string, cha
 	return out, nil
 }
 
-// withheld journals a change of Condition.Suppression and carries it over to the newest occurrence while
-// that is active or unacknowledged. When suppression ends it is announced, unless acknowledged.
+// suppressed journals a change of Condition.Suppression and copies it to the newest occurrence if that is active or
+// unacknowledged. When suppression ends, an active and unacknowledged occurrence is annunciated.
 func (d *draft) suppressed(e Event, c *Condition) {
 	d.condition(c)
 	switch {
@@ -131,17 +131,16 @@ func (d *draft) suppressed(e Event, c *Condition) {
 	d.event(e, c, c.Last)
 }
 
-// shelfCheck is how often time limits are looked up, for those that another process has set and for a
-// clock that was set.
+// shelveCheckInterval is how often time limits are checked for changes by other processes and of the clock.
 const shelveCheckInterval = time.Minute
 
-// shelf is a condition that is shelved.
+// shelf is the time limit of a shelved condition.
 type shelf struct {
-	until time.Time // by the clock, as it is stored
-	end   time.Time // when that is on the clock that nobody sets
+	until time.Time // as stored
+	end   time.Time // the same moment, with a monotonic reading
 }
 
-// watchShelf ends shelving at its time limits.
+// unshelveExpired ends shelving at its time limits until ctx ends.
 func (s *Service) unshelveExpired(ctx context.Context, next time.Time) {
 	for {
 		wait := shelveCheckInterval
@@ -159,14 +158,14 @@ func (s *Service) unshelveExpired(ctx context.Context, next time.Time) {
 		timer.Stop()
 		var err error
 		if next, err = s.unshelveDue(ctx); err != nil && ctx.Err() == nil {
-			s.log.Error("shelved alarms cannot be put back", "error", err)
+			s.log.Error("failed to end shelving; retrying", "error", err)
 			next = time.Now().Add(time.Second)
 		}
 	}
 }
 
-// unshelveDue ends shelving whose time limit has come and gives the next one, on the clock that nobody sets;
-// zero for none.
+// unshelveDue ends shelving whose time limit has passed and returns the next one, with a monotonic reading; zero for
+// none.
 func (s *Service) unshelveDue(ctx context.Context) (next time.Time, err error) {
 	list, err := s.store.SuppressedConditions(ctx)
 	if err != nil {
@@ -200,11 +199,11 @@ func (s *Service) unshelveDue(ctx context.Context) (next time.Time, err error) {
 	return next, s.do(ctx, due, func(d *draft, found []RefResult) error {
 		for i, f := range found {
 			c := f.Condition
-			if c == nil || !c.ShelvedUntil.Equal(limits[i]) { // it was shelved anew
+			if c == nil || !c.ShelvedUntil.Equal(limits[i]) { // shelved again
 				continue
 			}
 			if e, changed := unshelve(c); changed {
-				e.Comment = "the time limit has come"
+				e.Comment = "shelving time has ended"
 				d.suppressed(e, c)
 			}
 		}
@@ -212,8 +211,8 @@ func (s *Service) unshelveDue(ctx context.Context) (next time.Time, err error) {
 	})
 }
 
-// shelvedFor returns for how long a condition is still shelved when it is first seen. A clock that was set
-// back meanwhile, so that it was shelved at a time to come, makes that no longer than it was meant to be.
+// shelvedFor returns how long a condition stays shelved, when it is first read. If the clock was set back since it was
+// shelved, that is not longer than intended.
 func (c *Condition) shelvedFor(now time.Time) time.Duration {
 	left := c.ShelvedUntil.Sub(now)
 	if c.SuppressedAt.After(now) {

@@ -8,10 +8,10 @@ import (
 // MaxBatch is the largest number of signals of one Apply.
 const MaxBatch = 10_000
 
-// Target is where sources of alarms raise and clear them. A Service is one.
+// Target is what sources raise and clear alarms in. A Service is a Target. It must be safe for concurrent use.
 type Target interface {
-	// Apply carries signals out, all or none.
+	// Apply applies signals, all or none.
 	Apply(ctx context.Context, signals []Signal) ([]Result, error)
-	// EachActive yields every active occurrence.
+	// EachActive yields all active occurrences. An error ends the sequence.
 	EachActive(ctx context.Context) iter.Seq2[Occurrence, error]
 }

@@ -8,25 +8,24 @@ import (
 	"time"
 )
 
-// call is one call that writes. Calls of many callers are written together, since what a write waits
-// for is the disk.
+// call is a call that writes. Several calls share a transaction, because the disk is what takes time.
 type call struct {
 	ctx  context.Context
 	refs []Ref
-	// apply does the call's part in a draft. It may be called more than once, and changes nothing
-	// when it gives an error. It is not called, and what it refers to is left alone, once the caller is gone.
+	// apply adds the changes of the call to a draft. It may be called more than once, and changes nothing if it
+	// returns an error. It is not called after the caller has returned.
 	apply func(d *draft, found []RefResult) error
 
 	mu    sync.Mutex
 	begun bool // apply was called
-	gone  bool // the caller has given up
+	gone  bool // the caller has returned
 
 	err  error // of apply
 	done chan error
 }
 
-// do has a call written and returns when it is stored or has failed. When the context ends before the call
-// has begun, nothing is done; afterwards whether it will be is not known.
+// do stores the changes of a call and returns when they are stored or have failed. If the context ends before the call
+// has begun, nothing is changed; afterwards the outcome is unknown.
 func (s *Service) do(ctx context.Context, refs []Ref, apply func(*draft, []RefResult) error) error {
 	if err := ctx.Err(); err != nil {
 		return errCanceled.Wrap(err)
@@ -46,7 +45,7 @@ func (s *Service) do(ctx context.Context, refs []Ref, apply func(*draft, []RefRe
 	return errCanceled.Wrap(ctx.Err())
 }
 
-// leave notes that nobody waits for the call any more, and reports whether it has begun.
+// leave records that the caller has returned, and reports whether the call has begun.
 func (c *call) leave() (begun bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,14 +53,14 @@ func (c *call) leave() (begun bool) {
 	return c.begun
 }
 
-// awaited reports whether somebody waits for the call.
+// awaited reports whether the caller still waits.
 func (c *call) awaited() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.gone
 }
 
-// carryOut does the call's part in a draft, unless its caller is gone.
+// carryOut adds the changes of the call to a draft, unless its caller has returned.
 func (c *call) carryOut(d *draft, found []RefResult) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,12 +87,12 @@ func (s *Service) enter(c *call) error {
 	}
 }
 
-// maxGroupRefs bounds what the calls of one transaction are about; a single call may be larger.
+// maxGroupRefs bounds the refs of a transaction of several calls. A single call may have more.
 const maxGroupRefs = 4000
 
-// write carries calls out until the queue is closed and empty.
+// write stores calls until the queue is closed and empty.
 func (s *Service) write() {
-	var held *call // taken from the queue, but too large to share the transaction before it
+	var held *call // taken from the queue, but too large for the current transaction
 	for {
 		first := held
 		held = nil
@@ -124,8 +123,8 @@ func (s *Service) write() {
 	}
 }
 
-// commit writes a batch in one transaction. When that fails its calls get one each, so that none
-// fails for what another one holds, unless the outcome of the one for all is unknown.
+// commit stores a batch in one transaction. If that fails, each call gets a transaction of its own, so that one bad call
+// does not fail the others, unless the outcome is unknown.
 func (s *Service) commit(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool { return !c.awaited() })
 	if len(batch) == 0 {
@@ -139,15 +138,15 @@ func (s *Service) commit(batch []*call) {
 			own = c.err
 		case len(batch) > 1 && !errors.Is(err, ErrOutcomeUnknown):
 			if own = s.together([]*call{c}); errors.Is(own, ErrOutcomeUnknown) {
-				err = own // the store does not answer: the others need not wait for it in turn
+				err = own // the store does not answer, so the others need not try
 			}
 		}
 		c.done <- own
 	}
 }
 
-// together writes calls in one transaction and notifies subscribers. The error is the store's, or, for a
-// single call, its own.
+// together stores calls in one transaction and notifies subscribers. It returns the error of the store, or, for a single
+// call, the error of its apply.
 func (s *Service) together(calls []*call) error {
 	var refs []Ref
 	if len(calls) == 1 {
@@ -157,7 +156,7 @@ func (s *Service) together(calls []*call) error {
 			refs = append(refs, c.refs...)
 		}
 	}
-	// Not the caller's context: what has begun is brought to its end.
+	// Not the context of a caller: a transaction that has begun is completed.
 	ctx, cancel := context.WithTimeout(s.writing, s.writeTimeout)
 	defer cancel()
 	var events []Event
@@ -179,7 +178,7 @@ func (s *Service) together(calls []*call) error {
 		stored, lookErr := s.stored(s.writing, events)
 		switch {
 		case lookErr != nil || !stored && ctx.Err() != nil:
-			return ErrOutcomeUnknown.Wrap(&unsettled{error: errors.Join(err, lookErr), service: s, events: events})
+			return ErrOutcomeUnknown.Wrap(&unknownOutcome{error: errors.Join(err, lookErr), service: s, events: events})
 		case !stored:
 			return err
 		}
@@ -188,8 +187,8 @@ func (s *Service) together(calls []*call) error {
 	return nil
 }
 
-// stored reports whether events that were to be stored are in the journal, after the write has failed: the
-// word that it succeeded may be what was lost.
+// stored reports whether the events of a failed write are in the journal: the write may have succeeded although its
+// result was lost.
 func (s *Service) stored(ctx context.Context, events []Event) (bool, error) {
 	if len(events) == 0 {
 		return false, nil
@@ -197,7 +196,7 @@ func (s *Service) stored(ctx context.Context, events []Event) (bool, error) {
 	first := events[0]
 	ctx, cancel := context.WithTimeout(ctx, s.writeTimeout)
 	defer cancel()
-	// A transaction that may still be under way is over when another one begins.
+	// When another transaction begins, one that may still be in progress has ended.
 	last, err := endOfJournal(ctx, s.store)
 	if err != nil || last < first.Seq {
 		return false, err
@@ -206,17 +205,17 @@ func (s *Service) stored(ctx context.Context, events []Event) (bool, error) {
 	return len(list) > 0 && list[0].ID == first.ID, err
 }
 
-// unsettled is why the outcome of a transaction is not known. Whoever has it can ask again.
-type unsettled struct {
+// unknownOutcome is the cause of an ErrOutcomeUnknown. ResolveOutcome uses it.
+type unknownOutcome struct {
 	error
 	service *Service
-	events  []Event // that it was to store
+	events  []Event // of the transaction
 }
 
-// ResolveOutcome reports whether a write that failed with an error was stored after all, so that it must not be repeated. While that is
-// still not known, it returns an error. The error of a write that was not stored resolves to false.
+// ResolveOutcome reports whether a write that failed was stored after all, so that it must not be repeated. If that is
+// still unknown, it returns an error. failed may be any error; one that is not an ErrOutcomeUnknown resolves to false.
 func ResolveOutcome(ctx context.Context, failed error) (stored bool, err error) {
-	var u *unsettled
+	var u *unknownOutcome
 	if !errors.As(failed, &u) {
 		return false, nil
 	}
@@ -226,10 +225,10 @@ func ResolveOutcome(ctx context.Context, failed error) (stored bool, err error) 
 	return stored, err
 }
 
-// draft gathers what one transaction changes.
+// draft collects the changes of a transaction.
 type draft struct {
 	now         time.Time
-	wall        time.Time // now by the clock, which may have been set back
+	wall        time.Time // the clock, which may have been set back
 	next        int64
 	newID       func() string
 	changes     Changes
@@ -237,7 +236,7 @@ type draft struct {
 	occurrences map[*Occurrence]struct{}
 }
 
-// condition notes that a condition has changed.
+// condition adds a changed condition.
 func (d *draft) condition(c *Condition) {
 	if d.conditions == nil {
 		d.conditions = make(map[*Condition]struct{})
@@ -248,7 +247,7 @@ func (d *draft) condition(c *Condition) {
 	}
 }
 
-// occurrence notes that an occurrence has changed.
+// occurrence adds a changed occurrence.
 func (d *draft) occurrence(o *Occurrence) {
 	if d.occurrences == nil {
 		d.occurrences = make(map[*Occurrence]struct{})
@@ -259,7 +258,7 @@ func (d *draft) occurrence(o *Occurrence) {
 	}
 }
 
-// event journals what has just happened to an occurrence, or to a condition that has none.
+// event adds an event of an occurrence, or of a condition if o is nil.
 func (d *draft) event(e Event, c *Condition, o *Occurrence) {
 	e.Seq, e.ID = d.next, d.newID()
 	d.next++

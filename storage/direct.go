@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Direct runs single statements without a transaction around them. With a server that saves the round trips of its
+// Direct runs single statements that write without a transaction around them. With a server that saves the round trips of its
 // begin and its end, most of what a small request costs.
 type Direct struct{ set *Set }
 
@@ -28,10 +28,13 @@ func (d Direct) run(ctx context.Context, op string, statement func() error) erro
 	return err
 }
 
-// Row reads one row. If there is none, Row returns sql.ErrNoRows.
-func (d Direct) Row(ctx context.Context, op, query string, args []any, read func(Scanner) error) error {
-	return d.run(ctx, op, func() error {
-		return read(d.set.pools.Read.QueryRowContext(ctx, d.set.rebind(query), args...))
+// Row reads one row without a transaction around the statement. If there is none, Row returns sql.ErrNoRows.
+func (s *Set) Row(ctx context.Context, op, query string, args []any, read func(Scanner) error) error {
+	return Direct{s}.run(ctx, op, func() error {
+		if s.reading != nil {
+			return read(s.reading.row(ctx, query, args))
+		}
+		return read(s.pools.Read.QueryRowContext(ctx, s.rebind(query), args...))
 	})
 }
 
@@ -62,7 +65,7 @@ func (d Direct) write(ctx context.Context, op string, statement func(context.Con
 	return d.run(ctx, op, func() (err error) {
 		for range maxStale {
 			err = d.onConn(ctx, statement)
-			if !errors.Is(err, driver.ErrBadConn) { // which says that nothing was sent
+			if !errors.Is(err, driver.ErrBadConn) { // which means that nothing was sent
 				break
 			}
 		}

@@ -39,6 +39,23 @@ func (s *statements) in(ctx context.Context, tx *sql.Tx, query string) (*sql.Stm
 	return tx.PrepareContext(ctx, query)
 }
 
+// row runs a query without a transaction.
+func (s *statements) row(ctx context.Context, query string, args []any) *sql.Row {
+	s.mu.RLock()
+	stmt := s.kept[query]
+	s.mu.RUnlock()
+	if stmt != nil {
+		return stmt.QueryRowContext(ctx, args...)
+	}
+	s.mu.Lock()
+	if len(s.kept)+len(s.wanted) < maxStatements {
+		s.wanted[query] = true
+	}
+	s.mu.Unlock()
+	s.learn(ctx)
+	return s.pool.QueryRowContext(ctx, query, args...)
+}
+
 // learn prepares the statements that transactions have used. It is called when the caller's transaction has ended.
 func (s *statements) learn(ctx context.Context) {
 	s.mu.RLock()

@@ -271,6 +271,50 @@ func testServiceElements(t *testing.T, s *store) {
 		}
 	}
 	sameSubmodel(t, id, services)
+
+	m, err := services[0].Submodels.Get(t.Context(), id)
+	require.NoError(t, err)
+	bad := &aas.Property{ValueType: "xs:int", Value: new("no number")}
+	_, _, err = services[0].PutElement(t.Context(), id, aas.Path{{IDShort: m.Elements[1000].Common().IDShort}}, bad, repository.Match{})
+	require.ErrorContains(t, err, "submodelElements[1000].value")
+	bad.IDShort = "Added"
+	_, err = services[0].InsertElement(t.Context(), id, nil, bad, repository.Match{})
+	require.ErrorContains(t, err, fmt.Sprintf("submodelElements[%d].value", len(m.Elements)))
+	sameSubmodel(t, id, services)
+	wholeBefore(t, s, services[0], m)
+}
+
+// wholeBefore changes an element of a large submodel that was written without Divided.
+func wholeBefore(t *testing.T, s *store, service *repository.Service, m *aas.Submodel) {
+	t.Helper()
+	m.ID = "urn:before"
+	s.put(t, repository.Document{Kind: repository.KindSubmodel, ID: m.ID, JSON: aas.Append(nil, m)})
+	name := m.Elements[1].Common().IDShort
+	for _, change := range []func(value aas.Element) error{
+		func(value aas.Element) error {
+			m.Elements[1] = value
+			_, _, err := service.PutElement(t.Context(), m.ID, aas.Path{{IDShort: name}}, value, repository.Match{})
+			return err
+		},
+		func(value aas.Element) error {
+			value.Common().IDShort = "Added"
+			m.Elements = append(m.Elements, value)
+			_, err := service.InsertElement(t.Context(), m.ID, nil, value, repository.Match{})
+			return err
+		},
+	} {
+		p := &aas.Property{ValueType: "xs:int", Value: new("-1")}
+		p.IDShort = name
+		require.NoError(t, change(p))
+		d, err := service.Submodels.Document(t.Context(), m.ID)
+		require.NoError(t, err)
+		require.Equal(t, string(aas.Append(nil, m)), string(d.JSON))
+	}
+	if e, ok := s.Store.(repository.ElementStore); ok {
+		d, _, err := e.Element(t.Context(), repository.KindSubmodel, m.ID, name)
+		require.NoError(t, err)
+		require.NotNil(t, d.Divided, "its first change has taken it apart")
+	}
 }
 
 func sameSubmodel(t *testing.T, id string, services [2]*repository.Service) {

@@ -2,10 +2,14 @@ package repository
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/fault"
 )
 
 // A call on one element reads and writes the element at the top of its submodel, and no other. It is decoded, changed
@@ -109,7 +113,7 @@ func (s *Service) changeTop(ctx context.Context, t *top, idShort string, fn func
 	old := t.small()
 	c, err := s.Submodels.apply(ctx, old, fn)
 	if c.misplaced {
-		return t.document, errWhole // the error is to name elements by their places
+		return t.document, s.inPlace(ctx, err, old.ID, idShort)
 	}
 	if err != nil || c.document.JSON == nil {
 		return t.document, err
@@ -134,7 +138,7 @@ func (s *Service) changeTop(ctx context.Context, t *top, idShort string, fn func
 	}
 	event := Event{Type: c.edit.event, Path: c.edit.path}
 	growth := countElements(c.value.Elements) - c.count
-	if growth > 0 && t.most()+growth > aas.MaxElements {
+	if growth > 0 && t.most() > aas.MaxElements-growth {
 		return t.document, errWhole
 	}
 	if t.document.JSON == nil {
@@ -143,14 +147,45 @@ func (s *Service) changeTop(ctx context.Context, t *top, idShort string, fn func
 	if d.JSON, err = t.splice(now); err != nil {
 		return t.document, err
 	}
-	d.Divided = s.divide(d.JSON, t.most()+growth)
+	if len(d.JSON) >= minDivided {
+		d.Divided = s.divide(d.JSON, t.most()+growth)
+	}
 	return s.Submodels.write(ctx, Batch{Changes: []Change{{Document: d, Match: Match{Version: t.document.Version}}}}, event)
+}
+
+// inPlace returns an error about the only element of a small submodel as one about that element in the whole submodel.
+func (s *Service) inPlace(ctx context.Context, refused error, submodelID, idShort string) error {
+	f, ok := fault.From(refused)
+	if !ok || len(f.Fields) == 0 {
+		return refused
+	}
+	list, err := s.Submodels.stored(ctx, submodelID)
+	if err != nil || len(list) == 0 {
+		return cmp.Or(err, refused)
+	}
+	d, _ := aas.Divide(list[0].JSON)
+	place := slices.IndexFunc(d.Elements, func(e aas.DividedElement) bool { return e.IDShort == idShort })
+	if place < 0 {
+		place = len(d.Elements) // where it would be added
+	}
+	fields := slices.Clone(f.Fields)
+	for i := range fields {
+		if below, ok := strings.CutPrefix(fields[i].Field, "submodelElements[0]"); ok {
+			fields[i].Field = entryOf("submodelElements", place) + below
+		}
+	}
+	placed := *f
+	placed.Fields = fields
+	return &placed
 }
 
 // most returns how many elements the submodel has at the most.
 func (t *top) most() int {
-	if t.document.JSON == nil {
+	switch size := len(t.document.JSON); {
+	case size == 0:
 		return t.count
+	case size < minDivided: // each has more than ten bytes
+		return size / 10
 	}
 	return bytes.Count(t.document.JSON, []byte(`"modelType":"`)) - 1 // with what unknown members have
 }

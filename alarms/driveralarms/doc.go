@@ -1,2 +1,3 @@
-// Package driveralarms raises an alarm for each driver that is offline, see [Monitor].
+// Package driveralarms raises an alarm for each driver that is offline. A [Monitor] polls the states of the drivers of a
+// [Source] and applies signals to an [alarms.Target].
 package driveralarms

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	driverKey    = "driver-offline:" // the key of a driver's alarm is this and the driver's id
+	driverKey    = "driver-offline:" // prefix of the key of an alarm; the driver's id follows
 	pollInterval = time.Second
 )
 
-// Source lists the drivers of a plant with their states. A tags.Engine is one.
+// Source lists drivers with their states. A tags.Engine is a Source.
 type Source interface {
 	Drivers() []tags.DriverStatus
 }
@@ -34,29 +34,30 @@ type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now
 
-	Delay    time.Duration    // how long a driver is offline without a break before its alarm is raised; default 30 s
+	Delay    time.Duration    // how long a driver must be offline before its alarm is raised; default 30 s
 	Severity *alarms.Severity // of the alarms; default Error
-	Disabled bool             // raise none, and clear those that stand from before
+	Disabled bool             // raise no alarms, and clear those that are active
 
-	// Engine names this engine where others keep alarms in the same store: the alarm of a driver that is not
-	// in the source is then cleared only when an engine of this name has raised it. Default: the store is
-	// this engine's alone.
+	// Engine names this engine if several use one store: the alarm of a driver that is not in the source is then
+	// cleared only if an engine of this name raised it. Default: no other engine uses the store.
 	Engine string
 }
 
-// Monitor raises an alarm for each driver that is offline for longer than a delay, and clears it when
-// the device gives values again, or when the driver is stopped, or removed for the delay. Source is the driver's id,
-// SourceType is Equipment, and the label driverId is the id as well.
+// Monitor raises an alarm for each driver that is offline for longer than a delay. It clears the alarm when the device
+// returns values again, when the driver is stopped, or when the driver has been removed for the delay. The alarm's
+// Source and its label driverId are the driver's id, its SourceType is Equipment.
 //
-// An outage begins when a driver is seen that is not Online. It ends with the first reading after that, or
-// when the driver has been Online for the delay: a device that takes connections and never answers would
-// else be well for a moment each time. A driver that is stopped is not offline. One that is removed keeps its
-// alarm for the delay, since it may be added again with other settings.
+// An outage begins when a driver is not Online. It ends with the first reading, or when the driver has been Online for
+// the delay: a device that accepts connections and never responds would otherwise be well for a moment after each
+// connection. A stopped driver is not offline. A removed driver keeps its alarm for the delay, because it may be added
+// again with other settings.
 //
-// Nothing is kept over a restart but the alarms that are stored. An alarm that is active is not raised twice. An outage whose alarm was
-// not stored yet, because it was in its delay or because the store could not be written, is found again: its delay begins again when the
-// process starts, and the alarm has the time of the second outage. This is deliberate: a driver is offline for a moment after each start,
-// and only the delay tells that from an outage.
+// Only stored alarms survive a restart. An active alarm is not raised twice. If the alarm of an outage was not stored,
+// because of the delay or because the store could not be written, the outage is detected again: its delay begins when
+// the process starts, and the alarm has the later time. Every driver is offline for a moment after a start, and only the
+// delay distinguishes that from an outage.
+//
+// A Monitor has no goroutine of its own; see [Monitor.Run].
 type Monitor struct {
 	source   Source
 	target   alarms.Target
@@ -68,24 +69,24 @@ type Monitor struct {
 	disabled bool
 	engine   string
 
-	loaded  bool // what stood at the start is known
+	loaded  bool // the alarms that were active at the start are known
 	watches map[string]*driverWatch
-	unsure  error // of the last attempt to store, while its outcome is not known; nil otherwise
+	unknownOutcome  error // of the last attempt to store, while its outcome is unknown; nil otherwise
 }
 
-// driverWatch is where one driver stands.
+// driverWatch is the state of one driver.
 type driverWatch struct {
-	since   time.Time       // when the outage began; zero while there is none
-	online  time.Time       // since when the driver is Online in the outage; zero while it is not
-	samples uint64          // when it was last seen that was not Online
-	absent  time.Time       // since when the source does not have it; zero while it does
-	raised  bool            // the alarm stands, once pending is stored
-	pending []alarms.Signal // what is not stored yet, at most a raise and a clear beyond those of unsure
-	unsure  int             // so many of pending may be stored already
-	shown   bool            // the target shows what is pending
+	since   time.Time       // when the outage began; zero for none
+	online  time.Time       // since when the driver is Online in the outage; zero if it is not
+	samples uint64          // number of samples when it was last not Online
+	absent  time.Time       // since when the source does not have it; zero if it does
+	raised  bool            // the alarm is active after pending is stored
+	pending []alarms.Signal // not stored yet: at most a raise and a clear beyond those of unsure
+	unsure  int             // how many of pending may be stored already
+	shown   bool            // the target lists what is pending
 }
 
-// New makes DriverAlarms; Run lets them work.
+// New returns a monitor, which works while [Monitor.Run] does. source and target are required.
 func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 	switch {
 	case source == nil:
@@ -113,9 +114,9 @@ func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 	return d, nil
 }
 
-// Run looks at the drivers every second until ctx ends, which should be before the drivers are stopped. It
-// is to be called once. What cannot be stored is kept and tried again; an outage that is over by then is
-// stored with its end. With Options.Disabled it returns when the alarms that stood are cleared.
+// Run checks the drivers every second until ctx ends, which should be before the drivers are stopped. It must be called
+// once. Alarms that cannot be stored are stored later; an outage that is over by then is stored with its end. With
+// Options.Disabled, Run returns when the active alarms are cleared.
 func (d *Monitor) Run(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -127,9 +128,9 @@ func (d *Monitor) Run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !failing:
-			d.log.Error("alarms of drivers cannot be stored and wait", "error", err)
+			d.log.Error("failed to store driver alarms; retrying", "error", err)
 		case err == nil && failing:
-			d.log.Info("alarms of drivers are stored again")
+			d.log.Info("storing driver alarms resumed")
 		}
 		failing = err != nil
 		if d.disabled && err == nil {
@@ -143,7 +144,7 @@ func (d *Monitor) Run(ctx context.Context) {
 	}
 }
 
-// step looks once and stores what follows. It looks also while nothing can be stored.
+// step checks once and stores the result. It checks also while nothing can be stored.
 func (d *Monitor) step(ctx context.Context) error {
 	now := d.now()
 	var err error
@@ -157,7 +158,7 @@ func (d *Monitor) step(ctx context.Context) error {
 	return d.store(ctx)
 }
 
-// show has the target show what is pending, where it cannot be stored.
+// show makes the target list what is pending while it cannot be stored.
 func (d *Monitor) show(ctx context.Context, failing bool) {
 	target, ok := d.target.(alarms.PendingTarget)
 	if !ok {
@@ -174,7 +175,7 @@ func (d *Monitor) show(ctx context.Context, failing bool) {
 	}
 }
 
-// load takes over the alarms that stand.
+// load reads the active alarms.
 func (d *Monitor) load(ctx context.Context, now time.Time) error {
 	ours := make(map[string]bool)
 	for o, err := range d.target.EachActive(ctx) {
@@ -191,7 +192,7 @@ func (d *Monitor) load(ctx context.Context, now time.Time) error {
 	}
 	for key, own := range ours {
 		if !own && !present[key] {
-			continue // of a driver of another engine
+			continue // the driver belongs to another engine
 		}
 		w := d.watch(key, now)
 		w.raised, w.pending = true, nil
@@ -200,7 +201,7 @@ func (d *Monitor) load(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// drivers returns those that are watched.
+// drivers returns the drivers to monitor.
 func (d *Monitor) drivers() []tags.DriverStatus {
 	if d.disabled {
 		return nil
@@ -208,7 +209,7 @@ func (d *Monitor) drivers() []tags.DriverStatus {
 	return d.source.Drivers()
 }
 
-// watch returns the watch of a driver. A new one is not well until it has been seen to be.
+// watch returns the state of a driver. A new one counts as offline until it is Online.
 func (d *Monitor) watch(key string, now time.Time) *driverWatch {
 	w := d.watches[key]
 	if w == nil {
@@ -218,7 +219,7 @@ func (d *Monitor) watch(key string, now time.Time) *driverWatch {
 	return w
 }
 
-// look moves every driver on.
+// poll updates the state of every driver.
 func (d *Monitor) poll(now time.Time) {
 	there, stopped := make(map[string]bool), make(map[string]bool)
 	for _, s := range d.drivers() {
@@ -240,7 +241,7 @@ func (d *Monitor) poll(now time.Time) {
 	}
 	why := "the driver was stopped or removed"
 	if d.disabled {
-		why = "drivers are not watched any more"
+		why = "drivers are no longer monitored"
 	}
 	for key, w := range d.watches {
 		switch {
@@ -254,7 +255,7 @@ func (d *Monitor) poll(now time.Time) {
 	}
 }
 
-// follow begins and ends outages.
+// follow detects the begin and the end of an outage.
 func (w *driverWatch) follow(s *tags.DriverStatus, now time.Time, delay time.Duration) {
 	switch {
 	case s.State != tags.DriverOnline:
@@ -272,8 +273,8 @@ func (w *driverWatch) follow(s *tags.DriverStatus, now time.Time, delay time.Dur
 	}
 }
 
-// missing notes that the source does not have the driver, and reports whether it has been so for the delay. The
-// readings of one that is added again count from 0.
+// missing records that the source does not have the driver, and reports whether that has lasted for the delay. The
+// samples of a driver that is added again count from 0.
 func (w *driverWatch) missing(now time.Time, delay time.Duration) bool {
 	if w.absent.IsZero() {
 		w.absent = now
@@ -282,7 +283,7 @@ func (w *driverWatch) missing(now time.Time, delay time.Duration) bool {
 	return now.Sub(w.absent) >= delay
 }
 
-// transit queues a raise or a clear. What comes beyond two is coalesced: the outage lasts, or the pause.
+// transit queues a raise or a clear. More than two are coalesced: the outage continues, or the time without one.
 func (w *driverWatch) transit(s alarms.Signal) {
 	w.raised = s.Raise != nil
 	if last := len(w.pending) - 1; last-w.unsure >= 1 {
@@ -293,12 +294,12 @@ func (w *driverWatch) transit(s alarms.Signal) {
 }
 
 func (d *Monitor) store(ctx context.Context) error {
-	if d.unsure != nil {
-		stored, err := alarms.ResolveOutcome(ctx, d.unsure)
+	if d.unknownOutcome != nil {
+		stored, err := alarms.ResolveOutcome(ctx, d.unknownOutcome)
 		if err != nil {
 			return err
 		}
-		d.unsure = nil
+		d.unknownOutcome = nil
 		for _, w := range d.watches {
 			if stored {
 				w.pending = w.pending[w.unsure:]
@@ -319,13 +320,13 @@ func (d *Monitor) store(ctx context.Context) error {
 	}
 	_, err := d.target.Apply(ctx, signals)
 	if errors.Is(err, alarms.ErrOutcomeUnknown) {
-		d.unsure = err
+		d.unknownOutcome = err
 	}
 	for _, w := range taken {
 		switch {
 		case err == nil:
 			w.pending = nil
-		case d.unsure != nil:
+		case d.unknownOutcome != nil:
 			w.unsure = len(w.pending)
 		}
 	}
@@ -350,9 +351,9 @@ func offlineMessage(s *tags.DriverStatus) string {
 	what := "the device cannot be reached"
 	switch s.State {
 	case tags.DriverNotResponding:
-		what = "the device does not answer"
+		what = "the device does not respond"
 	case tags.DriverOnline:
-		what = "the device takes the connection, but gives no value"
+		what = "the device accepts the connection, but returns no values"
 	}
 	text += fmt.Sprintf(" is offline: %s (%s)", what, s.State)
 	if s.LastError != "" {

@@ -275,7 +275,7 @@ func TestDriverAlarmsOverARestart(t *testing.T) {
 		h.end()
 
 		h.start(driveralarms.Options{Disabled: true})
-		off := " drivers are not watched any more"
+		off := " drivers are no longer monitored"
 		require.ElementsMatch(t, append(now, "Cleared plc1"+off, "Cleared plc4"+off), h.journal())
 		pass(time.Minute)
 		require.Len(t, h.journal(), 8, "nothing is raised")
@@ -346,8 +346,8 @@ func TestDriverAlarmsWaitForTheStore(t *testing.T) {
 		h.store.broken.Store(false)
 		pass(time.Second)
 		require.Equal(t, []string{"Raised plc1", "Cleared plc1"}, h.journal()[2:])
-		require.Equal(t, 2, strings.Count(h.log.String(), "cannot be stored"), "once for each time: %s", h.log.String())
-		require.Equal(t, 2, strings.Count(h.log.String(), "stored again"), "%s", h.log.String())
+		require.Equal(t, 2, strings.Count(h.log.String(), "failed to store"), "once for each time: %s", h.log.String())
+		require.Equal(t, 2, strings.Count(h.log.String(), "storing driver alarms resumed"), "%s", h.log.String())
 	})
 }
 

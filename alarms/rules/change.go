@@ -8,9 +8,8 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// Add stores a new rule, with a new ID when it has none, and starts to evaluate it. The error may be
-// an ErrInvalidRule, also for a kind that the data type of the tag excludes, or an ErrRuleExists. A tag that
-// is not known is taken; see Status.
+// Add stores a new rule and starts to evaluate it. If it has no ID, it gets a new one. The error may be an ErrInvalid,
+// also if the data type of the tag excludes the kind, or an ErrExists. The tag need not exist; see Status.
 func (r *Service) Add(ctx context.Context, rule Rule) (Rule, error) {
 	if rule.ID == "" {
 		rule.ID = r.newID()
@@ -33,11 +32,11 @@ func (r *Service) Add(ctx context.Context, rule Rule) (Rule, error) {
 	return rule.clone(), nil
 }
 
-// Update changes a rule in one step; ID cannot be changed. Where the evaluation stands is kept, unless
-// what the rule looks at changes: then its alarm is cleared and evaluation starts again. A rule that is
-// disabled has its alarm cleared. A higher severity takes effect on an alarm that is active; a lower one, the
-// message, the group and latching count from the next time, while what does not latch any more ends when it
-// is normal. The error may be an ErrRuleNotFound, an ErrInvalidRule or update's.
+// Update changes a rule atomically, except for its ID. Evaluation continues unless what the rule observes changes; then
+// its alarm is cleared and evaluation starts again. The alarm of a rule that is disabled is cleared. A higher severity
+// applies to an active alarm; a lower one, the message, the group and a new latching apply from the next occurrence. If
+// latching is removed, a latched alarm ends if its condition is normal. The error may be an ErrNotFound, an ErrInvalid
+// or that of update.
 func (r *Service) Update(ctx context.Context, id string, update func(*Rule) error) (Rule, error) {
 	r.editing.Lock()
 	defer r.editing.Unlock()
@@ -62,8 +61,8 @@ func (r *Service) Update(ctx context.Context, id string, update func(*Rule) erro
 	return e.rule.clone(), nil
 }
 
-// Remove removes a rule and ends its alarm, a latching one too; the journal says who has removed it, empty
-// for the system. The error may be an ErrRuleNotFound.
+// Remove removes a rule and ends its alarm, a latched one too. by is the name in the journal, empty for the system. The
+// error may be an ErrNotFound.
 func (r *Service) Remove(ctx context.Context, id, by string) error {
 	r.editing.Lock()
 	defer r.editing.Unlock()
@@ -78,10 +77,10 @@ func (r *Service) Remove(ctx context.Context, id, by string) error {
 
 const (
 	commentRemoved   = "the rule was removed"
-	commentUnlatched = "the rule does not latch any more"
+	commentUnlatched = "the rule is no longer latching"
 )
 
-// drop takes a rule out of memory and ends its alarm. The lock is held.
+// drop removes a rule from memory and ends its alarm. The lock is held.
 func (r *Service) drop(id, by string) {
 	removed := alarms.Signal{At: r.now(), Reset: true, By: by, Comment: commentRemoved}
 	if r.broken[id] {
@@ -107,7 +106,7 @@ func (r *Service) put(e *evaluation) {
 	case old.rule.Enabled && e.rule.Enabled && old.rule.sees(&e.rule):
 		e.phase, e.since, e.over, e.points = old.phase, old.since, old.over, old.points
 		e.doubt = old.doubt
-		e.touch(r) // the old one's state may not be stored yet
+		e.touch(r) // the state of the old one may not be stored yet
 		kept = true
 	default:
 		r.clearAlarm(old, now)
@@ -119,17 +118,17 @@ func (r *Service) put(e *evaluation) {
 	before := r.serial
 	r.join(e, now)
 	if old != nil {
-		r.leave(old) // only now, so that what is known of the tag stays
+		r.leave(old) // only now, so that the sample of the tag is kept
 	}
 	if kept {
 		r.applyUpdate(old, e, now, r.serial != before)
 	}
 }
 
-// goOn brings what stands by the old form of a rule in line with the new one, which may have raised or
-// cleared its alarm already. The lock is held.
+// applyUpdate brings the delay and the alarm of a changed rule in line with its new form. moved reports whether that has
+// already raised or cleared the alarm. The lock is held.
 func (r *Service) applyUpdate(old, e *evaluation, now time.Time, moved bool) {
-	// A delay that runs is measured again from when it began, also where nothing can be judged now.
+	// A running delay is measured from its begin, even if nothing can be evaluated now.
 	if (e.phase == PhaseOnDelay || e.phase == PhaseOffDelay) && old.confirmed && !e.confirmed {
 		e.confirmed = true
 		r.resume(e, now)
@@ -142,13 +141,13 @@ func (r *Service) applyUpdate(old, e *evaluation, now time.Time, moved bool) {
 	}
 }
 
-// sees reports whether two rules look at the same thing.
+// sees reports whether two rules observe the same condition, apart from their limits.
 func (r *Rule) sees(other *Rule) bool {
 	return r.Tag == other.Tag && r.Kind == other.Kind && r.Setpoint == other.Setpoint && r.SetpointTag == other.SetpointTag &&
 		r.Window == other.Window && fmt.Sprint(r.States) == fmt.Sprint(other.States)
 }
 
-// retire clears a rule's alarm.
+// clearAlarm clears the alarm of a rule.
 func (r *Service) clearAlarm(e *evaluation, now time.Time) {
 	if e.phase == PhaseActive || e.phase == PhaseOffDelay {
 		r.transit(e, alarms.Signal{At: now})

@@ -6,12 +6,12 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Errors that callers meet. Their codes are part of the service interface.
+// Errors of the package. Their codes are part of the API.
 var (
 	ErrNotFound = fault.New(fault.NotFound, "ALARM_RULE_NOT_FOUND", "alarm rule not found")
-	ErrExists   = fault.New(fault.AlreadyExists, "ALARM_RULE_ALREADY_EXISTS", "alarm rule exists already")
+	ErrExists   = fault.New(fault.AlreadyExists, "ALARM_RULE_ALREADY_EXISTS", "alarm rule already exists")
 	ErrInvalid  = fault.New(fault.Invalid, "INVALID_ALARM_RULE", "alarm rule is not valid")
 )
 
-// errUnreadable is why a rule that is stored is not evaluated.
+// errUnreadable is why a stored rule is not evaluated.
 var errUnreadable = errors.New("it cannot be read")

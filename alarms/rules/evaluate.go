@@ -15,7 +15,7 @@ import (
 
 const ruleKey = "rule:"
 
-// watch is the newest sample of a tag that rules look at.
+// watch is the newest sample of a tag that has rules.
 type watch struct {
 	name    string
 	rules   []*evaluation
@@ -23,7 +23,7 @@ type watch struct {
 	value   tags.Value
 	unit    string
 	number  float64
-	numeric bool // there is a number, and its quality is not Bad
+	numeric bool // the value is a number whose quality is not Bad
 	quality tags.Quality
 	reason  tags.Reason
 	at      time.Time // by the source
@@ -46,7 +46,7 @@ func (w *watch) drop(e *evaluation) {
 	}
 }
 
-// evaluation is where a rule stands. It is guarded by the lock of Rules.
+// evaluation is the state of a rule. It is guarded by the mutex of the Service.
 type evaluation struct {
 	rule     Rule
 	message  message
@@ -56,10 +56,10 @@ type evaluation struct {
 
 	phase     Phase
 	since     time.Time // when the phase began
-	over      bool      // not normal, by what was judged last
-	confirmed bool      // something was judged since the phase was restored
-	known     bool      // what the watches hold now could be judged
-	doubt     bool      // somebody else has cleared the alarm while nothing could be judged here
+	over      bool      // result of the last evaluation
+	confirmed bool      // evaluated since the phase was restored
+	known     bool      // the current samples could be evaluated
+	doubt     bool      // another service cleared the alarm while nothing could be evaluated here
 
 	match     map[tags.Value]struct{} // States as values
 	matchType tags.DataType           // of match
@@ -69,7 +69,7 @@ type evaluation struct {
 	deadline time.Time // when the delay of the phase ends; zero for none
 	recheck  time.Time // when the rate changes by itself; zero for never
 	due      time.Time // the earlier of the two
-	timer    int       // place in timers, -1 for none
+	timer    int       // index in timers; -1 for none
 
 	unsaved bool
 }
@@ -94,8 +94,8 @@ func newEvaluation(rule Rule) (*evaluation, error) {
 	return e, nil
 }
 
-// restore takes over where a rule stood when the process ended. The alarm itself counts for more than
-// what was kept of the evaluation, which is stored after it.
+// restore sets the phase of a rule after a restart. The alarm takes precedence over the stored state, which is stored
+// after it.
 func (e *evaluation) restore(kept State, raised bool, now time.Time) {
 	e.phase, e.since = PhaseNormal, now
 	switch {
@@ -109,7 +109,7 @@ func (e *evaluation) restore(kept State, raised bool, now time.Time) {
 	e.over = e.phase == PhaseActive || e.phase == PhaseOnDelay
 }
 
-// Observe evaluates changes; it is made for tags.Engine.Observe. It never waits for a store.
+// Observe evaluates changes. Pass it to tags.Engine.Observe. It never waits for a store.
 func (r *Service) Observe(changes []tags.Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +117,7 @@ func (r *Service) Observe(changes []tags.Change) {
 	for i := range changes {
 		c := &changes[i]
 		w := r.watches[c.Tag.Name]
-		// An older value is not the present one, and changes of one tag can arrive out of order.
+		// Late values are not current, and changes of one tag can arrive out of order.
 		if w == nil || c.Late || c.Seq < w.seq {
 			continue
 		}
@@ -130,7 +130,7 @@ func (r *Service) Observe(changes []tags.Change) {
 	}
 }
 
-// evaluate evaluates the samples of a rule's watches and updates its phase.
+// evaluate evaluates the current samples of a rule and updates its phase.
 func (r *Service) evaluate(e *evaluation, now time.Time) {
 	if !e.deadline.IsZero() && !e.deadline.After(now) {
 		r.expire(e)
@@ -149,7 +149,7 @@ func (r *Service) evaluate(e *evaluation, now time.Time) {
 	}
 }
 
-// judge reports whether the condition is not normal, and whether that is known.
+// violated reports whether the condition of the rule is true, and whether that is known.
 func (e *evaluation) violated(now time.Time) (over, known bool) {
 	w, rule := e.tag, &e.rule
 	switch rule.Kind {
@@ -193,7 +193,7 @@ func (e *evaluation) beyond(n float64) bool {
 	return n > e.rule.Limit || e.over && n > e.rule.Limit-e.rule.Deadband
 }
 
-// matches reports whether the value is one of the rule's states.
+// matches reports whether the value is one of the states of the rule.
 func (e *evaluation) matches() bool {
 	t := e.tag.value.Type()
 	if e.matchType != t {
@@ -239,8 +239,8 @@ func (r *Service) step(e *evaluation, now time.Time) {
 	e.doubt = false
 }
 
-// resume continues with a delay that was restored, now that a value has confirmed it. It ends when it
-// would have ended; a clock that was set back does not make it longer than it is.
+// resume continues a restored delay, after a value has confirmed it. It ends when it would have ended; a clock that was
+// set back does not extend it.
 func (r *Service) resume(e *evaluation, now time.Time) {
 	delay := e.rule.OnDelay
 	if e.phase == PhaseOffDelay {
@@ -265,7 +265,7 @@ func (r *Service) expire(e *evaluation) {
 	e.deadline = time.Time{}
 }
 
-// move puts a rule into a phase.
+// move changes the phase of a rule.
 func (r *Service) move(e *evaluation, p Phase, now time.Time) {
 	e.phase, e.since, e.deadline = p, now, time.Time{}
 	e.touch(r)
@@ -281,7 +281,7 @@ func (r *Service) clear(e *evaluation, at time.Time) {
 	r.transit(e, alarms.Signal{At: at})
 }
 
-// endRemoved ends the alarm of a rule whose tag is no more, or its delay, though nothing is known to be normal.
+// endRemoved ends the alarm or the delay of a rule whose tag was removed.
 func (r *Service) endRemoved(e *evaluation, at time.Time) {
 	if e.phase == PhaseActive || e.phase == PhaseOffDelay {
 		r.transit(e, alarms.Signal{At: at, Comment: "the tag was removed"})
@@ -295,7 +295,7 @@ func (r *Service) endRemoved(e *evaluation, at time.Time) {
 	e.over = false
 }
 
-// alarm returns the alarm to raise now.
+// alarm returns the signal that raises the alarm.
 func (e *evaluation) alarm(at time.Time) alarms.Signal {
 	return alarms.Signal{At: at, Raise: &alarms.Alarm{
 		Key: e.rule.Key(), ID: uuid.Must(uuid.NewV7()).String(), Source: e.rule.Tag, SourceType: "Sensor", Message: e.text(), Severity: e.rule.Severity,
@@ -303,7 +303,7 @@ func (e *evaluation) alarm(at time.Time) alarms.Signal {
 	}}
 }
 
-// text fills the message in.
+// text returns the message with its placeholders replaced.
 func (e *evaluation) text() string {
 	s := e.message.fill(func(name string) string {
 		switch name {
@@ -328,7 +328,7 @@ func (e *evaluation) text() string {
 	return limits.Clip(s)
 }
 
-// shown returns a value for display: a Float with its significant digits.
+// shown returns a value for display, a Float with six significant digits.
 func shown(v tags.Value) string {
 	if f, ok := v.Float(); ok && v.Type() == tags.Float {
 		return strconv.FormatFloat(f, 'g', 6, 64)

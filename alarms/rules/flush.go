@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	maxPending = 8      // transitions of one rule that wait, beyond those that are being stored
-	maxQueue   = 20_000 // transitions of all rules beyond which a rule keeps two: a raise and its clear
-	flushBatch = 2000   // transitions that are stored in one call
+	maxPending = 8      // pending transitions of a rule, beyond those being stored
+	maxQueue   = 20_000 // pending transitions of all rules beyond which each rule has two: a raise and its clear
+	flushBatch = 2000   // transitions stored in one call
 )
 
-// backlog is what waits to be stored for the alarm of one rule.
+// backlog has the pending transitions of a rule.
 type backlog struct {
-	rule     string          // its id
-	pending  []*list.Element // of Rules.queue, oldest first
-	inFlight int             // so many of pending are being stored
-	changed  bool            // it is among Rules.unshown
-	shown    bool            // the target shows what is pending
+	rule     string          // rule ID
+	pending  []*list.Element // in Service.queue, oldest first
+	inFlight int             // how many of pending are being stored
+	changed  bool            // it is in Service.unshown
+	shown    bool            // the target lists what is pending
 }
 
-// transition is a raise or a clear that waits to be stored; the values of Rules.queue are *transition.
+// transition is a pending raise or clear. The values of Service.queue are *transition.
 type transition struct {
 	of     *backlog
 	signal alarms.Signal
@@ -51,14 +51,14 @@ func (r *Service) transit(e *evaluation, s alarms.Signal) {
 		room = 2
 	}
 	if len(b.pending)-b.inFlight >= room && (transitionOf(b.pending[last]).signal.Raise == nil) != (s.Raise == nil) {
-		r.queue.Remove(b.pending[last]) // the one before it says the same as this one
+		r.queue.Remove(b.pending[last]) // the one before it has the same effect as s
 		b.pending = b.pending[:last]
 		if s.Reset {
 			before := &transitionOf(b.pending[last-1]).signal
 			before.Reset, before.By, before.Comment = true, s.By, s.Comment
 		}
 		if r.stats.Coalesced == 0 {
-			r.note(slog.LevelWarn, "alarm transitions are folded, because too many wait to be stored", "ruleId", e.rule.ID)
+			r.note(slog.LevelWarn, "alarm transitions coalesced: too many are pending", "ruleId", e.rule.ID)
 		}
 		r.stats.Coalesced += 2
 		return
@@ -66,14 +66,14 @@ func (r *Service) transit(e *evaluation, s alarms.Signal) {
 	r.queueSignal(e.rule.ID, s)
 }
 
-// queueSignal has a signal of a rule's alarm stored after what waits. The lock is held.
+// queueSignal appends a signal of a rule to the queue. The lock is held.
 func (r *Service) queueSignal(rule string, s alarms.Signal) {
 	b := r.backlog(rule)
 	b.pending = append(b.pending, r.queue.PushBack(&transition{of: b, signal: s}))
 	poke(r.unsaved)
 }
 
-// backlog returns what waits for the alarm of a rule, to be changed. The lock is held.
+// backlog returns the backlog of a rule, to be changed. The lock is held.
 func (r *Service) backlog(rule string) *backlog {
 	b := r.backlogs[rule]
 	if b == nil {
@@ -84,20 +84,19 @@ func (r *Service) backlog(rule string) *backlog {
 	return b
 }
 
-// pending reports whether something waits to be stored for the alarm of a rule. The lock is held.
+// pending reports whether a rule has pending transitions. The lock is held.
 func (r *Service) pending(rule string) bool {
 	b := r.backlogs[rule]
 	return b != nil && len(b.pending) > 0
 }
 
-// note has a line logged by run: the log may be slow, and whoever holds the lock may be a driver. The lock
-// is held.
+// note schedules a log line, which run writes: logging may be slow, and the caller, who holds the lock, may be a driver.
 func (r *Service) note(level slog.Level, msg string, args ...any) {
 	r.notes = append(r.notes, func() { r.log.Log(context.Background(), level, msg, args...) })
 	poke(r.wake)
 }
 
-// touch has a rule's state stored soon. The lock is held.
+// touch schedules the state of a rule to be stored. The lock is held.
 func (e *evaluation) touch(r *Service) {
 	if !e.unsaved {
 		e.unsaved = true
@@ -106,7 +105,7 @@ func (e *evaluation) touch(r *Service) {
 	}
 }
 
-// poke puts a token into a channel that holds one.
+// poke puts a token into a channel of capacity one.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -114,7 +113,7 @@ func poke(c chan struct{}) {
 	}
 }
 
-// sleep returns after some time, or sooner when poked or when ctx ends.
+// sleep returns after d, or earlier after a poke or when ctx ends.
 func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 	timer := time.NewTimer(max(d, 0))
 	defer timer.Stop()
@@ -125,7 +124,7 @@ func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 	}
 }
 
-// run ends delays, logs, and shows what cannot be stored, until ctx ends. It never waits for a store to write.
+// run ends delays, logs, and lists what cannot be stored, until ctx ends. It never waits for a write.
 func (r *Service) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		r.mu.Lock()
@@ -149,7 +148,7 @@ func (r *Service) run(ctx context.Context) {
 	}
 }
 
-// keep stores what follows from what is judged, until ctx ends.
+// keep stores transitions and states until ctx ends.
 func (r *Service) keep(ctx, storing context.Context) {
 	var failed, saved time.Time // when storing failed, zero when it did not, and when states were stored
 	for ctx.Err() == nil {
@@ -175,7 +174,7 @@ func (r *Service) keep(ctx, storing context.Context) {
 	}
 }
 
-// expireDue looks at the rules whose time has come. The lock is held.
+// expireDue handles the timers that are due. The lock is held.
 func (r *Service) expireDue(now time.Time) {
 	for next := r.timers.next(); !next.IsZero() && !next.After(now); next = r.timers.next() {
 		e := r.timers[0]
@@ -188,8 +187,7 @@ func (r *Service) expireDue(now time.Time) {
 	}
 }
 
-// flush stores what waits: transitions first, then the states of rules whose transitions are stored. It is
-// called by one goroutine at a time.
+// flush stores pending transitions, and then the states of rules without pending ones. One goroutine calls it at a time.
 func (r *Service) flush(ctx context.Context) error {
 	r.mu.Lock()
 	ended := r.ended
@@ -206,24 +204,24 @@ func (r *Service) flush(ctx context.Context) error {
 	if err != nil {
 		r.ended = cmp.Or(r.ended, ended)
 	}
-	was, folded := r.stats.Err, r.stats.Coalesced
+	was, coalesced := r.stats.Err, r.stats.Coalesced
 	r.stats.Err, r.storing = err, time.Time{}
-	poke(r.wake) // to show what is not stored, or that it is
+	poke(r.wake) // to update what is listed as pending
 	r.mu.Unlock()
 	r.savePending(err)
 	if err != nil && was == nil && ctx.Err() == nil {
-		r.log.Error("alarms of rules cannot be stored and wait", "error", err)
+		r.log.Error("failed to store rule alarms; retrying", "error", err)
 	} else if err == nil && was != nil {
-		r.log.Info("alarms of rules are stored again", "folded", folded)
+		r.log.Info("storing rule alarms resumed", "coalesced", coalesced)
 	}
 	return err
 }
 
-// attempt is transitions that are given to the target together.
+// attempt is a batch of transitions that is applied to the target.
 type attempt struct {
-	of      []*backlog // by transition; one of several transitions is there several times
+	of      []*backlog // by transition, so a backlog may occur several times
 	signals []alarms.Signal
-	failed  error // of an attempt whose outcome is not known; nil for none
+	failed  error // error of an attempt whose outcome is unknown; nil for none
 }
 
 func (r *Service) flushTransitions(ctx context.Context) error {
@@ -253,7 +251,7 @@ func (r *Service) flushTransitions(ctx context.Context) error {
 	}
 }
 
-// nextAttempt takes what waits, oldest first.
+// nextAttempt returns the oldest pending transitions.
 func (r *Service) nextAttempt() attempt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -267,7 +265,7 @@ func (r *Service) nextAttempt() attempt {
 	return next
 }
 
-// finish takes what was stored out of what waits.
+// finish removes the transitions of an attempt if they were stored.
 func (r *Service) finish(a attempt, stored bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// recheckAfter is when alarms are looked at again after a rule was changed: whoever else judged the rule
-// has stored by then that the alarm of the old rule is over, perhaps after this one raised the new rule's.
+// recheckAfter is when alarms are checked after a rule was changed. By then, other services have cleared the alarm of
+// the old rule, possibly after this one raised that of the new rule.
 const recheckAfter = 2 * time.Second
 
-// follow takes over what others change in the store, until ctx ends.
+// follow applies the changes of other services until ctx ends.
 func (r *Service) follow(ctx context.Context) {
 	failing := false
 	ticker := time.NewTicker(r.pollInterval)
@@ -34,25 +34,25 @@ func (r *Service) follow(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !failing:
-			r.log.Error("changes of alarm rules cannot be read", "error", err)
+			r.log.Error("failed to read changes of alarm rules; retrying", "error", err)
 		case err == nil && failing:
-			r.log.Info("changes of alarm rules are read again")
+			r.log.Info("reading changes of alarm rules resumed")
 		}
 		failing = err != nil
 	}
 }
 
-// announce has others look at their alarms again after some have ended here because their tags were removed:
-// another engine may have the tag and judge it. What makes them look is that a rule was changed.
+// announce makes other services check their alarms after some have ended here because their tags were removed: another
+// engine may have the tag. An update of the rule makes them check.
 func (r *Service) announce(ctx context.Context, rule string) error {
 	err := r.store.UpdateRule(ctx, rule, func(*Rule) error { return nil })
-	if errors.Is(err, ErrNotFound) { // a removal is a change as well
+	if errors.Is(err, ErrNotFound) { // its removal was a change too
 		return nil
 	}
 	return err
 }
 
-// catchUp reads the rules when any was changed, and carries out what is different.
+// catchUp reads the rules if any was changed, and applies the differences.
 func (r *Service) catchUp(ctx context.Context) error {
 	version, err := r.versions.RulesVersion(ctx)
 	if err != nil || version == r.version {
@@ -86,15 +86,15 @@ func (r *Service) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// readable makes the evaluation of a rule that was read, or counts it among those that cannot be judged.
-// A rule that could be read before continues as it was. The lock is held.
+// readable returns the evaluation of a stored rule, or counts it as unreadable. A rule that was readable before
+// continues with its last form. The lock is held.
 func (r *Service) readable(rule Rule) (*evaluation, bool) {
 	err := errUnreadable
 	if !rule.Unreadable {
 		var e *evaluation
 		if e, err = newEvaluation(rule); err == nil {
 			if r.broken[rule.ID] && r.rules[rule.ID] == nil {
-				r.drop(rule.ID, "") // nobody knows what its alarm was about
+				r.drop(rule.ID, "") // its alarm may be about another condition
 			}
 			delete(r.broken, rule.ID)
 			return e, true
@@ -102,14 +102,13 @@ func (r *Service) readable(rule Rule) (*evaluation, bool) {
 	}
 	if !r.broken[rule.ID] {
 		r.broken[rule.ID] = true
-		r.note(slog.LevelError, "an alarm rule is passed over; its alarm stays as it is", "ruleId", rule.ID, "error", err)
+		r.note(slog.LevelError, "alarm rule cannot be read and is not evaluated", "ruleId", rule.ID, "error", err)
 	}
 	return nil, false
 }
 
-// recheck raises alarms again that others have cleared, since they judged a rule as it was before. The
-// alarm of a rule that this one judges stands while what is wrong lasts. The same goes for what others have
-// cleared since they have lost the tag.
+// recheck raises alarms again that other services have cleared because they evaluated the old form of a rule, or lost
+// its tag, while the condition is true here.
 func (r *Service) recheck(ctx context.Context) error {
 	if r.settled.IsZero() {
 		return nil
@@ -130,12 +129,12 @@ func (r *Service) recheck(ctx context.Context) error {
 		}
 		switch e.phase {
 		case PhaseActive:
-			if !e.known { // whoever sees the tag may be right
+			if !e.known { // the service that sees the tag may be right
 				e.doubt = true
 				continue
 			}
 			r.raise(e, r.now())
-		case PhaseOffDelay: // it is over already
+		case PhaseOffDelay: // the condition is normal already
 			r.clear(e, r.now())
 			r.timers.set(e)
 		}
@@ -143,7 +142,8 @@ func (r *Service) recheck(ctx context.Context) error {
 	return nil
 }
 
-// raised returns the ids of the rules whose alarm is active, and reports whether it has not returned to normal.
+// raised returns the ids of the rules whose alarm is active; the value reports whether the condition has not returned to
+// normal.
 func (r *Service) raised(ctx context.Context) (map[string]bool, error) {
 	raised := make(map[string]bool)
 	for o, err := range r.target.EachActive(ctx) {

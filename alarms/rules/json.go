@@ -43,7 +43,7 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// limitJSON leaves the limit out where a rule has none.
+// limitJSON returns nil for a rule without a limit.
 func limitJSON(r *Rule) *float64 {
 	if !r.numeric() {
 		return nil
@@ -51,7 +51,7 @@ func limitJSON(r *Rule) *float64 {
 	return &r.Limit
 }
 
-// setpointJSON leaves the setpoint out where a rule has none, or has a tag for it.
+// setpointJSON returns nil for a rule without a setpoint, or with a tag for it.
 func setpointJSON(r *Rule) *float64 {
 	if r.Setpoint == 0 && (r.Kind != Deviation || r.SetpointTag != "") {
 		return nil
@@ -59,17 +59,17 @@ func setpointJSON(r *Rule) *float64 {
 	return &r.Setpoint
 }
 
-// UnmarshalJSON reads the JSON form. A rule is enabled when "enabled" is absent. It does not validate.
+// UnmarshalJSON reads the JSON form. A rule without the member "enabled" is enabled. UnmarshalJSON does not validate.
 func (r *Rule) UnmarshalJSON(data []byte) error {
 	_, err := r.read(data)
 	return err
 }
 
-// Request is a rule as a client sends it: required members have no default. Its JSON form is that of [Rule]; Validate refuses a
-// missing or duplicate member.
+// Request is a rule as a client sends it: required members have no default. Its JSON form is that of [Rule]. Validate
+// returns an error for a missing severity, and unless exactly one of setpoint and setpointTag is there for a Deviation.
 type Request struct{ Rule }
 
-// severityMissing is none of the severities.
+// severityMissing marks a missing severity.
 const severityMissing alarms.Severity = math.MaxUint8
 
 // UnmarshalJSON reads the JSON form. It does not validate.
@@ -87,16 +87,16 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// WithCode is a rule with the code of its alarm and the state of its evaluation. Its JSON form is that of the
-// Rule with the members "code", "state", "stateDetail", "lastValue" and "lastValueAt", of which those of the
-// status are left out where they are empty.
+// WithCode is a rule with the code of its alarm and the state of its evaluation. Its JSON form is that of [Rule] with
+// the members "code", "state", "stateDetail", "lastValue" and "lastValueAt"; all but the first are omitted if they are
+// empty.
 type WithCode struct {
 	Rule
 	Code   int64
 	Status Status
 }
 
-// codedJSON is what a CodedRule has beyond the Rule.
+// codedJSON has the members of a WithCode that a Rule does not have.
 type codedJSON struct {
 	Code   int64           `json:"code"`
 	State  EvaluationState `json:"state,omitempty"`
@@ -136,7 +136,7 @@ func (r *Rule) read(data []byte) (ruleJSON, error) {
 		switch {
 		case errors.As(err, &wrong):
 			return j, ErrInvalid.Invalid(fault.Field{Field: wrong.Field, Message: "cannot be of type " + wrong.Value}).Wrap(err)
-		case errors.Is(err, alarms.ErrInvalidRequest): // the one member that reads itself
+		case errors.Is(err, alarms.ErrInvalidRequest): // of severity, which decodes itself
 			return j, ErrInvalid.Invalid(fault.Field{Field: "severity", Message: "must be Info, Warning, Error or Critical"}).Wrap(err)
 		}
 		return j, ErrInvalid.Because("it is not the JSON of a rule").Wrap(err)
@@ -156,7 +156,7 @@ func (r *Rule) read(data []byte) (ruleJSON, error) {
 	case j.Limit != nil:
 		got.Limit = *j.Limit
 	case got.numeric():
-		got.Limit = math.NaN() // which Validate refuses: a limit that was forgotten is not 0
+		got.Limit = math.NaN() // Validate refuses it: a missing limit is not 0
 	}
 	for _, d := range []struct {
 		name string

@@ -8,21 +8,20 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// PendingStore keeps signals while the store of alarms cannot be written, so that they and their times survive
-// a restart. It is used by one goroutine at a time.
+// PendingStore stores signals while the target cannot, so that they survive a restart with their times. One goroutine
+// uses it at a time.
 type PendingStore interface {
-	// LoadPending returns what SavePending has saved last.
+	// LoadPending returns the signals of the last SavePending.
 	LoadPending() ([]alarms.Signal, error)
-	// SavePending replaces what is kept by the first signals, as many as there is room for, and returns how
-	// many those are.
+	// SavePending replaces what is stored by the first of the signals, as many as fit, and returns their number.
 	SavePending(signals []alarms.Signal) (saved int, err error)
 }
 
-// maxKept bounds the signals that are given to a PendingStore.
+// maxKept bounds the signals that are passed to a PendingStore.
 const maxKept = 2000
 
-// savePending keeps what waits while storing fails, and forgets it when it is stored. It is called after
-// flush, by the same goroutine.
+// savePending stores pending signals while storing in the target fails, and removes them when it succeeds. It is called
+// by flush.
 func (r *Service) savePending(failed error) {
 	if r.kept == nil || failed == nil && !r.keeps {
 		return
@@ -48,7 +47,7 @@ func (r *Service) savePending(failed error) {
 	r.keeps, r.keptSerial, r.keptCount = len(signals) > 0, serial, len(signals)
 }
 
-// loadPending returns the signals that an earlier process could not store, by the id of the rule.
+// loadPending returns the signals that an earlier process could not store, by rule ID.
 func (r *Service) loadPending(ctx context.Context) (ids []string, byRule map[string][]alarms.Signal, err error) {
 	if r.kept == nil {
 		return nil, nil, nil
@@ -81,8 +80,8 @@ func (r *Service) loadPending(ctx context.Context) (ids []string, byRule map[str
 	return ids, byRule, nil
 }
 
-// unstored returns what follows the last raise that is stored: the process may have ended before it could
-// forget what it had stored.
+// unstored returns the signals after the last raise that is stored: the process may have ended before it removed what
+// was stored.
 func (r *Service) unstored(ctx context.Context, signals []alarms.Signal) ([]alarms.Signal, error) {
 	target, ok := r.target.(interface {
 		Occurrence(ctx context.Context, id string) (alarms.Occurrence, error)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// message is a compiled template: texts and placeholders in turn.
+// message is a compiled template of texts and placeholders.
 type message []messagePart
 
 type messagePart struct {
@@ -15,7 +15,7 @@ type messagePart struct {
 	name string // of a placeholder; empty for a text
 }
 
-// compileMessage reads a template.
+// compileMessage parses a template.
 func compileMessage(s string) (message, error) {
 	var (
 		m    message
@@ -52,7 +52,7 @@ func compileMessage(s string) (message, error) {
 	return append(m, messagePart{text: text.String()}), nil
 }
 
-// fill puts values in. A unit that is not there takes the blank before it along.
+// fill replaces the placeholders. An empty unit removes the preceding space.
 func (m message) fill(value func(name string) string) string {
 	var text []byte
 	for _, p := range m {
@@ -68,8 +68,7 @@ func (m message) fill(value func(name string) string) string {
 	return string(text)
 }
 
-// defaultMessage returns the template of a rule that has none: the rule's name, where it has one, and
-// what is wrong.
+// defaultMessage returns the template for a rule without one: its name, if it has one, and a text for its kind.
 func (r *Rule) defaultMessage() string {
 	if r.Name != "" {
 		return "{name}: " + r.defaultText()

@@ -6,8 +6,8 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// Page returns a page of the rules, by ID, and the number of all. With a tag it is about the rules over that tag
-// alone. Pages count from 1 and have 1..500 rules. The errors are ErrPageSizeExceeded and ErrInvalidRequest.
+// Page returns a page of the rules by ID, and the number of all. If tag is not empty, only rules on that tag count.
+// Pages count from 1 and have 1..500 rules. The errors are ErrPageSizeExceeded and ErrInvalidRequest.
 func (r *Service) Page(ctx context.Context, tag string, page, size int) ([]Rule, int, error) {
 	offset, limit, err := (&alarms.ListQuery{Page: page, PageSize: size}).Window()
 	if err != nil {

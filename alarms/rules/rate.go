@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// point is a value and when it came.
+// point is a value and its time.
 type point struct {
 	at    time.Time
 	value float64
 }
 
-// ratePoints is how finely a window is divided: values that come closer together are not kept, which
-// bounds the memory of a rule and makes its rate exact to 1/64 of the window.
+// ratePoints divides a window: values closer together are not kept, which bounds the memory of a rule. A rate is exact
+// to 1/64 of the window.
 const ratePoints = 64
 
-// rate returns the change per second over the rule's window: of the value now from the one that held a
-// window ago, or from the oldest that is known. Until one is known from a window ago it is not whole: what
-// came before would have to be added. It says in recheck when that changes by itself.
+// rate returns the change per second over the window of the rule: from the value one window ago, or the oldest known, to
+// the current one. whole reports whether a whole window is known. rate sets recheck to the time at which the result
+// changes by itself.
 func (e *evaluation) rate(now time.Time) (rate float64, whole bool) {
 	window, value := e.rule.Window, e.tag.number
 	n := len(e.points)

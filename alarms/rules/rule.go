@@ -32,48 +32,48 @@ func Kinds() []Kind {
 	return []Kind{HighHigh, High, Low, LowLow, Deviation, RateOfChange, Discrete, BadQuality, Stale}
 }
 
-// Rule raises an alarm while a tag is not as it should be. The alarm's key is "rule:" and the ID.
+// Rule raises an alarm while a condition of a tag is true. The key of the alarm is "rule:" and the ID.
 type Rule struct {
 	ID   string // 1..128 of letters, digits and ._:-
-	Name string // for people; at most 256 characters
+	Name string // display name; at most 256 characters
 	Tag  string
 	Kind Kind
 
 	Limit       float64  // in the tag's unit; above 0 for Deviation, and for RateOfChange, where it is per second
-	Setpoint    float64  // for Deviation, where SetpointTag is empty
+	Setpoint    float64  // for Deviation, if SetpointTag is empty
 	SetpointTag string   // for Deviation: the tag that has the setpoint
 	States      []string // for State: values in the form of tags.ParseValue
 
 	// Window is the time over which RateOfChange is averaged, 1 s to 24 h. For others it is 0.
 	Window time.Duration
-	// Deadband is how far a number must come back from the limit before it counts as normal, in the
-	// unit of Limit; not above Limit for Deviation and RateOfChange. 0 for the kinds without a limit.
+	// Deadband is how far a number must return from the limit to be normal, in the unit of Limit; at most Limit for
+	// Deviation and RateOfChange. 0 for the kinds without a limit.
 	Deadband float64
 
-	OnDelay  time.Duration // the alarm is raised when it has lasted so long; 0..24 h
-	OffDelay time.Duration // the alarm is cleared when it has been normal so long; 0..24 h
-	Latching bool          // the alarm stays until it is reset
+	OnDelay  time.Duration // how long the condition must be true to raise the alarm; 0..24 h
+	OffDelay time.Duration // how long the condition must be false to clear the alarm; 0..24 h
+	Latching bool          // the alarm stays active until it is reset
 
 	Severity alarms.Severity
-	// Message may hold {name}, {tag}, {kind}, {value}, {unit}, {limit} and {setpoint}; {{ and }} stand
-	// for braces. Empty for the name and the default of the kind.
+	// Message is the text of the alarm, with the placeholders {name}, {tag}, {kind}, {value}, {unit}, {limit} and
+	// {setpoint}; {{ and }} are braces. Default: the name and a text for the kind.
 	Message string
-	Group   string // of priority, becomes the label "group"; at most 256 characters
-	Enabled bool   // a rule is judged only when it says true, which a literal in Go has to say
+	Group   string // becomes the label "group"; at most 256 characters
+	Enabled bool   // only enabled rules are evaluated
 
 	// Unreadable reports that the stored rule cannot be read. It is not evaluated, and can be removed.
 	Unreadable bool
 }
 
-// Phase is where the evaluation of a rule stands.
+// Phase is the phase of the evaluation of a rule.
 type Phase string
 
 // The phases.
 const (
 	PhaseNormal   Phase = "Normal"
-	PhaseOnDelay  Phase = "OnDelay"  // not normal, for less than the on-delay
-	PhaseActive   Phase = "Active"   // the alarm is raised
-	PhaseOffDelay Phase = "OffDelay" // normal, for less than the off-delay
+	PhaseOnDelay  Phase = "OnDelay"  // true for less than the on-delay
+	PhaseActive   Phase = "Active"   // the alarm is active
+	PhaseOffDelay Phase = "OffDelay" // false for less than the off-delay
 )
 
 // State is the part of a rule's evaluation that survives a restart.
@@ -93,15 +93,15 @@ const (
 // Key returns the key of the rule's alarm.
 func (r *Rule) Key() string { return "rule:" + r.ID }
 
-// numeric reports whether the rule compares with Limit.
+// numeric reports whether the rule has a limit.
 func (r *Rule) numeric() bool {
 	return r.Kind != Discrete && r.Kind != BadQuality && r.Kind != Stale
 }
 
-// spread reports whether the rule compares a distance, which is never negative, with Limit.
+// isDistance reports whether the rule compares a distance, which is never negative, with its limit.
 func (r *Rule) isDistance() bool { return r.Kind == Deviation || r.Kind == RateOfChange }
 
-// Validate checks a rule. The error is an ErrInvalidRule that names each bad member as the JSON form does.
+// Validate returns an ErrInvalid that names each bad member as in the JSON form, or nil.
 func (r *Rule) Validate() error {
 	var bad []fault.Field
 	add := func(field, format string, args ...any) {
@@ -146,7 +146,7 @@ func (r *Rule) Validate() error {
 	return nil
 }
 
-// checkKind checks the members whose rules depend on the kind.
+// checkKind checks the members that depend on the kind.
 func (r *Rule) checkKind(add func(field, format string, args ...any)) {
 	switch r.Kind {
 	case HighHigh, High, Low, LowLow, Deviation, RateOfChange, Discrete, BadQuality, Stale:

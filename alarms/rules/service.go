@@ -18,40 +18,40 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// Options configures a Service. The zero Options is ready for use.
+// Options are the options of [New]. The zero Options work.
 type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now
 	NewID  func() string    // ids of rules that are added without one; default: UUIDv7
 
-	// States keeps delays over a restart. Default: the store, when it is a RuleStateStore as well.
+	// States stores delays, so that they survive a restart. Default: the store, if it is a StateStore.
 	States StateStore
-	// Current returns a tag and its newest sample, so that a rule evaluates it immediately and not only when it
-	// changes; see tags.Engine.Read. Default: none.
+	// Current returns a tag and its newest sample, such as tags.Engine.Read, so that a new rule is evaluated
+	// immediately. Default: a rule is first evaluated when its tag changes.
 	Current func(tag string) (tags.Snapshot, bool)
 
-	// Pending keeps alarms over a restart that cannot be stored. Default: none.
+	// Pending stores alarms while the target cannot, so that they survive a restart. Default: none.
 	Pending PendingStore
 
-	FlushInterval time.Duration // longest time that the state of a delay waits to be stored; default 250 ms
-	RetryInterval time.Duration // wait after alarms could not be stored; default 1 s
-	// Follow is how often the store is asked whether others have changed rules, which are then taken over as
-	// if they had been changed here. Default 0: the store is these Rules' alone.
+	FlushInterval time.Duration // longest time before the state of a delay is stored; default 250 ms
+	RetryInterval time.Duration // time before a failed write is retried; default 1 s
+	// PollInterval is how often the store is checked for rules that other services have changed. It requires a
+	// store that is a Versioner. Default 0: no other service uses the store.
 	PollInterval time.Duration
 }
 
-// Service evaluates rules over the changes of tags and raises and clears their alarms. Safe for
-// concurrent use. Close must be called.
+// Service evaluates rules over the changes of tags and raises and clears their alarms. It is safe for concurrent use.
+// Close must be called.
 //
-// A change is evaluated immediately, in the goroutine that tells it, by the rules of its tag alone. What
-// follows from it waits for a goroutine of Rules that stores it in batches. While alarms cannot be
-// stored, at most eight transitions of a rule wait; what comes beyond is coalesced, a raise with its
-// clear, counted in RulesStats.Folded and logged. The last transition of a rule is never lost.
+// A change is evaluated immediately, in the goroutine of Observe, by the rules of its tag. Another goroutine stores the
+// resulting transitions in batches. While alarms cannot be stored, at most eight transitions of a rule are pending;
+// further ones are coalesced, a raise with its clear, counted in Stats.Coalesced and logged. The last transition of a
+// rule is never lost.
 //
-// A number is compared while its quality is Good or Uncertain. While it is Bad, all stays as it is
-// and delays run on. When the tag is removed its alarms are cleared, whatever their kind; whoever else follows
-// the rules in the same store and finds the tag not normal raises them again. Only what a tag reports is
-// judged: a tag whose own deadband keeps a change back can pass a limit by as much unseen.
+// A number is compared while its quality is Good or Uncertain. While it is Bad, the phase does not change and delays
+// continue. When a tag is removed, the alarms of its rules are cleared, whatever their kind; another service over the
+// same store that has the tag, and finds it not normal, raises them again. Rules see only what a tag reports: a deadband
+// of the tag can hide a crossing of that size.
 type Service struct {
 	store         Store
 	states        StateStore
@@ -64,12 +64,12 @@ type Service struct {
 	retryInterval time.Duration
 
 	ahead  func() time.Duration // of the target's times
-	shower alarms.PendingTarget // the target, where it shows what waits to be stored; nil otherwise
+	shower alarms.PendingTarget // the target, if it lists pending alarms; nil otherwise
 
-	wake    chan struct{} // holds one token when run has something to do
-	unsaved chan struct{} // holds one token when keep has something to do
+	wake    chan struct{} // holds a token if run has something to do
+	unsaved chan struct{} // holds a token if keep has something to do
 	cancel  context.CancelFunc
-	giveUp  context.CancelFunc // ends storing
+	giveUp  context.CancelFunc // cancels storing
 	running sync.WaitGroup
 
 	pollInterval time.Duration
@@ -77,46 +77,46 @@ type Service struct {
 	version      int64     // of the rules here; used by follow alone
 	settled      time.Time // when to check the alarms again, zero for never; used by follow alone
 
-	unsure attempt // of flush alone
+	unsure attempt // used by flush alone
 
-	kept       PendingStore // nil for none; it and what follows is of flush alone
-	keeps      bool         // it has signals
-	keptSerial uint64       // serial when it was written
-	keptCount  int          // signals given to it then
-	keepFails  bool         // it has not taken all
+	kept       PendingStore // nil for none; this and the following are used by flush alone
+	keeps      bool         // kept has signals
+	keptSerial uint64       // serial when kept was written
+	keptCount  int          // signals passed to kept then
+	keepFails  bool         // kept has not stored all
 
-	editing sync.Mutex // held while a rule is changed in the store and here
+	editing sync.Mutex // held while a rule is changed in the store and in memory
 
 	mu       sync.Mutex
 	rules    map[string]*evaluation
-	broken   map[string]bool // those that are stored and cannot be read
+	broken   map[string]bool // ids of stored rules that cannot be read
 	watches  map[string]*watch
 	timers   timers
 	serial   uint64              // counts transitions
-	queue    list.List           // transitions that wait to be stored, oldest first
+	queue    list.List           // transitions to be stored, oldest first
 	backlogs map[string]*backlog // by the id of the rule
-	unshown  []*backlog          // those that have changed since the target was last told what is pending
-	storing  time.Time           // when the flush began that is under way; zero for none
+	unshown  []*backlog          // those that have changed since the last ShowPending
+	storing  time.Time           // when the current flush began; zero for none
 	dirty    []*evaluation       // those whose state has to be stored
-	ended    string              // a rule whose alarm ended with its tag, of which others are to be told; empty for none
-	notes    []func()            // lines to be logged without the lock
+	ended    string              // a rule whose alarm ended with its tag, to be announced to other services; empty for none
+	notes    []func()            // log lines, to be written without the lock
 	stats    Stats
 }
 
-// Stats holds the counters of evaluation.
+// Stats are the counters of a [Service].
 type Stats struct {
 	Rules       int    // enabled
-	Unreadable  int    // stored and not judged, since they cannot be read
-	Active      int    // whose alarm is raised
-	InDelay     int    // in an on-delay or off-delay
+	Unreadable  int    // stored, but not evaluated because they cannot be read
+	Active      int    // rules whose alarm is active
+	InDelay     int    // rules in an on-delay or off-delay
 	Transitions uint64 // raises and clears that were stored
-	Pending     int    // raises and clears that wait to be stored
-	Coalesced   uint64 // raises and clears that were left out, because too many waited
-	Err         error  // of the last attempt to store, nil when it succeeded
+	Pending     int    // raises and clears that are not stored yet
+	Coalesced   uint64 // raises and clears that were omitted because too many were pending
+	Err         error  // of the last attempt to store; nil if it succeeded
 }
 
-// New loads the rules and starts to evaluate them. What is active in the target is compared with
-// the rules: the alarm of a rule that is no more is cleared.
+// New reads the rules and starts to evaluate them. It compares the active alarms of the target with the rules, and
+// clears those whose rule was removed. store and target are required.
 func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Service, error) {
 	if err := o.check(store, target); err != nil {
 		return nil, err
@@ -178,10 +178,10 @@ func (o *Options) check(store Store, target alarms.Target) error {
 	return nil
 }
 
-// load takes over what the stores and the target hold.
+// load reads the stores and the active alarms of the target.
 func (r *Service) load(ctx context.Context) error {
-	// Others may add and remove rules meanwhile. An alarm that is active before the rules are read, and has
-	// no rule then, is one whose rule is no more.
+	// Others may add and remove rules meanwhile. An alarm that is active before the rules are read, and has no rule
+	// then, is the alarm of a removed rule.
 	raised, err := r.raised(ctx)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (r *Service) load(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	for _, id := range ids { // what is stored is behind that
+	for _, id := range ids { // the pending signals are newer than what is stored
 		if signals := pending[id]; len(signals) > 0 {
 			raised[id] = signals[len(signals)-1].Raise != nil
 			for _, s := range signals {
@@ -236,7 +236,7 @@ func (r *Service) load(ctx context.Context) error {
 		r.rules[rule.ID] = e
 		r.join(e, now)
 	}
-	for id, lasts := range raised { // of rules that were removed, disabled or changed before the process ended
+	for id, lasts := range raised { // of rules that were removed, disabled or changed while no process ran
 		e := r.rules[id]
 		switch {
 		case e == nil:
@@ -248,11 +248,10 @@ func (r *Service) load(ctx context.Context) error {
 	return nil
 }
 
-// Close ends evaluation and stores what waits, within ctx. Changes that are told afterwards are
-// ignored.
+// Close ends evaluation and stores what is pending, within ctx. Later changes are ignored. It may be called twice.
 func (r *Service) Close(ctx context.Context) error {
 	r.cancel()
-	// What is being stored is awaited, since what is given up would have to be stored again.
+	// A write in progress is awaited, because a canceled one would have to be repeated.
 	defer context.AfterFunc(ctx, r.giveUp)()
 	r.running.Wait()
 	r.giveUp()
@@ -262,7 +261,7 @@ func (r *Service) Close(ctx context.Context) error {
 	return r.flush(ctx)
 }
 
-// Stats returns the counters of evaluation.
+// Stats returns the counters.
 func (r *Service) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -284,16 +283,16 @@ func (r *Service) Stats() Stats {
 	return s
 }
 
-// List returns the rules that can be read by ID.
+// List returns all rules by ID, except those that cannot be read.
 func (r *Service) List(ctx context.Context) ([]Rule, error) {
 	list, err := r.store.Rules(ctx)
 	return slices.DeleteFunc(list, func(rule Rule) bool { return rule.Unreadable }), err
 }
 
-// Get returns a rule or ErrRuleNotFound.
+// Get returns a rule or an ErrNotFound.
 func (r *Service) Get(ctx context.Context, id string) (Rule, error) { return r.store.Rule(ctx, id) }
 
-// Phase returns the evaluation phase of a rule; PhaseNormal for one that is unknown or disabled.
+// Phase returns the evaluation phase of a rule, or PhaseNormal for one that is unknown or disabled.
 func (r *Service) Phase(id string) Phase {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -303,7 +302,7 @@ func (r *Service) Phase(id string) Phase {
 	return PhaseNormal
 }
 
-// join has a rule evaluated when its tags change, and at once as far as their samples are known.
+// join subscribes a rule to its tags, and evaluates it if their samples are known.
 func (r *Service) join(e *evaluation, now time.Time) {
 	if !e.rule.Enabled || r.watches == nil {
 		return
@@ -333,14 +332,14 @@ func (r *Service) watch(tag string, e *evaluation) *watch {
 	}
 	for _, x := range w.rules {
 		if x == e {
-			return w // the setpoint is the tag itself
+			return w // the tag is its own setpoint
 		}
 	}
 	w.rules = append(w.rules, e)
 	return w
 }
 
-// leave takes a rule out of the index and stops its timer.
+// leave unsubscribes a rule from its tags and stops its timer.
 func (r *Service) leave(e *evaluation) {
 	r.timers.remove(e)
 	for _, w := range []*watch{e.tag, e.setpoint} {

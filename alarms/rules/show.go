@@ -6,10 +6,10 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// showAfter is how long the store may take before what waits for it is shown.
+// showAfter is how long the store may take before pending signals are listed.
 const showAfter = time.Second
 
-// show has the target told what is pending for an alarm, where it cannot be stored soon. The lock is held.
+// show schedules a ShowPending for a rule. The lock is held.
 func (r *Service) show(b *backlog) {
 	if !b.changed {
 		b.changed = true
@@ -18,8 +18,7 @@ func (r *Service) show(b *backlog) {
 	}
 }
 
-// toShow returns what has changed of what is pending and is to be shown, and when to look again. The lock
-// is held.
+// toShow returns the changed pending signals to list, and when to check again. The lock is held.
 func (r *Service) toShow(now time.Time) (changed []alarms.PendingSignals, again time.Duration) {
 	late, again := r.late(now)
 	kept := r.unshown[:0]
@@ -43,7 +42,7 @@ func (r *Service) toShow(now time.Time) (changed []alarms.PendingSignals, again 
 	return changed, again
 }
 
-// late reports whether storing fails or takes long, and when to look again. The lock is held.
+// late reports whether storing fails or takes long, and when to check again. The lock is held.
 func (r *Service) late(now time.Time) (bool, time.Duration) {
 	if r.stats.Err != nil || r.storing.IsZero() {
 		return r.stats.Err != nil, showAfter
@@ -52,7 +51,7 @@ func (r *Service) late(now time.Time) (bool, time.Duration) {
 	return left <= 0 || left > showAfter, left
 }
 
-// signals returns what is pending, oldest first.
+// signals returns the pending signals, oldest first.
 func (b *backlog) signals() alarms.PendingSignals {
 	p := alarms.PendingSignals{Key: ruleKey + b.rule, Signals: make([]alarms.Signal, len(b.pending))}
 	for i, e := range b.pending {

@@ -8,15 +8,15 @@ import (
 	"github.com/otkit/otkit/tags"
 )
 
-// EvaluationState is whether a rule can raise its alarm.
+// EvaluationState is why a rule cannot raise its alarm, or that it can.
 type EvaluationState string
 
 // The states of evaluation. The first one that applies counts.
 const (
 	EvaluationDisabled    EvaluationState = "Disabled"
 	EvaluationTagNotFound EvaluationState = "TagNotFound" // the tag or the setpoint's tag does not exist
-	EvaluationWrongType   EvaluationState = "WrongType"   // the rule's kind is not for the data type of the tag
-	EvaluationBadQuality  EvaluationState = "BadQuality"  // there is no good value to judge
+	EvaluationWrongType   EvaluationState = "WrongType"   // the rule's kind does not apply to the data type of the tag
+	EvaluationBadQuality  EvaluationState = "BadQuality"  // the tag has no good value to evaluate
 	EvaluationSuppressed  EvaluationState = "Suppressed"  // the alarm is shelved, suppressed by design or out of service
 	EvaluationRunning     EvaluationState = "Evaluating"
 )
@@ -24,12 +24,13 @@ const (
 // Status is the state of the evaluation of a rule.
 type Status struct {
 	State  EvaluationState
-	Detail string     // why it is not Evaluating; empty otherwise
-	Value  tags.Value // the newest of the tag; the zero Value for none
+	Detail string     // why State is not Evaluating; empty otherwise
+	Value  tags.Value // newest value of the tag; the zero Value for none
 	At     time.Time  // of Value, by the source; zero for none
 }
 
-// Status returns how the evaluation of a rule goes. Whether its alarm is suppressed is not known here.
+// Status returns the state of the evaluation of a rule. It is never EvaluationSuppressed, because rules do not know the
+// suppression of their alarms.
 func (r *Service) Status(rule *Rule) Status {
 	s := Status{State: EvaluationRunning}
 	own, found := r.newest(rule.Tag)
@@ -62,7 +63,7 @@ func (r *Service) newest(tag string) (tags.Snapshot, bool) {
 	return tags.Snapshot{Sample: tags.Sample{Value: w.value, Quality: w.quality, Reason: w.reason, SourceTime: w.at}}, true
 }
 
-// status returns the status of one tag of a rule.
+// status returns the state of the evaluation with respect to one tag.
 func (r *Rule) status(what, name string, s tags.Snapshot, found bool) (EvaluationState, string) {
 	if !found {
 		return EvaluationTagNotFound, fmt.Sprintf("%s %s does not exist", what, name)
@@ -83,7 +84,7 @@ func (r *Rule) status(what, name string, s tags.Snapshot, found bool) (Evaluatio
 	return EvaluationRunning, ""
 }
 
-// typeOf returns a tag's data type, or that of its value where the tag itself is not known; empty for neither.
+// typeOf returns the data type of a tag, or that of its value if the tag is unknown; empty if both are.
 func typeOf(s tags.Snapshot) tags.DataType {
 	if s.Tag != nil {
 		return s.Tag.DataType
@@ -94,7 +95,7 @@ func typeOf(s tags.Snapshot) tags.DataType {
 	return s.Sample.Value.Type()
 }
 
-// typeFault returns why a rule's kind is not for tags of a data type, or nothing.
+// typeFault returns why the kind of the rule does not apply to a data type; empty if it does.
 func (r *Rule) typeFault(t tags.DataType) string {
 	switch {
 	case t == "":
@@ -111,8 +112,7 @@ func (r *Rule) typeFault(t tags.DataType) string {
 	return ""
 }
 
-// fits checks an enabled rule against the data types of its tags, as far as they are known. The error is an
-// ErrInvalidRule that names each bad member.
+// fits returns an ErrInvalid that names each bad member if the known data types of its tags exclude an enabled rule.
 func (r *Service) fits(rule *Rule) error {
 	if !rule.Enabled || r.current == nil {
 		return nil
@@ -132,7 +132,7 @@ func (r *Service) fits(rule *Rule) error {
 	return nil
 }
 
-// typeFaults lists what the data type of a tag excludes.
+// typeFaults lists the members that the data type of a tag excludes.
 func (r *Rule) typeFaults(field, tag string, t tags.DataType) (bad []fault.Field) {
 	if r.Kind == Discrete && t != "" {
 		for i, text := range r.States {

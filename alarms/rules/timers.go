@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// timers is a heap of the rules that have to be looked at by themselves, the first one first.
+// timers is a heap of the rules to evaluate at a time, ordered by due.
 type timers []*evaluation
 
 func (t timers) Len() int           { return len(t) }
@@ -32,7 +32,7 @@ func (t *timers) Pop() any {
 	return e
 }
 
-// set puts a rule where its deadline and recheck say, and reports whether it became the first.
+// set moves a rule to the position of its deadline and recheck, and reports whether it became the first.
 func (t *timers) set(e *evaluation) (first bool) {
 	due := e.deadline
 	if due.IsZero() || !e.recheck.IsZero() && e.recheck.Before(due) {
@@ -60,7 +60,7 @@ func (t *timers) remove(e *evaluation) {
 	}
 }
 
-// next returns when the first is due, zero for never.
+// next returns when the first rule is due; zero for never.
 func (t timers) next() time.Time {
 	if len(t) == 0 {
 		return time.Time{}

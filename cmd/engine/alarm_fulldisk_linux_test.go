@@ -169,8 +169,17 @@ func TestAlarmsOnAFullDiskSurviveKill9(t *testing.T) {
 		return count > 3
 	})
 	e.kill()
-	free()
 	s = start(t, known, args...).with(s.token)
+	eventually(t, "an engine that starts on a full disk hides the alarm", func() bool {
+		again := s.critical()[first.ID]
+		return again.ID != "" && again.Message == first.Message && again.TriggeredAt.Equal(first.TriggeredAt)
+	})
+	messages := map[string]int{}
+	for _, a := range s.critical() {
+		messages[a.Message]++
+		require.Equal(t, 1, messages[a.Message], "shown twice: %s", a.Message)
+	}
+	free()
 	var later client.AlarmInfo
 	eventually(t, "the alarm is lost", func() bool { // it may be over by now
 		for _, a := range s.raisedSince("sim.counter", first.TriggeredAt.Add(-time.Second)) {
@@ -184,4 +193,9 @@ func TestAlarmsOnAFullDiskSurviveKill9(t *testing.T) {
 	require.True(t, first.TriggeredAt.Equal(later.TriggeredAt), "%s and %s", first.TriggeredAt, later.TriggeredAt)
 	require.Equal(t, first.Message, later.Message)
 	require.Equal(t, first.Code, later.Code)
+	raised := map[string]int{}
+	for _, a := range s.raisedSince("sim.counter", first.TriggeredAt.Add(-time.Hour)) {
+		raised[a.Message]++
+		require.Equal(t, 1, raised[a.Message], "raised twice: %s", a.Message)
+	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/demo"
 	"github.com/otkit/otkit/internal/engineconfig"
+	"github.com/otkit/otkit/internal/heapfloor"
+	"github.com/otkit/otkit/internal/logging"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/transport/metrics"
@@ -37,7 +39,10 @@ func (c *command) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	e := &engine{command: c, settings: s, withDemo: *withDemo}
-	e.log = s.Log.New(c.errOut, &e.level)
+	defer heapfloor.Set(heapfloor.Size)()
+	lines := logging.NewBatch(c.errOut)
+	defer func() { _ = lines.Close() }()
+	e.log = s.Log.New(lines, &e.level)
 	e.parts = s.Build(problems, version, e.log, metrics.New(metrics.Options{Version: version}))
 	if err := problems.Err(); err != nil {
 		return err
@@ -142,8 +147,12 @@ func (e *engine) settleWrites(ctx context.Context, db *storage.DB) error {
 		return err
 	}
 	n, err := writes.MarkUnfinished(ctx, before)
-	if n > 0 {
+	if err == nil && n > 0 {
 		e.log.Warn("tag writes of an earlier run have no known outcome; they are not repeated", "writes", n)
+	}
+	if errors.Is(err, storage.ErrFull) { // the engine settles them when there is space, and shows alarms until then
+		e.log.Warn("failed to settle tag writes of an earlier run; retrying later", "error", err)
+		return nil
 	}
 	return err
 }

@@ -38,9 +38,13 @@ const (
 	vibrationLimit = 7.1
 )
 
-// AddRules adds the plant's rules, those that are there already left alone.
+// AddRules adds the plant's rules that do not exist yet. If all exist, it writes nothing: an engine must start on a full
+// disk too.
 func AddRules(ctx context.Context, service *rules.Service) error {
 	for _, r := range Rules() {
+		if _, err := service.Get(ctx, r.ID); err == nil {
+			continue
+		}
 		if _, err := service.Add(ctx, r); err != nil && !errors.Is(err, rules.ErrExists) {
 			return fmt.Errorf("rule %s: %w", r.ID, err)
 		}

@@ -99,11 +99,9 @@ func (a *apart) find(ctx context.Context, idShort string) (f found, err error) {
 // Element implements repository.ElementStore.
 func (s *Store) Element(ctx context.Context, kind repository.Kind, id, idShort string) (d repository.Document, ok bool, err error) {
 	key := keyOf(id)
-	if direct, yes := s.set.Direct(); yes {
-		r, ok, err := getSingle(ctx, direct, kind, key)
-		if err != nil || !ok || r.size == 0 {
-			return r.Document, ok, err
-		}
+	r, ok, err := s.single(ctx, kind, key)
+	if err != nil || !ok || r.size == 0 {
+		return r.Document, ok, err
 	}
 	err = s.set.View(ctx, "aas.element", func(ctx context.Context, tx *storage.Tx) error {
 		r, there, err := rowOf(ctx, tx, kind, key)

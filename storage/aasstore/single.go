@@ -10,9 +10,9 @@ import (
 	"github.com/otkit/otkit/storage"
 )
 
-// getSingle returns one document, if it is there.
-func getSingle(ctx context.Context, direct storage.Direct, kind repository.Kind, key string) (r row, ok bool, err error) {
-	err = direct.Row(ctx, "aas.get", selectDocument+"WHERE kind = ? AND id = ?", []any{int64(kind), key}, func(from storage.Scanner) (err error) {
+// single returns one document, if it is there.
+func (s *Store) single(ctx context.Context, kind repository.Kind, key string) (r row, ok bool, err error) {
+	err = s.set.Row(ctx, "aas.get", selectDocument+"WHERE kind = ? AND id = ?", []any{int64(kind), key}, func(from storage.Scanner) (err error) {
 		r, err = scanDocument(from, kind)
 		return err
 	})

@@ -114,8 +114,8 @@ func scanDocument(from storage.Scanner, kind repository.Kind) (r row, err error)
 
 // Get implements repository.Store.
 func (s *Store) Get(ctx context.Context, kind repository.Kind, ids ...string) ([]repository.Document, error) {
-	if direct, ok := s.set.Direct(); ok && len(ids) == 1 {
-		switch r, found, err := getSingle(ctx, direct, kind, keyOf(ids[0])); {
+	if len(ids) == 1 {
+		switch r, found, err := s.single(ctx, kind, keyOf(ids[0])); {
 		case err != nil || !found:
 			return nil, err
 		case r.size == 0:

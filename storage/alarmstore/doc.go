@@ -1,2 +1,2 @@
-// Package alarmstore keeps alarms, resolutions and alarm rules in a database.
+// Package alarmstore stores alarms, resolutions and alarm rules in a database.
 package alarmstore

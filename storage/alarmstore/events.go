@@ -94,7 +94,7 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) ([]alarms.Ev
 		if err != nil || len(all) > 0 || last == after {
 			return all, err
 		}
-		after = last // none of them could be read
+		after = last // all of them are unreadable
 	}
 }
 
@@ -155,7 +155,7 @@ func (s *Store) EventsOf(ctx context.Context, occurrence int64, offset, limit in
 	return all, total, err
 }
 
-// unreadable logs an event that cannot be read. It is read again and again, and logged once.
+// unreadable logs an unreadable event, once although it is read repeatedly.
 func (s *Store) unreadable(seq int64, err error) {
 	if newest := s.skipped.Load(); seq > newest && s.skipped.CompareAndSwap(newest, seq) {
 		s.set.Logger().Error("unreadable alarm event skipped", "event", seq, "error", err)

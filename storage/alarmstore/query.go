@@ -212,15 +212,15 @@ func (s *Store) HourlyCounts(ctx context.Context, start, end time.Time) ([]alarm
 	return all, err
 }
 
-// livesSlice is how many lives are read at a time, so that a slow reader keeps no transaction open.
-const livesSlice = 5000
+// intervalsSlice is how many intervals are read in one transaction, so that a slow reader keeps none open.
+const intervalsSlice = 5000
 
 // ActiveIntervals implements [alarms.Statistics].
 func (s *Store) ActiveIntervals(ctx context.Context, start, end time.Time) iter.Seq2[alarms.ActiveInterval, error] {
 	return func(yield func(alarms.ActiveInterval, error) bool) {
 		after, last := int64(-1), int64(-1)
 		for {
-			lives := make([]alarms.ActiveInterval, 0, livesSlice)
+			lives := make([]alarms.ActiveInterval, 0, intervalsSlice)
 			err := s.set.View(ctx, "alarms.lives", func(ctx context.Context, tx *storage.Tx) error {
 				lives = lives[:0]
 				if last < 0 {
@@ -232,7 +232,7 @@ func (s *Store) ActiveIntervals(ctx context.Context, start, end time.Time) iter.
 				}
 				return tx.Each(ctx, `SELECT seq, code, raised_us, cleared_us FROM alarm_occurrences WHERE seq > ? AND seq <= ?
 					AND +raised_us >= ? AND +raised_us < ? ORDER BY seq LIMIT ?`,
-					[]any{after, last, storage.CeilMicros(start), storage.CeilMicros(end), livesSlice}, func(row storage.Scanner) error {
+					[]any{after, last, storage.CeilMicros(start), storage.CeilMicros(end), intervalsSlice}, func(row storage.Scanner) error {
 						var l alarms.ActiveInterval
 						err := row.Scan(&l.Seq, &l.Code, (*storage.Timestamp)(&l.RaisedAt), (*storage.Timestamp)(&l.ClearedAt))
 						lives = append(lives, l)
@@ -249,7 +249,7 @@ func (s *Store) ActiveIntervals(ctx context.Context, start, end time.Time) iter.
 				}
 				after = l.Seq
 			}
-			if len(lives) < livesSlice {
+			if len(lives) < intervalsSlice {
 				return
 			}
 		}

@@ -31,17 +31,17 @@ func Schema() storage.Schema {
 	}}
 }
 
-// Store keeps alarms, what was done about them, and alarm rules. One store has them all, since the code of a rule's
-// alarm outlives its occurrences. Safe for concurrent use.
+// Store stores alarms, resolutions and alarm rules. They share a store because the code of a rule's alarm outlives its
+// occurrences. It is safe for concurrent use.
 //
-// With PostgreSQL, writes of several engines wait for one another, which gives the journal its order: a caller that
-// has many alarms should write them in one call.
+// With PostgreSQL, writes of several engines wait for one another, which determines the order of the journal. A caller
+// with many alarms should write them in one call.
 type Store struct {
 	set     *storage.Set
-	skipped atomic.Int64 // the newest event of the journal that was logged as unreadable
+	skipped atomic.Int64 // Seq of the newest event that was logged as unreadable
 
 	mu    sync.Mutex
-	order *ruleOrder // as it was read last
+	order *ruleOrder // as read last
 }
 
 var (
@@ -109,7 +109,7 @@ func (s *Store) OccurrencesByID(ctx context.Context, ids []string) ([]alarms.Occ
 
 // Codes implements [alarms.CodeLister].
 func (s *Store) Codes(ctx context.Context, keys []string) (map[string]int64, error) {
-	given := make(map[string][]string, len(keys)) // as it is stored -> as it was asked for
+	given := make(map[string][]string, len(keys)) // stored form -> requested forms
 	var list []any
 	for _, key := range keys {
 		stored := storage.Text(key)

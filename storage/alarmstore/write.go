@@ -154,7 +154,7 @@ const selectCondition = "SELECT code, alarm_key, withheld, shelved_until_us, she
 
 // alarmLookup finds what the refs of one call name and returns each condition and occurrence once.
 type alarmLookup struct {
-	code    int64 // last given
+	code    int64 // last assigned
 	created []*alarms.Condition
 	byCode  map[int64]*alarms.Condition
 	byKey   map[string]*alarms.Condition

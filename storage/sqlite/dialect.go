@@ -31,6 +31,8 @@ func (dialect) Classify(err error) storage.ErrorClass {
 	switch e.Code() {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
 		return storage.Unique
+	case sqlite3.SQLITE_IOERR_SHMSIZE: // the index of the write-ahead log cannot grow
+		return storage.Full
 	}
 	switch e.Code() & 0xff { // the rest are details of the cause
 	case sqlite3.SQLITE_FULL:

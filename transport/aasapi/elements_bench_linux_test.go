@@ -65,6 +65,9 @@ func BenchmarkElements(b *testing.B) {
 					return nil
 				})
 			}
+			if elements == 50 {
+				benchCallers(b, cpu, send)
+			}
 			measure(b, fmt.Sprintf("%d/post-and-delete", elements), cpu, func() error {
 				n++
 				if status := send("POST", submodel+"/submodel-elements", benchElement(900_000, n)); status >= 300 {
@@ -76,6 +79,27 @@ func BenchmarkElements(b *testing.B) {
 				return nil
 			})
 		}
+	})
+}
+
+// benchCallers measures 8 callers who set values in 100 submodels.
+func benchCallers(b *testing.B, cpu func() time.Duration, send func(method, path, body string) int) {
+	b.Helper()
+	const callers, submodels = 8, 100
+	path := func(i int) string { return "/submodels/" + b64(fmt.Sprintf("urn:bench:callers:%d", i%submodels)) }
+	for i := range submodels {
+		require.Equal(b, http.StatusCreated, send("POST", "/submodels",
+			fmt.Sprintf(`{"modelType":"Submodel","id":"urn:bench:callers:%d","submodelElements":[%s]}`, i, benchElements(50))))
+	}
+	b.Run("50/patch-value-by-8", func(b *testing.B) {
+		report := processorTime(b, cpu)
+		storetest.Callers(b, callers, func(i int) error {
+			if status := send("PATCH", path(i)+"/submodel-elements/Value000025/$value", fmt.Sprintf(`"%d"`, i)); status >= 300 {
+				return fmt.Errorf("status %d", status)
+			}
+			return nil
+		})
+		report()
 	})
 }
 
@@ -94,23 +118,32 @@ func benchElements(count int) string {
 // measure reports the processor time of a call in this process and in all.
 func measure(b *testing.B, name string, cpu func() time.Duration, call func() error) {
 	b.Helper()
-	own := func() time.Duration {
-		var u syscall.Rusage
-		require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	}
 	b.Run(name, func(b *testing.B) {
 		for range 2 {
 			require.NoError(b, call())
 		}
-		before, all := own(), cpu()
+		report := processorTime(b, cpu)
 		for b.Loop() {
 			if err := call(); err != nil {
 				b.Fatal(err)
 			}
 		}
+		report()
+	})
+}
+
+// processorTime begins to measure; the function that it returns reports.
+func processorTime(b *testing.B, cpu func() time.Duration) (report func()) {
+	b.Helper()
+	own := func() time.Duration {
+		var u syscall.Rusage
+		require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before, all := own(), cpu()
+	return func() {
 		mine := own() - before
 		b.ReportMetric(float64(mine.Microseconds())/float64(b.N), "cpu-µs/op")
 		b.ReportMetric(float64((cpu()-all-mine).Microseconds())/float64(b.N), "database-µs/op")
-	})
+	}
 }

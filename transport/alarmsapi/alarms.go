@@ -54,7 +54,7 @@ func alarmSearch(source, text string, labels []string) (alarms.Search, error) {
 	return alarms.Search{Source: source, Text: text, Labels: pairs}, err
 }
 
-// alarmQuery distinguishes a page or size that is absent, and so takes its default, from one that is 0.
+// alarmQuery distinguishes an absent page or size, which has a default, from one that is 0.
 func alarmQuery(severity string, page, size *int) (alarms.ListQuery, error) {
 	set, err := alarms.ParseThreeLevel(severity)
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *handlers) AcknowledgeAlarms(ctx context.Context, r gen.AcknowledgeAlarm
 		return nil, restapi.Required("body")
 	}
 	for i, id := range r.Body.AlarmIds {
-		if id == "" { // null, as the generated code decodes it, or an empty text
+		if id == "" { // null, as the generated code decodes it, or an empty string
 			return nil, problem.ErrInvalidRequest.Invalid(fault.Field{Field: fmt.Sprintf("alarmIds[%d]", i), Message: "must be a string that is not empty"})
 		}
 	}
@@ -127,8 +127,8 @@ func comment(body *gen.AcknowledgeRequest) string {
 	return body.Comment
 }
 
-// AcknowledgeAlarmCode implements POST /api/v1.0/alarms/{code}/acknowledge. There a code whose active
-// occurrence is acknowledged is not listed any more, and so not found.
+// AcknowledgeAlarmCode implements POST /api/v1.0/alarms/{code}/acknowledge. A code whose active occurrence is
+// acknowledged is not found, because it is no longer listed there.
 func (a *handlers) AcknowledgeAlarmCode(ctx context.Context, r gen.AcknowledgeAlarmCodeRequestObject) (gen.AcknowledgeAlarmCodeResponseObject, error) {
 	if _, err := a.service.Acknowledge(ctx, alarms.ByCode(r.Code), a.caller(ctx), ""); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (a *handlers) GetRecentAlarms(ctx context.Context, r gen.GetRecentAlarmsReq
 	return answer, nil
 }
 
-// span fills a time range in: end defaults to now, start to 24 hours before end.
+// span returns a time range with its defaults: end is now, start 24 hours before end.
 func (a *handlers) span(start, end time.Time) (time.Time, time.Time) {
 	if end.IsZero() {
 		end = a.now()
@@ -263,7 +263,7 @@ func alarmList(p alarms.Page) gen.AlarmList {
 	return list
 }
 
-// infoOf returns an occurrence as family A and the demonstration hub show it.
+// infoOf returns the JSON form of an occurrence.
 func infoOf(o *alarms.Occurrence) gen.AlarmInfo {
 	info := gen.AlarmInfo{
 		ID: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: severityOf(o.Severity), TriggeredAt: o.RaisedAt,

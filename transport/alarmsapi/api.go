@@ -16,7 +16,7 @@ import (
 
 // Options are the options of [New]. The zero value works.
 type Options struct {
-	// Caller returns the name of who calls. Default: "anonymous".
+	// Caller returns the name of the account that makes a call. Default: "anonymous".
 	Caller func(ctx context.Context) string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -66,7 +66,7 @@ func (a *API) Mount(r chi.Router) {
 		Middlewares: []gen.MiddlewareFunc{a.body}})
 }
 
-// parameterError answers a parameter that cannot be read. Half a time range is not a time range.
+// parameterError writes the error for a parameter that cannot be read. Half a time range is an invalid time range.
 func parameterError(w http.ResponseWriter, r *http.Request, err error) {
 	f := restapi.FieldOf(err)
 	if f.Message == restapi.IsRequired && (f.Field == "start" || f.Field == "end") {
@@ -76,5 +76,5 @@ func parameterError(w http.ResponseWriter, r *http.Request, err error) {
 	restapi.ParameterError(w, r, err)
 }
 
-// Info returns an occurrence as its JSON is in lists, for hubs.
+// Info returns the JSON form that an occurrence has in lists, for hubs.
 func Info(o *alarms.Occurrence) any { return infoOf(o) }

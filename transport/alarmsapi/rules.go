@@ -73,7 +73,7 @@ func (a *handlers) RemoveAlarmRule(ctx context.Context, r gen.RemoveAlarmRuleReq
 	return gen.RemoveAlarmRule204Response{}, a.rules.Remove(ctx, r.ID, a.caller(ctx))
 }
 
-// coded returns rules with the codes of their alarms and how their evaluation goes.
+// coded returns rules with the codes of their alarms and the states of their evaluation.
 func (a *handlers) coded(ctx context.Context, of ...rules.Rule) ([]rules.WithCode, error) {
 	keys := make([]string, len(of))
 	for i := range of {
@@ -83,13 +83,13 @@ func (a *handlers) coded(ctx context.Context, of ...rules.Rule) ([]rules.WithCod
 	if err != nil {
 		return nil, err
 	}
-	withheld, err := a.service.SuppressedConditions(ctx)
+	suppressed, err := a.service.SuppressedConditions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	state := make(map[string]alarms.State, len(withheld))
-	for i := range withheld {
-		state[withheld[i].Key] = withheld[i].State()
+	state := make(map[string]alarms.State, len(suppressed))
+	for i := range suppressed {
+		state[suppressed[i].Key] = suppressed[i].State()
 	}
 	list := make([]rules.WithCode, len(of))
 	for i := range of {
@@ -110,8 +110,7 @@ func (a *handlers) ruleAnswer(ctx context.Context, status int, rule rules.Rule) 
 	return ruleAnswer{status, list[0]}, nil
 }
 
-// ruleAnswer is a rule as an answer. The generated types would not do: they are made from
-// rules.WithCode and so lose its JSON form.
+// ruleAnswer is an answer with a rule. The generated types are derived from rules.WithCode and lose its JSON form.
 type ruleAnswer struct {
 	status int
 	rule   rules.WithCode

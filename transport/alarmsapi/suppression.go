@@ -9,7 +9,7 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/internal/gen"
 )
 
-// act is what an operator does to a condition.
+// act is an action of an operator on a condition.
 type act func(ctx context.Context, ref alarms.Ref, by, comment string) (alarms.Condition, error)
 
 func (a *handlers) do(ctx context.Context, do act, code int64, body *gen.AcknowledgeRequest) (gen.SuppressedAlarm, error) {

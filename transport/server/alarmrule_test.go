@@ -149,7 +149,7 @@ func TestTheJournalOfAnAlarm(t *testing.T) {
 	require.NotEqual(t, o.ID, again.ID, "what is graver was not acknowledged")
 	list := p.happened(o.ID)
 	require.Len(t, list, 3)
-	for i, want := range [][3]string{{"Raised", "", ""}, {"Acknowledged", "operator", "on my way"}, {"Cleared", "", "became graver after it was acknowledged: goes on as a new occurrence"}} {
+	for i, want := range [][3]string{{"Raised", "", ""}, {"Acknowledged", "operator", "on my way"}, {"Cleared", "", "severity increased after acknowledgement; continues as a new occurrence"}} {
 		require.Equal(t, want, [3]string{list[i]["event"].(string), list[i]["by"].(string), list[i]["comment"].(string)})
 		require.WithinDuration(t, time.Now(), sent(t, list[i]["at"]), time.Minute)
 	}

@@ -10,7 +10,7 @@ import (
 // MaxMessage is the longest message of an alarm, in characters.
 const MaxMessage = 4096
 
-// Fault returns what is wrong with a text of least to most characters; "" when nothing is.
+// Violation returns why a text does not have least to most characters or is not valid UTF-8; "" if it is right.
 func Violation(s string, least, most int) string {
 	switch {
 	case len(s) < least:
@@ -23,7 +23,7 @@ func Violation(s string, least, most int) string {
 	return ""
 }
 
-// Clip returns a message that an alarm may have: valid UTF-8 of at most MaxMessage bytes.
+// Clip returns s as a valid message: UTF-8 of at most MaxMessage bytes.
 func Clip(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= MaxMessage {

@@ -16,20 +16,20 @@ import (
 
 // Options are the options of [New]. The zero value works.
 type Options struct {
-	// Caller returns the name of who calls. Default: "anonymous".
+	// Caller returns the name of the account that makes a call. Default: "anonymous".
 	Caller func(ctx context.Context) string
 	// Live returns a context for a stream, which also ends when the server stops. Default: the call's context.
 	Live func(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
-// Service serves the calls of PlatformApi about alarms. Errors are the domain's; an interceptor turns them
-// into statuses.
+// Service implements the methods of PlatformApi for alarms. It returns the errors of the domain; an interceptor converts
+// them into statuses.
 type Service struct {
 	alarms *alarms.Service
 	opts   Options
 }
 
-// New returns the calls over service.
+// New returns the methods for a service, which is required.
 func New(service *alarms.Service, o Options) (*Service, error) {
 	if service == nil {
 		return nil, errors.New("alarmsgrpc: service is required")
@@ -91,7 +91,7 @@ func (p *Service) GetAlarmHistory(ctx context.Context, r *pb.GetAlarmHistoryRequ
 	return &pb.GetAlarmHistoryResponse{Alarms: alarmsOf(page.Occurrences), TotalCount: int32(page.Total)}, nil
 }
 
-// alarmQuery reads a filter and a page, of which 0 means the default.
+// alarmQuery reads a filter and a page, whose members have a default if they are 0.
 func alarmQuery(severity string, page *pb.PaginationRequest) (alarms.ListQuery, error) {
 	set, err := alarms.ParseThreeLevel(severity)
 	q := alarms.ListQuery{Severities: set, Page: int(page.GetPage()), PageSize: int(page.GetPageSize())}
@@ -140,8 +140,8 @@ func (p *Service) SubscribeAlarms(r *pb.SubscribeAlarmsRequest, stream grpc.Serv
 		return err
 	}
 	defer sub.Close()
-	// The headers tell the client that the subscription stands: what it lists from now on and what the
-	// stream brings leave no gap.
+	// The headers inform the client that it is subscribed: between a list that it requests now and the stream there is
+	// no gap.
 	if err := stream.SendHeader(metadata.MD{}); err != nil {
 		return err
 	}

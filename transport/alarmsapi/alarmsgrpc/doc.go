@@ -1,3 +1,3 @@
-// Package alarmsgrpc serves the half of PlatformApi that is about alarms. Package platformgrpc puts both
-// halves together.
+// Package alarmsgrpc implements the methods of PlatformApi for alarms. Package platformgrpc registers them together with
+// those for tags.
 package alarmsgrpc

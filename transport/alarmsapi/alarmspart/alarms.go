@@ -23,20 +23,21 @@ import (
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
-// Options configure the alarms of a server. The zero value works: everything is kept in memory then.
+// Options are the options of [New]. With the zero Options everything is in memory.
 type Options struct {
 	Alarms      alarms.Store
 	Resolutions alarms.ResolutionStore
 	Rules       rules.Store
 	RuleStates  rules.StateStore
 
-	// DataDir has the file of alarms that cannot be stored; without it they are lost at a restart.
+	// DataDir is the directory of the file of pending alarms. Without it, alarms that cannot be stored are lost at a
+	// restart.
 	DataDir string
-	// Poll is how often alarms of other engines that share the stores are looked for; 0 where there are none.
+	// Poll is how often the stores are read for changes of other engines; 0 if no other engine uses them.
 	Poll   time.Duration
 	MaxAge time.Duration // how long cleared alarms and their events are kept; default 400 days
-	Limits alarms.Limits // what counts as too much in alarm analytics
-	// Drivers are the alarms of drivers that are offline. Now and Logger default to those below.
+	Limits alarms.Limits // limits of alarm analytics
+	// Drivers are the options of alarms for offline drivers. Now and Logger default to those below.
 	Drivers driveralarms.Options
 
 	Now    func() time.Time // default: time.Now
@@ -77,16 +78,16 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Alarms is the part. Make it with New.
+// Alarms is the part. New returns one.
 type Alarms struct {
 	opts    Options
 	service *alarms.Service
 	rules   *rules.Service
 	drivers *driveralarms.Monitor
-	pending *pendingFile // nil where there is none
+	pending *pendingFile // nil for none
 }
 
-// New opens the alarms, whose rules judge the tags from now on.
+// New opens the alarms and starts to evaluate the rules. The tags are required.
 func New(ctx context.Context, t *tagspart.Tags, o Options) (*Alarms, error) {
 	if t == nil {
 		return nil, errors.New("alarms: New: the tags are nil")
@@ -100,7 +101,7 @@ func New(ctx context.Context, t *tagspart.Tags, o Options) (*Alarms, error) {
 	return a, nil
 }
 
-// maxShelved is how long an alarm may be shelved.
+// maxShelved is the longest time for which an alarm may be shelved.
 const maxShelved = 7 * 24 * time.Hour
 
 func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
@@ -120,7 +121,7 @@ func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 	return err
 }
 
-// openPending returns nil where there is no file: that is no reason not to start.
+// openPending returns nil if there is no file; the server starts without it.
 func (a *Alarms) openPending() rules.PendingStore {
 	if a.opts.DataDir == "" {
 		return nil
@@ -173,9 +174,9 @@ func (a *Alarms) grpc(r grpc.ServiceRegistrar) error {
 	return nil
 }
 
-// log leaves a line for each alarm that is raised or ends, until ctx ends.
+// log writes a line for each alarm that is raised or cleared, until ctx ends.
 func (a *Alarms) log(ctx context.Context) {
-	_ = a.service.Follow(ctx, alarms.SubscribeOptions{All: true}, func(events []alarms.Event) { // it ends with ctx or the service
+	_ = a.service.Follow(ctx, alarms.SubscribeOptions{All: true}, func(events []alarms.Event) { // ends with ctx or the service
 		for i := range events {
 			logAlarm(ctx, a.opts.Logger, &events[i])
 		}
@@ -195,7 +196,7 @@ func logAlarm(ctx context.Context, log *slog.Logger, e *alarms.Event) {
 		slog.String("severity", o.Severity.String()), slog.String("message", o.Message), slog.String("by", e.By))
 }
 
-// drain ends the rules, which raise the last alarms.
+// drain closes the rules, which raise the last alarms.
 func (a *Alarms) drain(ctx context.Context) error {
 	var errs []error
 	if a.rules != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/otkit/otkit/transport/health"
 )
 
-// checkRules is Degraded while rules are not judged or what they raise is not stored.
+// checkRules is Degraded if rules are not evaluated or their alarms are not stored.
 func (a *Alarms) checkRules(context.Context) health.Result {
 	switch stats := a.rules.Stats(); {
-	case stats.Err != nil: // it has logged why
+	case stats.Err != nil: // the reason is in the log
 		return health.Result{Status: health.Degraded, Description: "the alarms of rules wait, since the store cannot be used"}
 	case stats.Unreadable > 0:
 		return health.Result{Status: health.Degraded, Description: fmt.Sprintf("%d alarm rules cannot be read; the log names them", stats.Unreadable)}
@@ -20,7 +20,7 @@ func (a *Alarms) checkRules(context.Context) health.Result {
 	}
 }
 
-// checkJournal is Degraded while alarms are shown from memory.
+// checkJournal is Degraded while alarms are listed from memory.
 func (a *Alarms) checkJournal(context.Context) health.Result {
 	count, since := a.service.Unjournaled()
 	if count == 0 {

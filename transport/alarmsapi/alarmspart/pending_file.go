@@ -17,21 +17,21 @@ import (
 
 const (
 	pendingFileName = "pending-alarms"
-	// pendingSlot is the room for one copy of the pending alarms, about 600 of them.
+	// pendingSlot is the size of one copy of the pending alarms, about 600 of them.
 	pendingSlot   = 256 << 10
-	pendingHeader = 16 // number, length, checksum
+	pendingHeader = 16 // serial number, length, checksum
 )
 
-// pendingFile keeps alarms that cannot be stored in a file whose room is taken beforehand: it is written in
-// place, which a full disk allows. Two copies take turns, so that one is whole after a power cut.
+// pendingFile stores pending alarms in a file of fixed size that is allocated in advance and written in place, which
+// works on a full disk. It has two copies, which are written alternately, so that one is intact after a power cut.
 type pendingFile struct {
 	file *os.File
-	last uint64 // number of the newest copy
+	last uint64 // serial number of the newest copy
 }
 
 var _ rules.PendingStore = (*pendingFile)(nil)
 
-// openPendingFile opens the file in a data directory, or makes it.
+// openPendingFile opens the file in a data directory, or creates it.
 func openPendingFile(dir string) (*pendingFile, error) {
 	path := filepath.Join(dir, pendingFileName)
 	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
@@ -46,7 +46,7 @@ func openPendingFile(dir string) (*pendingFile, error) {
 	return &pendingFile{file: f}, nil
 }
 
-// newPendingFile makes the file under another name first, so that there is none without its room.
+// newPendingFile creates the file under another name first, so that it never exists without its space.
 func newPendingFile(path string) error {
 	f, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -125,7 +125,7 @@ func checksum(head, text []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(head), crc32.IEEETable, text)
 }
 
-// Close closes the file. Closing twice is harmless.
+// Close closes the file. It may be called twice.
 func (p *pendingFile) Close() error {
 	if err := p.file.Close(); !errors.Is(err, os.ErrClosed) {
 		return err

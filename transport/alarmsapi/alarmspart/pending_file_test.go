@@ -1,6 +1,7 @@
 package alarmspart
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,26 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 )
+
+// TestPendingFileFromBefore reads signals as earlier versions stored them.
+func TestPendingFileFromBefore(t *testing.T) {
+	const text = `[{"Raise":{"Key":"rule:hot","ID":"01900000-0000-7000-8000-000000000001","Source":"t","SourceType":"Sensor","Message":"hot",` +
+		`"Severity":"Critical","Latching":true,"Labels":{"ruleId":"hot"},"At":"2024-02-29T01:02:03Z","Refresh":null},"Key":"rule:hot",` +
+		`"At":"2024-02-29T01:02:03Z","End":false,"Comment":"","By":"","NotAfter":"0001-01-01T00:00:00Z"},` +
+		`{"Raise":null,"Key":"rule:hot","At":"2024-02-29T01:02:04Z","End":true,"Comment":"why","By":"anna","NotAfter":"2024-02-29T01:02:05Z"}]`
+	at := time.Date(2024, 2, 29, 1, 2, 3, 0, time.UTC)
+	want := []alarms.Signal{
+		{Key: "rule:hot", At: at, Raise: &alarms.Alarm{Key: "rule:hot", ID: "01900000-0000-7000-8000-000000000001", Source: "t", SourceType: "Sensor",
+			Message: "hot", Severity: alarms.Critical, Latching: true, Labels: map[string]string{"ruleId": "hot"}, At: at}},
+		{Key: "rule:hot", At: at.Add(time.Second), Reset: true, Comment: "why", By: "anna", NotAfter: at.Add(2 * time.Second)},
+	}
+	var got []alarms.Signal
+	require.NoError(t, json.Unmarshal([]byte(text), &got))
+	require.Equal(t, want, got)
+	written, err := json.Marshal(want)
+	require.NoError(t, err)
+	require.JSONEq(t, text, string(written))
+}
 
 func TestPendingFileKeepsSignals(t *testing.T) {
 	dir := t.TempDir()
