@@ -70,7 +70,7 @@ func New(ctx context.Context, d Dialect, pools map[SetName]Pools, opts Options, 
 	return db, nil
 }
 
-// prepare makes the tables ready for use, as the options say.
+// prepare makes the tables ready for use, as the options require.
 func (db *DB) prepare(ctx context.Context) error {
 	if db.opts.ForRestore {
 		return nil

@@ -65,7 +65,7 @@ func (d Direct) write(ctx context.Context, op string, statement func(context.Con
 	return d.run(ctx, op, func() (err error) {
 		for range maxStale {
 			err = d.onConn(ctx, statement)
-			if !errors.Is(err, driver.ErrBadConn) { // which says that nothing was sent
+			if !errors.Is(err, driver.ErrBadConn) { // which means that nothing was sent
 				break
 			}
 		}

@@ -20,7 +20,7 @@
 //
 // Good values are valid. Uncertain values are outside the limits of the tag, or stale: older than [Tag.StaleAfter], by default three
 // polling cycles, as long as the cycles of the device really are (see [Cycle]). Bad values could not be read, or are three times as old
-// as that; they keep the last known value. The [Reason] gives the cause. Changes of the system clock do not affect ages.
+// as that; they keep the last known value. The [Reason] is the cause. Changes of the system clock do not affect ages.
 //
 // # Writes
 //

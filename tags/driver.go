@@ -8,8 +8,8 @@ import (
 // Driver speaks one protocol to one endpoint: a device, or a gateway with devices behind it.
 //
 // A driver is simple on purpose. The engine owns polling, reconnection with backoff, quality,
-// scaling, deadbands and fan-out; the driver connects, reads and writes when it is told to, and says
-// honestly what happened. The engine calls Connect, Read, Write and Close from one goroutine, so a
+// scaling, deadbands and fan-out. The driver connects, reads and writes when it is called, and reports
+// what happened. The engine calls Connect, Read, Write and Close from one goroutine, so a
 // driver needs no lock of its own for them. Every call must return soon after its context ends. A
 // driver whose Read makes several requests should be a Planner too.
 //
@@ -56,61 +56,61 @@ type WriteItem struct {
 	Value Value
 }
 
-// Subscriber is a driver that is told of changes by its device. Subscribe calls emit with the index
+// Subscriber is a driver whose device sends changes. Subscribe calls emit with the index
 // into points and the new reading, from any goroutine but never after it has returned, and blocks
 // until ctx ends or the connection is gone, which it reports as ErrNotConnected. Read and Write may
-// be called meanwhile: the engine still reads every point now and then (DriverOptions.Refresh),
+// be called meanwhile: the engine still reads every point at DriverOptions.RefreshInterval,
 // because a subscription can die without notice.
 type Subscriber interface {
 	Subscribe(ctx context.Context, points []Point, emit func(i int, r Reading)) error
 }
 
-// Browser is a driver that can list what its device has to offer. The tags have Name (without the
+// Browser is a driver that can list the points of its device. The tags have Name (without the
 // driver's prefix), Address, DataType and Access set.
 type Browser interface {
 	Browse(ctx context.Context) ([]Tag, error)
 }
 
-// PointValidator is a driver that can say, without a device, whether it understands a point.
-// The engine asks it when a tag is defined, connected or not and from any goroutine; a tag that it
-// does not understand is refused as an ErrInvalidTag.
+// PointValidator is a driver that can validate a point without its device. The engine calls
+// ValidatePoint when a tag is defined, connected or not and from any goroutine. A tag with an invalid
+// point is refused with ErrInvalidTag.
 type PointValidator interface {
 	ValidatePoint(p Point) error
 }
 
 // Rounder is a driver whose devices keep some values less exactly than the engine, such as a Float
-// in a register of whole numbers. Round gives the raw value that the device will hold when v is
-// written to p, without asking the device; an error means that it cannot hold v at all. The engine
-// asks it before it accepts a write, from any goroutine, checks what comes back against the tag's
-// limits, and sends that.
+// in a register of whole numbers. Round returns the raw value that the device will hold when v is
+// written to p, without a request to the device; an error means that it cannot hold v at all. The
+// engine calls Round before it accepts a write, from any goroutine, checks the result against the
+// tag's limits, and sends it.
 type Rounder interface {
 	Round(p Point, v Value) (Value, error)
 }
 
 // BatchLimiter is a driver that limits the number of points in one Read. The engine lets writes in
-// between two batches. Without it a batch is at most 500 points. See Planner for what is better.
+// between two batches. Without it a batch is at most 500 points. A Planner is better where it applies.
 type BatchLimiter interface {
 	MaxBatch() int
 }
 
 // Planner is a driver that knows which points one request to its device reads together. The engine
-// polls it request by request: it takes each answer over and stamps it as it comes, and between two
-// requests it lets in writes and the requests of other polls. So a slow device has a long cycle, and
-// no tag that is not read at all. Read is then not called; Write is called with one item at a time.
+// polls it request by request: it stores each answer with its time as it comes, and lets in writes
+// and the requests of other polls between two requests. So a slow device has a long cycle, but every
+// tag is read. Read is then not called; Write is called with one item at a time.
 type Planner interface {
 	// Plan begins a poll of points, without asking the device. points stay as they are until the poll
-	// is over. Polls of several intervals may be under way together; a poll may be given up half-way.
+	// is over. Polls of several intervals may be in progress together; a poll may be abandoned before its end.
 	Plan(points []Point) Requests
 
 	// CallTimeout returns the longest time that one call of Requests.Next, or of Write with one item,
-	// can take when all goes as badly as the driver allows. The engine gives each call that long, or
+	// can take in the worst case. The engine's timeout for each call is this, or
 	// DriverOptions.Timeout if that is longer.
 	CallTimeout() time.Duration
 }
 
-// Requests is a poll under way. Its methods are called from the goroutine of Read and Write.
+// Requests is a poll in progress. Its methods are called from the goroutine of Read and Write.
 type Requests interface {
-	// Len returns how many requests are still to be made, as far as the driver can tell. The poll is
+	// Len returns how many requests are still to be made, as far as the driver knows. The poll is
 	// over when it is 0: each of the points has then been in an Answer once.
 	Len() int
 
@@ -142,15 +142,15 @@ type Breaker struct {
 	Unit     string
 	State    BreakerState
 	Failures int       // requests in a row without an answer
-	ProbeAt  time.Time // when a unit that is left out is asked again at the earliest; zero while Closed
+	ProbeAt  time.Time // earliest time of the next request to a skipped unit; zero while Closed
 }
 
-// BreakerState is where a Breaker stands.
+// BreakerState is the state of a Breaker.
 type BreakerState string
 
 // The states of a breaker.
 const (
-	BreakerClosed   BreakerState = "Closed"   // the unit is asked
-	BreakerOpen     BreakerState = "Open"     // it is left out until ProbeAt
+	BreakerClosed   BreakerState = "Closed"   // the unit is polled
+	BreakerOpen     BreakerState = "Open"     // the unit is skipped until ProbeAt
 	BreakerHalfOpen BreakerState = "HalfOpen" // the next request to it is a probe
 )

@@ -53,11 +53,11 @@ type Engine struct {
 	observers atomic.Pointer[[]*observer] // replaced as a whole
 	seq       atomic.Uint64               // of the newest change
 
-	sorting sync.Mutex // held by who makes sorted anew; taken before mu
+	sorting sync.Mutex // held while sorted is rebuilt; taken before mu
 	wheel   *wheel
 }
 
-type observer struct{ tell func([]Change) }
+type observer struct{ notify func([]Change) }
 
 // New returns an engine without drivers and tags.
 func New(o Options) (*Engine, error) {
@@ -284,13 +284,12 @@ func (e *Engine) Drivers() []DriverStatus {
 	return all
 }
 
-// Observe has tell called with every reported change, in batches, by the goroutine that the changes
-// come from, which is mostly the driver's: it must be safe for concurrent use, return quickly and not
+// Observe calls notify with every reported change, in batches, in the goroutine that the changes come
+// from, which is mostly the driver's: notify must be safe for concurrent use, return quickly and not
 // keep the slice. Changes of one tag can come from two goroutines, such as a reading and its aging,
-// and then arrive in either order; Change.Seq tells which is the newer one. The function that is
-// returned ends it.
-func (e *Engine) Observe(tell func([]Change)) (cancel func()) {
-	o := &observer{tell}
+// and then arrive in either order; the one with the higher Change.Seq is newer. cancel ends the calls.
+func (e *Engine) Observe(notify func([]Change)) (cancel func()) {
+	o := &observer{notify}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	with := append(slices.Clone(e.observing()), o)
@@ -310,14 +309,14 @@ func (e *Engine) observing() []*observer {
 	return nil
 }
 
-// tell passes changes to the observers.
+// notify passes changes to the observers.
 func (e *Engine) notify(changes []Change) {
 	if len(changes) == 0 {
 		return
 	}
 	for _, o := range e.observing() {
 		// A faulty observer must not end the driver that the changes come from.
-		err := guard(func() error { o.tell(changes); return nil })
+		err := guard(func() error { o.notify(changes); return nil })
 		if p := (*panicError)(nil); errors.As(err, &p) {
 			e.log.Error("observer of tags panicked", "panic", p.value, "stack", string(p.stack))
 		}

@@ -32,7 +32,7 @@ type entry struct {
 	quality Quality
 	reason  Reason
 
-	pushed   bool // the device told by itself of what was last seen
+	pushed   bool // the device sent by itself what was last seen
 	degraded bool // sample has the value of an older one, which is not good any more
 	removed  bool
 }
@@ -55,13 +55,13 @@ func (e *entry) snapshot() Snapshot {
 	return Snapshot{Tag: e.tag.Load(), Sample: e.sample}
 }
 
-// apply takes a reading over that was made for the definition tag. It reports whether the change is to
-// be reported, tells the tag's subscriptions if so, and appends it to changes unless that is nil: a
-// Change is large, and mostly made here.
+// apply stores a reading that was made for the definition tag. It reports whether the change is to be
+// reported. If so, it notifies the tag's subscriptions and appends the change to changes unless that is
+// nil: a Change is large, and mostly made here.
 //
 // A reading for an older definition may be of another address or device and is dropped; the runner
-// reads the tag again within a second. asked is when a poll asked for the reading, zero for one that
-// the device told of by itself: what was asked for before that may be older and is dropped.
+// reads the tag again within a second. asked is when a poll requested the reading, zero for one that
+// the device sent by itself: what was requested before that may be older and is dropped.
 func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[]Change) bool {
 	next := sampleOf(tag, r, now)
 	e.mu.Lock()
@@ -241,8 +241,8 @@ func (t *Tag) number(f float64) (Value, bool) {
 	return v, !v.IsZero()
 }
 
-// outside reports whether a number lies outside the tag's limits. A Float that is the limit as far as a
-// 32-bit register can tell is inside: the register holds 0.1 as a little more than 0.1.
+// outside reports whether a number lies outside the tag's limits. A Float that equals the limit in a 32-bit
+// register is inside: the register holds 0.1 as a little more than 0.1.
 func (t *Tag) outside(v Value) bool {
 	if t.Min == nil && t.Max == nil || v.kind == kindBool {
 		return false
@@ -274,7 +274,7 @@ func (t *Tag) readsAs(n *Tag) bool {
 	return t.point() == n.point() && t.scale() == n.scale() && t.Offset == n.Offset
 }
 
-// remove marks the tag as gone for whoever still watches it.
+// remove marks the tag as removed for its subscriptions.
 func (e *entry) remove(now time.Time) (Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -305,7 +305,7 @@ func (e *entry) follow(p *pace) {
 	e.mu.Unlock()
 }
 
-// limit returns how old a reading may be: what the tag says, or else three times the cycle that its
+// limit returns how old a reading may be: Tag.StaleAfter, or else three times the cycle that its
 // driver can reach. The lock is held.
 func (e *entry) limit() time.Duration {
 	if e.pace != nil && e.tag.Load().StaleAfter == 0 {

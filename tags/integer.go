@@ -2,7 +2,7 @@ package tags
 
 import "math"
 
-// wholeScale returns scale and offset of an Int tag where both are whole, so that raw and engineering
+// integerScale returns scale and offset of an Int tag where both are whole, so that raw and engineering
 // values can be reckoned without the limit of a float64 at 2^53.
 func (t *Tag) integerScale() (scale, offset int64, ok bool) {
 	s, o := t.scale(), t.Offset
@@ -13,7 +13,7 @@ func (t *Tag) integerScale() (scale, offset int64, ok bool) {
 	return int64(s), int64(o), true
 }
 
-// wholeEngineering is engineering without rounding; ok is false where that cannot be done.
+// integerEngineering is engineering without rounding; ok is false where that cannot be done.
 func (t *Tag) integerEngineering(raw Value) (n int64, ok bool) {
 	scale, offset, ok := t.integerScale()
 	if !ok || raw.kind != kindInt {
@@ -25,7 +25,7 @@ func (t *Tag) integerEngineering(raw Value) (n int64, ok bool) {
 	return sum, fits && (sum > product) == (offset > 0)
 }
 
-// wholeRaw is raw without rounding; ok is false where that cannot be done.
+// integerRaw is raw without rounding; ok is false where that cannot be done.
 func (t *Tag) integerRaw(v Value) (n int64, ok bool) {
 	scale, offset, ok := t.integerScale()
 	if !ok || v.kind != kindInt {

@@ -14,7 +14,7 @@ type MemoryWriteLog struct {
 	order []string
 }
 
-// NewMemoryWriteLog makes a log of at most limit writes; the oldest are forgotten first.
+// NewMemoryWriteLog returns a log of at most limit writes; the oldest are removed first.
 func NewMemoryWriteLog(limit int) *MemoryWriteLog {
 	return &MemoryWriteLog{limit: max(limit, 1), byID: make(map[string]Write)}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/otkit/otkit/internal/wake"
 )
 
-// outcomes brings the outcomes of writes into the log of writes, in one goroutine of its own, so that
-// a log that is slow or broken holds up no driver. An outcome that cannot be logged is kept and tried
-// again. What waits is bounded by the places in the queues of the drivers: a place is given back when
+// outcomes stores the outcomes of writes in the log of writes, in one goroutine of its own, so that a
+// slow or broken log delays no driver. An outcome that cannot be logged is kept and tried again. The
+// pending outcomes are bounded by the places in the queues of the drivers: a place is free again when
 // the outcome is logged.
 type outcomes struct {
 	log  *slog.Logger
@@ -59,7 +59,7 @@ func (o *outcomes) add(w Write, logged func()) {
 	o.queue = append(o.queue, outcome{w, logged})
 	ended := o.ended
 	o.mu.Unlock()
-	o.tell(w)
+	o.report(w)
 	if ended { // of a driver that did not stop in time
 		o.log.Error("the outcome of a write came too late to be logged", "write", w.ID, "state", w.State)
 		return
@@ -70,8 +70,8 @@ func (o *outcomes) add(w Write, logged func()) {
 // maxLoggedValue bounds a value in a log line, in bytes.
 const maxLoggedValue = 200
 
-// tell logs what became of a write.
-func (o *outcomes) tell(w Write) {
+// report logs the outcome of a write.
+func (o *outcomes) report(w Write) {
 	level, value := slog.LevelInfo, runes.Shorten(w.Value.String(), maxLoggedValue)
 	if w.Error != "" {
 		level = slog.LevelWarn
@@ -88,8 +88,8 @@ func (o *outcomes) get(id string) (Write, bool) {
 	return w, ok
 }
 
-// close logs what waits until ctx ends, or for a second where the drivers have used up its time. The
-// error returns how many outcomes could not be logged.
+// close logs pending outcomes until ctx ends, or for a second where the drivers have used up its time.
+// The error has the number of outcomes that could not be logged.
 func (o *outcomes) close(ctx context.Context) error {
 	if ctx.Err() != nil {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// pace is how fast a group is polled. Its entries share it, and judge by it how old a reading may
+// pace is how fast a group is polled. Its entries share it, and derive from it how old a reading may
 // be. The unexported times belong to the runner's goroutine, the atomics may be read by anybody.
 type pace struct {
 	interval time.Duration

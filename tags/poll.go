@@ -32,8 +32,8 @@ func (t *targets) slice(from, to int) targets {
 	return targets{t.entries[from:to], t.tags[from:to], t.points[from:to]}
 }
 
-// serve polls and writes until the connection is lost, which is the error, or the runner is told to
-// leave. worked reports whether any call succeeded, which resets the backoff.
+// serve polls and writes until the connection is lost, which is the error, or the runner
+// ends. worked reports whether any call succeeded, which resets the backoff.
 func (r *runner) serve() (worked bool, err error) {
 	var groups []*group
 	sub := r.newFeed()
@@ -181,8 +181,8 @@ func (t *Tag) point() Point {
 	return Point{Address: t.Address, NativeType: t.NativeType, Type: t.DataType}
 }
 
-// take takes the readings of some targets over and tells of the changes. asked is when they were asked
-// for, zero for what the device told by itself. It collects the changes in scratch, which it gives back.
+// take applies the readings of some targets and notifies of the changes. asked is when they were requested,
+// zero for what the device sent by itself. It collects the changes in scratch and returns it.
 func (r *runner) take(t *targets, which []int, readings []Reading, asked time.Time, scratch []Change) []Change {
 	if r.ctx.Err() != nil { // the driver did not stop in time and its tags are not its own any more
 		return scratch

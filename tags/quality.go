@@ -52,7 +52,7 @@ const (
 	ReasonConfig              // the address is not one that the driver can read
 	ReasonType                // the device's value does not fit the tag's data type
 	ReasonRemoved             // the tag has been removed
-	ReasonDriver              // the driver itself says that the value is not good
+	ReasonDriver              // the driver reports that the value is not good
 	endOfReasons
 )
 

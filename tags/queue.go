@@ -80,7 +80,7 @@ func (r *runner) logged() {
 	r.mu.Unlock()
 }
 
-// promised reports whether a write has a place in the queue and is not finished. Such a write may have
+// hasInFlightWrites reports whether a write has a place in the queue and is not finished. Such a write may have
 // been acknowledged to its caller, so the runner does not leave before it is sent.
 func (r *runner) hasInFlightWrites() bool {
 	r.mu.Lock()

@@ -68,7 +68,7 @@ func (e *Engine) define(list []Tag) error {
 // than the tags. The lock is held.
 func (e *Engine) untidy() bool { return len(e.unsorted)+e.gone > 2*len(e.byName)+10*portion }
 
-// validateAll checks definitions, and their addresses where the driver can tell.
+// validateAll checks definitions, and their addresses where the driver can validate them.
 func validateAll(list []Tag, checker func(driver string) PointValidator) error {
 	for i := range list {
 		t := &list[i]
@@ -98,8 +98,8 @@ func (e *Engine) addressChecker(driver string) PointValidator {
 	return nil
 }
 
-// defineLocked takes new entries, or their definitions where there is an entry of the name. It gives the
-// changes that are to be told, and the entries that subscriptions may join, when e.mu is free again.
+// defineLocked adds new entries, or their definitions where there is an entry of the name. It returns the
+// changes to notify of, and the entries that subscriptions may join, once e.mu is free again.
 func (e *Engine) defineLocked(fresh []*entry, now time.Time) (changes []Change, added []*entry) {
 	for _, en := range fresh {
 		t := en.tag.Load()
@@ -186,8 +186,8 @@ func (e *Engine) Read(name string) (Snapshot, error) {
 	return en.snapshot(), nil
 }
 
-// ReadMany reads tags from the cache, in order. Names that are not found are left out of the
-// snapshots and have one ErrTagNotFound each in errs. More than MaxBatch names are an
+// ReadMany reads tags from the cache, in order. Names that are not found are omitted from the
+// snapshots and have one ErrTagNotFound each in errs. For more than MaxBatch names, ReadMany returns
 // ErrBatchSizeExceeded.
 func (e *Engine) ReadMany(names []string) (found []Snapshot, errs []error, err error) {
 	if len(names) > MaxBatch {

@@ -27,7 +27,7 @@ func (r *runner) stuck() bool {
 	return since > 0 && time.Since(r.born)-time.Duration(since) > 2*r.timeout
 }
 
-// fallSilent makes an online driver NotResponding. err is noted unless it is nil.
+// markNotResponding makes an online driver NotResponding. err is noted unless it is nil.
 func (r *runner) markNotResponding(err error) {
 	r.mu.Lock()
 	first := r.state == DriverOnline && r.mute.CompareAndSwap(false, true)
@@ -49,7 +49,7 @@ func (r *runner) checkStuck() {
 	}
 }
 
-// respond ends what fallSilent began. What a device tells by itself does not free a call that is stuck.
+// respond ends what markNotResponding began. Changes that a device sends do not free a call that is stuck.
 func (r *runner) respond() {
 	if r.mute.Load() && !r.stuck() && r.mute.CompareAndSwap(true, false) {
 		r.log.Info("the device answers again")
@@ -72,14 +72,14 @@ func (t *tally) add(readings []Reading, which []int) {
 	}
 }
 
-// judge draws the conclusion from a whole poll of g; samples is how many there were before it. The
+// evaluatePoll draws the conclusion from a whole poll of g; samples is how many there were before it. The
 // error is set when the connection has to be made again.
 func (r *runner) evaluatePoll(g *group, groups []*group, t tally, samples uint64) error {
 	if t.answered {
 		r.respond()
 		return nil
 	}
-	if !t.unanswered || r.mute.Load() || r.samples.Load() != samples { // told by itself meanwhile
+	if !t.unanswered || r.mute.Load() || r.samples.Load() != samples { // the device has sent changes meanwhile
 		return nil
 	}
 	// All tags of this interval may be of one dead unit behind a gateway.

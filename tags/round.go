@@ -57,7 +57,7 @@ func (r *runner) poll(g *group, groups []*group) (worked bool, err error) {
 	rd.wanted = now.Add(rd.every)
 	g.pace.step(now, rd.left)
 	if rd.left > 0 || r.quit.Err() != nil {
-		return worked, nil //nolint:nilerr // told to leave: the poll does not end
+		return worked, nil //nolint:nilerr // the runner ends: the poll does not
 	}
 	g.round = nil
 	g.pace.finish(rd.asked)

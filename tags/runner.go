@@ -151,7 +151,7 @@ func (r *runner) offline(err error, wait time.Duration) {
 	r.state, r.since = DriverBackoff, time.Time{}
 	r.lastErr, r.errAt = err.Error(), r.engine.now()
 	r.mu.Unlock()
-	if first && r.quit.Err() == nil { // the same failure again and again is told once
+	if first && r.quit.Err() == nil { // a repeated failure is logged once
 		r.log.Warn("driver is offline", "error", err, "retryIn", wait)
 	}
 	r.engine.notify(r.degradeAll(ReasonNotConnected))
@@ -204,7 +204,7 @@ func (r *runner) guarded(f func() error) error {
 	return err
 }
 
-// adopt and abandon are called with the engine's lock held.
+// attach and abandon are called with the engine's lock held.
 func (r *runner) attach(en *entry) {
 	r.mu.Lock()
 	r.entries[en] = struct{}{}

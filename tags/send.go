@@ -33,7 +33,7 @@ const longestSending = 250 * time.Millisecond
 // reports whether the driver took a call; the error is set when the connection has to be made again.
 func (r *runner) sendWrites() (worked bool, err error) {
 	if r.ctx.Err() != nil {
-		return false, nil //nolint:nilerr // the runner is told to end: nothing more is sent
+		return false, nil //nolint:nilerr // the runner ends: nothing more is sent
 	}
 	most := defaultDriverBatch
 	if r.planner != nil {
@@ -231,7 +231,7 @@ func (r *runner) unconfirmed(w *queuedWrite, why string) {
 }
 
 // readBack reads one batch of the writes that are due to be read back. Those that ask for it are
-// confirmed when the device gives the value back, and read again later when it does not, until their
+// confirmed when the device returns the value, and read again later when it does not, until their
 // time is over. It returns the same as sendWrites.
 func (r *runner) readBack() (worked bool, err error) {
 	now := time.Now()
@@ -305,7 +305,7 @@ func sameRaw(read, written Value) bool {
 	return sameFloat32(a, b)
 }
 
-// sameFloat32 reports whether a 32-bit register cannot tell two numbers apart.
+// sameFloat32 reports whether two numbers are the same in a 32-bit register.
 func sameFloat32(a, b float64) bool {
 	f := float32(a)
 	return f == float32(b) && !math.IsInf(float64(f), 0)

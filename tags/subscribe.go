@@ -113,7 +113,7 @@ func (e *Engine) Subscribe(o SubscribeOptions) (*Subscription, error) {
 
 func (s *Subscription) matches(en *entry) bool {
 	if s.names[en.tag.Load().Name] {
-		return true // removed and defined anew
+		return true // removed and defined again
 	}
 	for _, p := range s.patterns {
 		if p.matchLower(en.lower) {
@@ -161,7 +161,7 @@ func (s *Subscription) joinNew(en *entry) {
 	}
 }
 
-// leave lets go of the items of tags that are gone and told so. Their places are given to others.
+// leave releases the items of removed tags that the reader has seen. Their places are used again.
 func (s *Subscription) leave(gone []int) {
 	s.joining.Lock()
 	defer s.joining.Unlock()

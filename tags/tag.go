@@ -163,10 +163,10 @@ type Change struct {
 	Tag *Tag // shared: not to be changed
 	Sample
 	// Seq orders the changes of one tag: the one with the higher Seq is the newer one, Late ones
-	// aside. It is 0 where a subscription gives a tag of which nothing has been reported yet.
+	// aside. It is 0 where a subscription returns a tag without a reported sample.
 	Seq uint64
 	// Late reports that the reading came late, from a buffer, and is older than the tag's newest sample:
-	// it is for history, and tells nothing of how the tag stands now. Subscriptions never give it.
+	// it is for history, and does not describe the current value. Subscriptions never return it.
 	Late bool
 	// Degraded reports that the value is an older one whose quality has fallen, at ServerTime: no reading
 	// came, or it failed.

@@ -193,7 +193,7 @@ func (t *Tag) check(q WriteRequest, rounder Rounder) (value, raw Value, err erro
 }
 
 // rounded returns the raw value that the device will hold when raw is written, as far as its driver
-// can tell.
+// knows.
 func (t *Tag) rounded(raw Value, rounder Rounder) (Value, error) {
 	if rounder == nil {
 		return raw, nil

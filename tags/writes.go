@@ -15,8 +15,8 @@ const (
 	WriteConfirmed WriteState = "Confirmed" // the device took it and gave it back when read
 	// WriteUnconfirmed: the device took the value, but did not give it back, or could not be asked.
 	WriteUnconfirmed WriteState = "Unconfirmed"
-	WriteFailed      WriteState = "Failed"  // the device has surely not taken it; Error says why
-	WriteUnknown     WriteState = "Unknown" // the device may have taken it, nobody can tell; it is not repeated
+	WriteFailed      WriteState = "Failed"  // the device has not taken it; Error has the reason
+	WriteUnknown     WriteState = "Unknown" // the device may have taken it; it is not repeated
 )
 
 // Final reports whether a state does not change any more.

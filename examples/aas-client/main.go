@@ -117,7 +117,7 @@ func (s *standard) call(ctx context.Context, method, path string, body any, vers
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode > 299 {
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000)) // a Result object that says what is wrong
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000)) // a Result object with the messages
 		return "", fmt.Errorf("%s %s: %s %s", method, path, answer.Status, text)
 	}
 	if result != nil {

@@ -40,8 +40,8 @@ func openStore(path string) (*fileStore, error) {
 	return s, nil
 }
 
-// replay makes the changes of earlier processes again. A last line without an end is what a crash has left
-// of a change that nobody was told is done.
+// replay applies the changes of earlier processes. An incomplete last line is left by a crash; its call did not
+// return nil.
 func (s *fileStore) replay() error {
 	lines := bufio.NewReader(s.journal)
 	for {

@@ -1,6 +1,6 @@
 // How do I keep the history of alerts in a store of my own? Implement history.Store: the one in store.go keeps lines of
 // JSON in a file and has only the three required methods. What needs an optional interface (statistics, retention, the
-// receiver of alerts from other systems) is off and says so.
+// receiver of alerts from other systems) is off and returns an error.
 package main
 
 import (

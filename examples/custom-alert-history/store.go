@@ -39,8 +39,8 @@ func openStore(path string) (*fileStore, error) {
 	return s, nil
 }
 
-// replay applies the changes of earlier processes. An incomplete last line is left by a crash; no caller was told that
-// it is stored.
+// replay applies the changes of earlier processes. An incomplete last line is left by a crash; for its change, Apply
+// did not return nil.
 func (s *fileStore) replay() error {
 	lines := bufio.NewReader(s.file)
 	for {

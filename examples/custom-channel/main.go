@@ -1,5 +1,5 @@
-// How do I tell people of alarms by a way of my own? A channel is a name and a method Send; a
-// dispatcher tells it of every alarm that its routes name it for, and tries again when it fails.
+// How do I send notifications through a channel of my own? A channel is a name and a method Send. A
+// dispatcher sends it every alarm that the routes select it for, and tries again when Send fails.
 package main
 
 import (

@@ -59,8 +59,8 @@ func write(file *os.File, samples []history.Sample) error {
 	return file.Sync() // a nil error promises that the samples survive
 }
 
-// load reads every sample that keep wants of the lines that begin so, in order of time; of two with
-// one time the later wins.
+// load returns the samples that keep selects from the lines with this beginning, in order of time. Of two
+// samples with one time, the later wins.
 func (h *fileHistory) load(begin []byte, keep func(history.Sample) bool) ([]history.Sample, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,5 +1,5 @@
 // How do I embed the whole server, with routes and a login of my own? The engine is an http.Handler in the
-// program's own http.Server. An API key says who calls, over REST, gRPC and hubs alike, and GET /plant/flow is
+// program's own http.Server. An API key identifies the caller, over REST, gRPC and hubs alike, and GET /plant/flow is
 // guarded as the server's own routes are.
 //
 //	go run ./examples/embed-server

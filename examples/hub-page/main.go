@@ -31,7 +31,7 @@ func main() {
 	log.Fatal(server.ListenAndServe())
 }
 
-// handler serves the page, which is told where the engine is, and the stock client.
+// handler serves the page, with the address of the engine in it, and the stock client.
 func handler(engine, client string) (http.Handler, error) {
 	u, err := url.Parse(engine)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -1,4 +1,4 @@
-// Package maventest gives tests programs of Maven's central repository, such as generators of clients. They
+// Package maventest provides tests with programs of Maven's central repository, such as generators of clients. They
 // are fetched once for each user, into the folder for caches.
 package maventest
 

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// lend makes a program run as somebody whom PostgreSQL accepts, and gives that account the folder:
-// the server refuses root.
+// lend makes a program run as an account that PostgreSQL accepts, and makes that account the owner of
+// the folder: the server refuses root.
 func lend(cmd *exec.Cmd, dir string) error {
 	if os.Geteuid() != 0 {
 		return nil

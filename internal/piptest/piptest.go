@@ -1,4 +1,4 @@
-// Package piptest gives tests programs of the Python Package Index, such as official checkers. They are installed
+// Package piptest provides tests with programs of the Python Package Index, such as official checkers. They are installed
 // once for each user, in the folder for caches.
 package piptest
 
@@ -29,7 +29,7 @@ func Need(t testing.TB, pkgs ...string) (python string) {
 	if _, err := os.Stat(done); err == nil {
 		return python
 	}
-	// A virtual environment cannot be moved: what tells that it is complete is made last.
+	// A virtual environment cannot be moved: the mark that it is complete is made last.
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for _, args := range [][]string{{base, "-m", "venv", dir}, append([]string{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, pkgs...)} {

@@ -82,7 +82,7 @@ func (l *loader) assignments(o Options) []assignment {
 	return all
 }
 
-// assign sets what a variable or a flag names from its text. suffix says in errors where a name comes from that does not show it.
+// assign sets what a variable or a flag names from its text. suffix is added to errors where the name does not show its source.
 func (l *loader) assign(a assignment, origin, suffix string) {
 	if err := l.setText(a.target, a.text); err != nil {
 		l.add(a.name, a.path, err.Error(), suffix)

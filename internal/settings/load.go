@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Options say where settings come from. The zero Options read nothing: the defaults apply.
+// Options are the sources of settings. The zero Options read nothing: the defaults apply.
 type Options struct {
 	File    string         // settings file, JSON when its name ends in .json, else YAML; empty for none
 	Environ []string       // NAME=value, as os.Environ returns them

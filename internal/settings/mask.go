@@ -67,7 +67,7 @@ func namesSecret(name string) bool {
 	return false
 }
 
-// maskFree masks the secrets in a free-form object: members whose name says so, whatever they hold,
+// maskFree masks the secrets in a free-form object: members with the name of a secret, whatever they have,
 // and passwords in URLs.
 func maskFree(value any) any {
 	switch v := value.(type) {

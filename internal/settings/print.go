@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Print writes settings as YAML in the order of the struct, with secrets masked. A comment says where a value comes from, if
-// origins, as Load wrote them, hold it; they may be nil. The text can be loaded again unless secrets are masked in it.
+// Print writes settings as YAML in the order of the struct, with secrets masked. A comment has the source of a value, if
+// it is in origins, which Load returns; they may be nil. The text can be loaded again unless secrets are masked in it.
 func Print[T any](w io.Writer, v T, origins Origins) error {
 	root, err := schemaOf(reflect.TypeFor[T]())
 	if err != nil {

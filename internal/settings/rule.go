@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// rule is what a rule tag says about the values of a setting, or of the items of a list. The zero rule allows everything.
+// rule is the rule tag of the values of a setting, or of the items of a list. The zero rule allows everything.
 type rule struct {
 	required bool
 	text     string // such as "sqlite or postgres": what must be

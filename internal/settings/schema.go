@@ -40,7 +40,7 @@ type setting struct {
 	secret  string // "", "true" or "url"
 }
 
-// schemaOf returns the description of a struct. If the struct cannot hold settings, it returns an ErrStruct that says why.
+// schemaOf returns the description of a struct. If the struct cannot hold settings, it returns an ErrStruct with the reason.
 func schemaOf(t reflect.Type) (*setting, error) {
 	s := &setting{kind: section, typ: t}
 	if t.Kind() != reflect.Struct {
@@ -126,7 +126,7 @@ func (s *setting) setTags(tag reflect.StructTag, at string) error {
 	return nil
 }
 
-// setDefaults gives every setting below a section its default.
+// setDefaults sets every setting below a section to its default.
 func (s *setting) setDefaults(v reflect.Value) {
 	for _, m := range s.members {
 		switch {

@@ -14,12 +14,12 @@ import (
 type Factory func(s Settings, log *slog.Logger) (tags.Driver, []tags.Tag, error)
 
 // Factories maps the names of driver types to their factories. A program lists the drivers that it
-// wants to have; there is no global registry.
+// uses; there is no global registry.
 type Factories map[string]Factory
 
-// Build makes the driver that the settings ask for. Types are found without regard to case. A nil
-// log logs nothing. The error is an ErrUnknownType that lists the known types, an ErrInvalid, or what
-// the factory says.
+// Build makes the driver of the settings. Types are found without regard to case. A nil
+// log logs nothing. The error is an ErrUnknownType that lists the known types, an ErrInvalid, or that of
+// the factory.
 func (f Factories) Build(s Settings, log *slog.Logger) (tags.Driver, []tags.Tag, error) {
 	if err := s.Validate(""); err != nil {
 		return nil, nil, err

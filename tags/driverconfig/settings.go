@@ -37,11 +37,11 @@ func (s Settings) Validate(path string) error {
 	return nil
 }
 
-// TagName gives the full name of one of the driver's tags: the id, a dot and the name.
+// TagName returns the full name of one of the driver's tags: the id, a dot and the name.
 func (s Settings) TagName(name string) string { return s.ID + "." + name }
 
 // ReadFile reads a driver_settings.json: an object with the one member Driver. A byte order mark, as
-// some editors write it, is passed over. The error is an ErrInvalid or one of the file system.
+// some editors write it, is skipped. The error is an ErrInvalid or one of the file system.
 func ReadFile(path string) (Settings, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -21,17 +21,17 @@ type breakers struct {
 	mu      sync.Mutex // others than the engine's goroutine read the status
 	units   [256]record
 	used    int       // units that are polled
-	probeAt time.Time // no unit that is left out is tried before this: one after the other
+	probeAt time.Time // no skipped unit is tried before this: one after the other
 }
 
 type record struct {
 	used     bool      // it is polled
 	known    bool      // it has answered
 	failures int       // in a row
-	probeAt  time.Time // when a unit that is left out is tried again
+	probeAt  time.Time // when a skipped unit is tried again
 }
 
-var errLeftOut = fmt.Errorf("%w: the unit is left out for a while because it gave no answer", tags.ErrTimeout)
+var errSkipped = fmt.Errorf("%w: the unit is not polled for a while because it did not answer", tags.ErrTimeout)
 
 // use records that a unit is polled.
 func (b *breakers) use(unit uint8) {
@@ -43,7 +43,7 @@ func (b *breakers) use(unit uint8) {
 	}
 }
 
-// isOpen holds for units that are left out. The lock is held.
+// isOpen reports whether a unit is skipped. The lock is held.
 func (b *breakers) isOpen(unit uint8) bool { return b.used > 1 && b.units[unit].failures >= b.Failures }
 
 // alone reports whether there is one unit only.
@@ -72,12 +72,12 @@ func (b *breakers) check(unit uint8) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.isOpen(unit) && b.now().Before(b.due(unit)) {
-		return errLeftOut
+		return errSkipped
 	}
 	return nil
 }
 
-// due returns when a unit that is left out is tried again. The lock is held.
+// due returns when a skipped unit is tried again. The lock is held.
 func (b *breakers) due(unit uint8) time.Time {
 	// One that probeNow has made due does not wait for its turn: a poll waits for one timeout at most.
 	if own := b.units[unit].probeAt; own.After(b.probeAt) || own.IsZero() {
@@ -129,7 +129,7 @@ func (b *breakers) failed(unit uint8, err error) {
 		b.log.Warn("modbus unit does not answer", "unit", unit, "failures", r.failures, "error", err)
 	}
 	if r.failures > b.Failures {
-		// Within ProbeAfter each unit that is left out has its turn.
+		// Within ProbeAfter each skipped unit has its turn.
 		open := 0
 		for i := range b.units {
 			if b.isOpen(uint8(i)) {

@@ -38,7 +38,7 @@
 // zero byte; Bytes are all n bytes.
 //
 // On writing, a Float for an integer register is rounded to the nearest whole number, because scaling
-// back rarely gives one exactly. What is then outside the register's range, a text of more than n
+// back rarely results in one exactly. What is then outside the register's range, a text of more than n
 // bytes or Bytes of any other length than n is tags.ErrInvalidValue for that item. A text is filled
 // up with zero bytes.
 //
@@ -62,13 +62,13 @@
 //
 // # Units that do not answer
 //
-// A unit that gave no usable answer is asked nothing more in the same poll. Units that answer are read
-// first, and of the others a poll asks none any more once it has waited for one in vain. Where several
-// units are polled, one that has not answered several times in a row is left out: its points get
-// tags.ErrTimeout at once, until the next attempt is due, after 10 s. The attempts at all units that
-// are left out share that time evenly. One that answers again makes the others due. So dead units
-// behind a gateway cost the others one timeout a poll at most, and are found again soon. A unit that is
-// polled alone is never left out, and a single answer of it that is lost does not end the poll.
+// A unit without a usable answer gets no more requests in the same poll. Units that answer are read
+// first. After one timeout, a poll sends nothing to the other units that did not answer before. Where
+// several units are polled, one that has not answered several times in a row is skipped: its points get
+// tags.ErrTimeout immediately, until the next attempt is due, after 10 s. The attempts at all skipped
+// units share that time evenly. When one answers again, the others are due. So dead units behind a
+// gateway cost the others at most one timeout a poll, and are found again soon. A unit that is polled
+// alone is never skipped, and a single lost answer does not end the poll.
 //
 // # Late answers
 //

@@ -72,9 +72,9 @@ func (d *Driver) ValidatePoint(p tags.Point) error {
 	return err
 }
 
-// ask reads from a unit, unless the unit is left out, and keeps the record of the unit. sent is when the
+// ask reads from a unit, unless the unit is skipped, and keeps the record of the unit. sent is when the
 // request went out, zero if it did not. The error is for the items of the request, or for the whole
-// call if endsCall says so.
+// call if endsCall reports true.
 func (d *Driver) ask(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) ([]byte, error)) (raw []byte, sent time.Time, err error) {
 	raw, sent, _, err = d.exchange(ctx, unit, f)
 	return raw, sent, err

@@ -18,7 +18,7 @@ const (
 	unsent         verdict = iota // the request did not go out
 	answered                      // the unit did what was asked, or refused it with an exception
 	begun                         // the unit took the request and is not done with it (exception 05)
-	silent                        // the gateway says that the unit does not answer; the connection is in order
+	silent                        // the gateway reports that the unit does not answer; the connection is in order
 	outcomeUnknown                // no answer, or one that makes no sense: a late one may come, or the rest of this one
 	gone                          // the connection has ended
 )

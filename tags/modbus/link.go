@@ -33,7 +33,7 @@ type link struct {
 	mu      sync.Mutex
 	current *connection   // newest connection, perhaps stopped
 	wanted  bool          // Connect succeeded, and neither Close nor the end of the connection came after
-	closing chan struct{} // closed and made anew by each close, so that an open under way notices one
+	closing chan struct{} // closed and replaced by each close, so that an open under way notices one
 }
 
 func newLink(o Options) *link {
@@ -215,7 +215,7 @@ func (l *link) drain(ctx context.Context, closing chan struct{}) error {
 			return fmt.Errorf("%w: %w", tags.ErrNotConnected, err)
 		}
 		if _, err := open.Read(kept); err != nil {
-			break // quiet, or the gateway wants nothing of it
+			break // quiet, or the gateway does not use it
 		}
 		select {
 		case <-closing:
@@ -294,14 +294,13 @@ func (l *link) do(ctx context.Context, unit uint8, f func(*modbus.ModbusClient) 
 	}
 }
 
-// keepSilent is how long a device that gives no answer keeps its connection.
+// keepSilent is how long a device that does not answer keeps its connection.
 const keepSilent = 15 * time.Second
 
 // dropSilent closes the connection for want of an answer, or keeps it. alone reports that it serves one
 // unit only, and failures how often in a row that has not answered. Where answers have numbers, a late
 // one does no harm, and what is sent to a device that is stopped would only pile up connections in
-// front of it. They are replaced now and then all the same, because one can be dead without anybody
-// being told.
+// front of it. They are replaced now and then all the same, because one can be dead without notice.
 func (l *link) dropSilent(alone bool, failures int) {
 	l.mu.Lock()
 	keep := alone && l.pause == 0 && failures > 1 && l.current != nil && time.Since(l.current.began) < keepSilent

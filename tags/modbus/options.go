@@ -79,8 +79,8 @@ func (o *Options) limits(unit uint8) (gap, most int) {
 	return max(u.MaxGap, 0), u.MaxRegisters
 }
 
-// mostWritten returns the most registers that one request to a unit may write.
-func (o *Options) mostWritten(unit uint8) int {
+// maxWritten returns the most registers that one request to a unit may write.
+func (o *Options) maxWritten(unit uint8) int {
 	return min(o.unit(unit).MaxRegisters, maxWriteRegisters)
 }
 
@@ -205,13 +205,13 @@ func (u Unit) check(path string, fail func(field, format string, args ...any)) {
 	if u.MaxRegisters < 0 || u.MaxRegisters > maxReadRegisters {
 		fail(path+"MaxRegisters", "must be 1 to %d", maxReadRegisters)
 	}
-	if u.RequestPause > mostPause {
-		fail(path+"RequestPause", "must be at most %s", mostPause)
+	if u.RequestPause > maxPause {
+		fail(path+"RequestPause", "must be at most %s", maxPause)
 	}
 }
 
-// mostPause bounds the pause between two requests; a longer one is a slip of the keyboard.
-const mostPause = 10 * time.Second
+// maxPause bounds the pause between two requests; a longer one is a slip of the keyboard.
+const maxPause = 10 * time.Second
 
 func (l Line) withDefaults() Line {
 	l.Baud, l.DataBits, l.Parity = cmp.Or(l.Baud, 19200), cmp.Or(l.DataBits, 8), cmp.Or(l.Parity, Even)

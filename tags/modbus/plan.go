@@ -90,7 +90,7 @@ type plans struct {
 	limits func(unit uint8) (gap, most int)
 	kept   map[planKey]*plan
 	size   int                 // points in kept
-	cuts   map[place][]uint16  // no run goes on from below to such an address; sorted
+	cuts   map[place][]uint16  // no run continues across such an address; sorted
 	alone  map[block]struct{}  // refused by themselves: not to be joined with others
 	whole  map[block]time.Time // runs that are not halved before this
 }

@@ -25,7 +25,7 @@ type round struct {
 	heard  bool    // the unit in turn has answered in this round
 	lost   bool    // one of its answers was lost after that
 	waited bool    // a timeout was waited for
-	bad    bool    // the points that cannot be asked for are to be told
+	bad    bool    // the points without a valid address are still to be reported
 	done   []int   // of the last answer
 }
 
@@ -157,7 +157,7 @@ func (r *round) refused(p *part, err error, out []tags.Reading) {
 		r.finish(p, false, true)
 		return
 	}
-	// A unit that gave no answer now gives none to its other requests either.
+	// A unit that does not answer now does not answer its other requests either.
 	r.parts = append(r.parts, p)
 	r.giveUp(err, out)
 }

@@ -83,9 +83,9 @@ type tagSettings struct {
 // writtenAddress may be a number, since YAML without quotes makes one of 40001.
 type writtenAddress string
 
-// leastNumber is the first classic address that is taken as a number. Below it are the coils and the
-// discrete inputs: YAML reads 040000, a coil, as an octal number and gives 16384, a discrete input.
-const leastNumber = 30001
+// minNumber is the first classic address that is taken as a number. Below it are the coils and the
+// discrete inputs: YAML reads 040000, a coil, as the octal number 16384, a discrete input.
+const minNumber = 30001
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (a *writtenAddress) UnmarshalJSON(data []byte) error {
@@ -93,15 +93,15 @@ func (a *writtenAddress) UnmarshalJSON(data []byte) error {
 	switch {
 	case err != nil:
 		return json.Unmarshal(data, (*string)(a))
-	case n < leastNumber:
-		return fmt.Errorf("must be in quotes, as a number below %d", leastNumber)
+	case n < minNumber:
+		return fmt.Errorf("must be in quotes, as a number below %d", minNumber)
 	}
 	*a = writtenAddress(data)
 	return nil
 }
 
 // FromSettings is a driverconfig.Factory. The members of Settings are those of the example; all but
-// the tags' Name, Address and Type have defaults. Tags are ReadOnly unless they say otherwise, whatever
+// the tags' Name, Address and Type have defaults. Tags are ReadOnly unless their settings have another access, whatever
 // their table. Without ByteOrder a tag has the driver's. A tag with an integer type is an Int, or a
 // Float if its ScalingFactor or Offset is not a whole number. The error names each bad member by its
 // path, such as Settings.Tags[3].Address. An Address of 30001 or above may be a number: unquoted in
@@ -305,8 +305,8 @@ func (t *tagSettings) tag(s driverconfig.Settings, d *Driver, at func(member, fo
 		at("Address", "%s", err)
 	case tag.Access == tags.ReadWrite && !p.table.writable():
 		at("AccessMode", "must be ReadOnly, as the table %s cannot be written", p.table)
-	case tag.Access == tags.ReadWrite && int(p.count) > d.options.mostWritten(p.unit):
-		at("AccessMode", "must be ReadOnly, as one request writes at most %d registers", d.options.mostWritten(p.unit))
+	case tag.Access == tags.ReadWrite && int(p.count) > d.options.maxWritten(p.unit):
+		at("AccessMode", "must be ReadOnly, as one request writes at most %d registers", d.options.maxWritten(p.unit))
 	}
 	var invalid *fault.Error
 	if errors.As(tag.Validate(), &invalid) {
@@ -366,12 +366,12 @@ func memberOf(field string) string {
 	return strings.Join(parts, ".")
 }
 
-// mostMilliseconds is a day; longer times are slips of the keyboard, and far longer ones overflow.
-const mostMilliseconds = 24 * 60 * 60 * 1000
+// maxMilliseconds is a day; longer times are mistakes, and far longer ones overflow.
+const maxMilliseconds = 24 * 60 * 60 * 1000
 
 func checkMilliseconds(at func(member, format string, args ...any), member string, ms int64) {
-	if ms < 0 || ms > mostMilliseconds {
-		at(member, "must be 0 to %d milliseconds", mostMilliseconds)
+	if ms < 0 || ms > maxMilliseconds {
+		at(member, "must be 0 to %d milliseconds", maxMilliseconds)
 	}
 }
 

@@ -21,8 +21,8 @@ func (u unitSettings) unit(at func(member, format string, args ...any)) Unit {
 		}
 	}
 	if u.RequestPauseMs != nil {
-		if out.RequestPause = milliseconds(*u.RequestPauseMs); *u.RequestPauseMs < 0 || *u.RequestPauseMs > mostPause.Milliseconds() {
-			at("RequestPauseMs", "must be 0 to %d milliseconds", mostPause.Milliseconds())
+		if out.RequestPause = milliseconds(*u.RequestPauseMs); *u.RequestPauseMs < 0 || *u.RequestPauseMs > maxPause.Milliseconds() {
+			at("RequestPauseMs", "must be 0 to %d milliseconds", maxPause.Milliseconds())
 		}
 		if *u.RequestPauseMs == 0 {
 			out.RequestPause = -1

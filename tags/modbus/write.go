@@ -78,7 +78,7 @@ func (d *Driver) writeItem(ctx context.Context, item tags.WriteItem) error {
 	if !p.table.writable() {
 		return tags.ErrReadOnly.Because("the table %s cannot be written", p.table)
 	}
-	if most := d.options.mostWritten(p.unit); int(p.count) > most {
+	if most := d.options.maxWritten(p.unit); int(p.count) > most {
 		return fmt.Errorf("%w: one request writes at most %d registers", tags.ErrAddress, most)
 	}
 	v, err := item.Value.Convert(p.as)

@@ -41,7 +41,7 @@ type Signal struct {
 
 	// Min and Max bound the value of an Int or Float; both 0 is 0..100, and no upper bound for a
 	// Counter. A Bool is true in the upper half of the range, and a String is one of four words.
-	// For shape Hold they are only told to the engine.
+	// For shape Hold they only become the limits of the tag.
 	Min, Max float64
 
 	Shape  Shape         // required

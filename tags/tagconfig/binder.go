@@ -165,8 +165,8 @@ func (b *Binder) baseTags() map[string]*tags.Tag {
 	return all
 }
 
-// undefine removes what is not wanted. What moved to another driver stays: whoever looks at the tag would
-// take it for removed.
+// undefine removes what is not wanted. A tag that moved to another driver stays: for its readers it
+// would be removed.
 func (b *Binder) undefine(want map[string]*tags.Tag) {
 	var gone []string
 	for name := range b.defined {

@@ -13,7 +13,7 @@ type column struct {
 	name string
 	text bool
 	get  func(*Config) any            // nil when absent; a string, float64, int64 or bool
-	set  func(*Config, string) string // from a cell that is not empty; gives what is wrong with it
+	set  func(*Config, string) string // from a cell that is not empty; returns what is wrong with it
 }
 
 // columns has the members in the order of an export.
@@ -127,7 +127,7 @@ func numberColumn(name string, at func(*Config) **float64) column {
 // noLimit is the cell of a limit that is null.
 const noLimit = "null"
 
-// limitColumn is a numberColumn that can also say that there is no limit.
+// limitColumn is a numberColumn that also has a word for no limit.
 func limitColumn(name string, at func(*Config) (value **float64, none *bool)) column {
 	col := numberColumn(name, func(c *Config) **float64 {
 		value, _ := at(c)

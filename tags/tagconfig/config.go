@@ -29,7 +29,7 @@ type Config struct {
 	ScalingFactor *float64 `json:"scalingFactor,omitempty"` // value = raw*ScalingFactor + Offset; 0 is refused
 	Offset        *float64 `json:"offset,omitempty"`
 
-	NoMin bool `json:"-"` // minValue is null: no limit, whatever the driver says. MinValue is then ignored
+	NoMin bool `json:"-"` // minValue is null: no limit, whatever the driver has. MinValue is then ignored
 	NoMax bool `json:"-"` // as NoMin, for maxValue
 
 	AccessMode      tags.AccessMode `json:"accessMode,omitempty"` // of a tag that the driver does not know: default ReadOnly

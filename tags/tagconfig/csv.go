@@ -103,7 +103,7 @@ const (
 
 // disarm puts an apostrophe in front of what a spreadsheet program would take for a formula, at the
 // start of a text and after every separator. Where apostrophes are there already one more is added,
-// so that rearm gives the text back.
+// so that rearm returns the text.
 func disarm(s string) string {
 	return walkCells(s, func(quotes int, formula bool) int {
 		if formula {

@@ -26,8 +26,7 @@
 //
 // # Choices
 //
-// The unit and the description of a tag are exactly what its item says. What else an item leaves out
-// (an empty address; an absent minValue, maxValue, scalingFactor, offset, accessMode, nativeType,
+// The unit and the description of a tag are exactly those of its item. What else an item omits (an empty address; an absent minValue, maxValue, scalingFactor, offset, accessMode, nativeType,
 // intervalMs, deadband, deadbandPercent or confirmWrites) is as the driver knows it: a short item does
 // not take the scaling or the limits off a tag. A minValue or maxValue that is null takes the driver's
 // limit off. Of a tag that its driver does not know, there are no limits, the scalingFactor is 1, the

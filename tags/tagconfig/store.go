@@ -228,9 +228,9 @@ func (s *Store) Get(tagID string) (Config, error) {
 	return Config{}, ErrNotFound.With("tagName", tagID)
 }
 
-// Seed lists tags that a driver knows by itself beside the configured ones, instead of what was
-// seeded for the driver before; no items forget it. What the file says of a tag always wins. Seeds
-// are never written: a tag goes to the file when a Bulk names it.
+// Seed lists tags that a driver has of its own beside the configured ones. It replaces the seeds of the
+// driver; without items there are none. The file takes precedence. Seeds are never written: a tag goes
+// to the file when a Bulk names it.
 func (s *Store) Seed(driverID string, items ...Config) {
 	s.turn <- struct{}{}
 	defer s.release()

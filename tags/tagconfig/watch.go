@@ -78,9 +78,9 @@ func (s *Store) takeOver(file content) error {
 	return nil
 }
 
-// Watch takes over changes of the file until ctx ends, and then returns nil. It watches the folder,
-// since editors replace files, and looks at the file now and then by itself, for file systems that
-// tell nothing of changes. Call it once, in a goroutine of the caller.
+// Watch applies changes of the file until ctx ends, and then returns nil. It watches the folder, since
+// editors replace files, and checks the file every Options.PollInterval, for file systems that do not
+// report changes. Call it once, in a goroutine of the caller.
 func (s *Store) Watch(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {

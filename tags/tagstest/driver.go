@@ -21,7 +21,7 @@ type DriverHarness struct {
 
 	// Readable lists points that the device answers, with the type that they have; at least one.
 	Readable []tags.Point
-	// Writable lists points with a value that the device takes and gives back when read. A point may
+	// Writable lists points with a value that the device accepts and returns when read. A point may
 	// be there twice with different values, which lets the suite check the order of writes.
 	Writable []tags.WriteItem
 	// Refused lists writes that do not succeed: to a read-only point, or with a wrong type.
@@ -176,7 +176,7 @@ func requireReading(t testing.TB, what string, p tags.Point, r tags.Reading) {
 	}
 }
 
-// read reads in batches as large as the driver wants them.
+// read reads in batches of the driver's size.
 func (dev *device) read(t testing.TB, points ...tags.Point) []tags.Reading {
 	t.Helper()
 	out := make([]tags.Reading, 0, len(points))
@@ -240,7 +240,7 @@ func (dev *device) writeGood(t testing.TB, items ...tags.WriteItem) {
 	}
 }
 
-// recover does what the engine does after a failure: it connects whenever the driver says that it
+// recover does what the engine does after a failure: it connects whenever the driver reports that it
 // must, until reading works again.
 func (dev *device) recover(t testing.TB) {
 	t.Helper()

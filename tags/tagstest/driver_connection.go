@@ -66,7 +66,7 @@ func testExpiredDeadline(t *testing.T, dev *device) {
 }
 
 // endedContext calls Read and Write with a context that is over. They may fail or succeed, but they
-// return soon, say honestly which, and do not spoil what comes after.
+// return soon, report which, and do not affect later calls.
 func (dev *device) endedContext(t testing.TB, ctx context.Context) {
 	t.Helper()
 	_, _ = dev.readCtx(t, ctx, soon, dev.Readable...)

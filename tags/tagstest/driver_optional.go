@@ -168,7 +168,7 @@ func testSubscribe(t *testing.T, dev *device) {
 }
 
 // untilEmitted writes the values of the first writable point in turn until its last one is emitted. It
-// writes more than once because a driver does not say when its device has taken the subscription.
+// writes more than once because a driver does not report when its device has taken the subscription.
 func (dev *device) untilEmitted(t *testing.T, s *subscription) {
 	t.Helper()
 	var items []tags.WriteItem

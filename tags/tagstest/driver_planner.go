@@ -121,8 +121,8 @@ func testPlan(t *testing.T, dev *device) {
 	}
 }
 
-// testPlansTogether alternates between two polls, with a write between their requests, and gives up a
-// third one.
+// testPlansTogether alternates between two polls, with a write between their requests, and abandons
+// a third one.
 func testPlansTogether(t *testing.T, dev *device) {
 	dev.needPlanner(t)
 	dev.connect(t)

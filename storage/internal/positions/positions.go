@@ -23,7 +23,7 @@ func (p Place[K]) compare(other Place[K]) int {
 }
 
 // Counter counts the rows of a table by class, in blocks of neighbors, so that totals and the places of pages are found
-// without reading the rows before them. It must be told of every write to the table, in its transaction; such
+// without reading the rows before them. Every write to the table must be passed to it, in its transaction; such
 // transactions wait for one another.
 type Counter[K cmp.Ordered] struct {
 	Blocks string                                         // the table of the blocks
