@@ -10,12 +10,11 @@ import (
 type Notification struct {
 	ID      string `json:"id"`      // of the delivery, a GUID; the same each time it is sent, so good as an idempotency key
 	EventID string `json:"eventId"` // of the event in the journal; a digest's own
-	// AlarmID is the id of the alarm's occurrence: that an alarm is raised, gets graver and has cleared is
-	// told with the same one. Empty for a digest.
+	// AlarmID is the id of the alarm's occurrence, the same in all messages about it. Empty for a digest.
 	AlarmID    string            `json:"alarmId,omitempty"`
 	Code       int64             `json:"code,omitempty"` // of the alarm's condition, the same each time it comes back; 0 for a digest
 	Channel    string            `json:"channel"`
-	Recipient  string            `json:"recipient,omitempty"` // who of the channel is told; see Addressed
+	Recipient  string            `json:"recipient,omitempty"` // one of the channel's recipients; see RecipientLister
 	Severity   alarms.Severity   `json:"severity"`
 	Source     string            `json:"source,omitempty"`
 	SourceType string            `json:"sourceType,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"github.com/otkit/otkit/alerting/internal/canon"
 )
 
-// RecordKey tells the occurrences of alerts apart: one thing that can go wrong, and when it did.
+// RecordKey identifies one occurrence of an alert: what went wrong, and when.
 type RecordKey struct {
 	Alarm string    // key of the alarm, such as webhook:<fingerprint> or rule:<id>
 	At    time.Time // when it was raised, UTC, whole microseconds

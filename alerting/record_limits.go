@@ -6,7 +6,7 @@ import (
 	"github.com/otkit/otkit/alerting/internal/canon"
 )
 
-// Limits of what a record has of an alert. What is longer is cut between characters.
+// Limits of a record. Longer texts are cut between characters.
 const (
 	MaxPairs      = 100     // labels, and annotations
 	MaxPairName   = 256     // bytes of the name of a label or annotation
@@ -14,7 +14,7 @@ const (
 	MaxRecordText = 8 << 10 // bytes of title and description
 )
 
-// Limits of what a list shows of a record: at most 8 KiB altogether.
+// Limits of a record in a list: at most 8 KiB altogether.
 const (
 	briefTitle       = 512
 	briefDescription = 1 << 10

@@ -24,12 +24,12 @@ func KnownChannels() []string {
 	}
 }
 
-// Routes says which channels are told of an alarm, by its severity. A severity without a row has that
-// of [DefaultRoutes]; an empty row tells nobody.
+// Routes are the names of the channels that notify of an alarm, by its severity. A severity without a row has that of
+// [DefaultRoutes]; with an empty row, no channel notifies.
 type Routes map[alarms.Severity][]string
 
-// DefaultRoutes tells everybody who can be woken of what is critical, and the dashboard alone of what
-// is not an error.
+// DefaultRoutes returns the default routes: all channels that reach people notify of a Critical alarm, and only the dashboard of a
+// Warning or an Info.
 func DefaultRoutes() Routes {
 	return Routes{
 		alarms.Critical: {ChannelEmail, ChannelTeamChat, ChannelSMS, ChannelTTS, ChannelDashboard, ChannelFCM, ChannelAPNs},

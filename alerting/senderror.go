@@ -2,7 +2,7 @@ package alerting
 
 import "time"
 
-// Outcome is what is known about a message that was not taken.
+// Outcome is what is known about a message that a peer did not accept.
 type Outcome uint8
 
 // The outcomes.
@@ -16,8 +16,8 @@ const (
 type SendError struct {
 	Outcome    Outcome
 	RetryAfter time.Duration // the peer asked to wait this long before anything else is sent; 0 if it did not
-	// OfRecipient says that After is about this recipient. Otherwise all recipients of the channel are left
-	// alone: most peers limit an account.
+	// RecipientOnly limits RetryAfter to this recipient. Otherwise nothing is sent to any recipient of the channel before that, because
+	// most peers limit an account.
 	RecipientOnly bool
 	Err           error
 }
@@ -28,14 +28,13 @@ func (e *SendError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *SendError) Unwrap() error { return e.Err }
 
-// Permanent marks an error: the peer has refused the message for good.
+// Permanent returns err as that of a message which the peer has rejected permanently.
 func Permanent(err error) error { return &SendError{Outcome: OutcomePermanent, Err: err} }
 
-// Retryable marks an error: the message has surely not arrived. after is how long the peer asked to
-// wait, 0 if it did not.
+// Retryable returns err as that of a message which has not arrived. after is how long the peer asked to wait; 0 if it did not.
 func Retryable(err error, after time.Duration) error {
 	return &SendError{Outcome: OutcomeRetryable, RetryAfter: after, Err: err}
 }
 
-// Ambiguous marks an error: the message may have arrived, such as when the answer was lost.
+// Ambiguous returns err as that of a message which may have arrived, for example because the answer was lost.
 func Ambiguous(err error) error { return &SendError{Outcome: OutcomeAmbiguous, Err: err} }

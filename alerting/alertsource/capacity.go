@@ -20,15 +20,38 @@ func (c *conversion) takeRoom(ctx context.Context, a *alert) (bool, error) {
 	if len(c.open[a.key.Alarm]) > 0 {
 		return true, nil
 	}
-	if !c.counted {
-		open, err := c.w.history.CountOpen(ctx, alerting.ReceivedKeyPrefix)
-		if err != nil {
+	if err := c.w.open.read(ctx, c.w, false); err != nil {
+		return false, err
+	}
+	if c.w.open.records+c.added >= c.w.o.MaxActive && !c.recounted { // other engines may have completed some
+		c.recounted = true
+		if err := c.w.open.read(ctx, c.w, true); err != nil {
 			return false, err
 		}
-		c.room, c.counted = c.w.o.MaxActive-int(open), true
 	}
-	c.room--
-	return c.room >= 0, nil
+	return c.w.open.records+c.added < c.w.o.MaxActive, nil
+}
+
+// openCount is the number of records of firing alerts. It is counted again after countInterval, because other engines add records too.
+// Its owner is whoever has the turn of the receiver.
+type openCount struct {
+	records int
+	at      time.Time // of the last count; zero if the number is not known
+}
+
+const countInterval = time.Second
+
+// read counts if that is due, or if fresh.
+func (n *openCount) read(ctx context.Context, w *Receiver, fresh bool) error {
+	now := w.o.Now()
+	if age := now.Sub(n.at); !fresh && !n.at.IsZero() && age >= 0 && age < countInterval {
+		return nil
+	}
+	open, err := w.history.CountOpen(ctx, alerting.ReceivedKeyPrefix)
+	if err == nil {
+		n.records, n.at = int(open), now
+	}
+	return err
 }
 
 const (

@@ -57,6 +57,33 @@ func TestWebhookHasRoomForSoMany(t *testing.T) {
 	require.Equal(t, 2, strings.Count(kinds(r.events(t)), "Cleared")-1, "two alerts and the alarm of the platform")
 }
 
+// TestWebhookRoomOfSeveralEngines has two receivers over one store: room that one makes counts for the other one immediately, and what
+// one has taken after a second.
+func TestWebhookRoomOfSeveralEngines(t *testing.T) {
+	r := newReceiver(t)
+	engine := func() *alertsource.Receiver {
+		e, err := alertsource.New(r.alarms, r.history, r.silences, alertsource.Options{Now: r.clock.now, MaxActive: 2})
+		require.NoError(t, err)
+		return e
+	}
+	a, b := engine(), engine()
+	alerts := make([]m, 4)
+	for i := range alerts {
+		alerts[i] = firing(fmt.Sprintf("Pump %d", i), noon)
+	}
+	receive := func(e *alertsource.Receiver, alert m) error {
+		_, err := e.Receive(t.Context(), "", body(t, alert))
+		return err
+	}
+	require.NoError(t, receive(a, alerts[0]))
+	require.NoError(t, receive(a, alerts[1]))
+	require.ErrorIs(t, receive(b, alerts[2]), alertsource.ErrTooManyAlarms)
+	require.NoError(t, receive(b, resolved(alerts[0], noon.Add(time.Second))))
+	require.NoError(t, receive(a, alerts[2]))
+	r.clock.at = r.clock.at.Add(time.Second)
+	require.ErrorIs(t, receive(b, alerts[3]), alertsource.ErrTooManyAlarms)
+}
+
 func TestWebhookPostThatIsCut(t *testing.T) {
 	r := newReceiver(t)
 	post := func(group string, omitted int) {

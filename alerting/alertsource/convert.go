@@ -13,14 +13,14 @@ import (
 )
 
 // conversion turns alerts into signals and records. The record of an alert is written after its alarm
-// was raised, and says by being there that both were done: what was interrupted in between is done
+// was raised, so its existence shows that both were done: what was interrupted in between is done
 // again when the sender repeats it, and raising twice does no harm. A repeat of what lasts raises again
-// and one of an end clears again, so that whatever came in between is mended by the next repeat.
+// and one of an end clears again, so that the next repeat corrects whatever came in between.
 //
-// A set of labels has one alert at a time, whoever tells of it: the two senders of a pair, or one that
-// has been started again, may give one alert different beginnings. Which of two tellings is the newer
-// is decided by the times of the senders, never by the order in which they arrive. A beginning that lies
-// ahead of now is no later one: it was told by a clock that has been set back.
+// A set of labels has one alert at a time, whoever reports it: the two senders of a pair, or one that
+// has been started again, may give one alert different beginnings. Which of two reports is the newer
+// is decided by the times of the senders, never by the order in which they arrive. A beginning that is
+// ahead of now is not a later one: it is from a clock that has been set back.
 type conversion struct {
 	w     *Receiver
 	post  *post
@@ -29,7 +29,7 @@ type conversion struct {
 
 	known map[alerting.RecordKey]time.Time            // the records that are there and when they were completed
 	open  map[string]map[alerting.RecordKey]time.Time // by alarm: the records that are not complete and when they began
-	ends  map[string]history.End                      // by alarm: the last end that was told
+	ends  map[string]history.End                      // by alarm: the last end that was reported
 
 	signals     []alarms.Signal
 	orphans     map[int]alerting.Record // by the place of a clearing signal: the record to add if it did clear an alarm
@@ -39,8 +39,8 @@ type conversion struct {
 	completions []history.Completion
 	newEnds     map[string]bool // alarms whose ends are to be stored
 
-	counted bool
-	room    int // for further records that are not complete, once counted
+	added     int  // records that are not complete, less those that become so
+	recounted bool // the records of firing alerts were counted for this conversion
 }
 
 func newConversion(w *Receiver, p *post, index *silences.Index, related history.Related) *conversion {
@@ -98,12 +98,12 @@ func (c *conversion) begin(ctx context.Context, a *alert) (refused, err error) {
 	return nil, nil
 }
 
-// repeat raises what lasts once more, which changes nothing, and takes over what the sender says otherwise of it.
+// repeat raises what lasts once more, which changes nothing, and updates the record if the sender describes it differently.
 func (c *conversion) repeat(a *alert) {
 	raise := a.alarm(c.silence(a))
 	raise.Refresh = []string{alerting.LabelDescription}
 	c.signals = append(c.signals, alarms.Signal{Raise: raise})
-	if digest := a.digest(); c.digests[a.key] != digest {
+	if digest := a.digest; c.digests[a.key] != digest {
 		c.digests[a.key] = digest
 		c.updates = append(c.updates, alerting.Record{Key: a.key, Title: a.title, Description: a.description, Annotations: a.annotations,
 			Truncated: a.truncated, Digest: digest})
@@ -121,10 +121,10 @@ func (c *conversion) silence(a *alert) string {
 // ahead reports whether a clock that has been set back gave a time.
 func (c *conversion) ahead(t time.Time) bool { return t.After(c.now.Add(alarms.MaxClockSkew)) }
 
-// fire raises the alarm and adds the record. When an alert of the same labels lasts, the alarm stands
-// as it is, since nobody is to be told twice of one thing that is wrong: the one of the two that began
+// fire raises the alarm and adds the record. When an alert of the same labels lasts, the alarm stays
+// as it is, so that nobody is notified twice of one fault: the one of the two that began
 // later is the one that lasts from now on, and the record of the other is complete when it began. So
-// each beginning that a sender gives has a record, and what is said of it again or late is known.
+// each beginning that a sender gives has a record, and repeated or late reports of it are recognized.
 func (c *conversion) fire(a *alert) {
 	silence := c.silence(a)
 	var later time.Time
@@ -136,7 +136,8 @@ func (c *conversion) fire(a *alert) {
 		}
 	}
 	c.records = append(c.records, c.record(a, silence))
-	c.digests[a.key] = a.digest()
+	c.added++
+	c.digests[a.key] = a.digest
 	c.remember(a.key, time.Time{})
 	if !later.IsZero() {
 		c.complete(a.key, later)
@@ -146,9 +147,9 @@ func (c *conversion) fire(a *alert) {
 }
 
 // resolve completes the record of the alert of these labels that lasts and clears the alarm, whatever
-// beginning the sender gives it. It does neither when the alert that lasts began after the end that is
-// told of, or after the beginning where no end is given: this is late word of an earlier one. When no
-// record lasts, an alarm that is active all the same and is no later is cleared; the record of an alert
+// beginning the sender gives it. It does neither when the alert that lasts began after the reported end,
+// or after the beginning where no end is given: this is a late report of an earlier one. When no
+// record lasts, an alarm that is active all the same and is not later is cleared; the record of an alert
 // that has none, since it was interrupted in between, is made now.
 func (c *conversion) resolve(a *alert) {
 	heard, ended := a.endsAt, a.endsAt
@@ -200,19 +201,20 @@ func latest(a, b time.Time) time.Time {
 
 func (c *conversion) complete(k alerting.RecordKey, at time.Time) {
 	c.completions = append(c.completions, history.Completion{Key: k, At: at})
+	c.added--
 	c.remember(k, at)
 }
 
 func (c *conversion) record(a *alert, silence string) alerting.Record {
 	return alerting.Record{
 		ID: c.w.o.NewID(), Key: a.key, Severity: a.severity, Source: canon.Cut(a.source, alarmSource), SourceType: canon.Cut(a.sourceType, alarmType),
-		Title: a.title, Description: a.description, Labels: withSilence(a.labels, silence), Annotations: a.annotations,
-		Truncated: a.truncated, Digest: a.digest(),
+		Title: a.title, Description: a.description, Labels: withSilenceLabel(a.labels, silence), Annotations: a.annotations,
+		Truncated: a.truncated, Digest: a.digest,
 	}
 }
 
-// withSilence sets or removes the label of a silence: what the sender says there does not count.
-func withSilence(labels map[string]string, silence string) map[string]string {
+// withSilenceLabel sets or removes the label of a silence. The sender cannot set it.
+func withSilenceLabel(labels map[string]string, silence string) map[string]string {
 	if _, said := labels[alerting.LabelSilencedBy]; !said && silence == "" {
 		return labels
 	}
@@ -249,7 +251,7 @@ func (c *conversion) store(ctx context.Context) error {
 // alarm returns the alert in the form of an alarm. What is too long for one is cut off: an alarm with
 // half of a text is better than none.
 func (a *alert) alarm(silence string) *alarms.Alarm {
-	labels := canon.Pairs{Count: alarmLabels - 2, Name: alerting.MaxPairName, Value: alarmText, Total: alarmBytes}.Bound(withSilence(a.labels, ""))
+	labels := canon.Pairs{Count: alarmLabels - 2, Name: alerting.MaxPairName, Value: alarmText, Total: alarmBytes}.Bound(withSilenceLabel(a.labels, ""))
 	if _, taken := labels[alerting.LabelDescription]; !taken && a.description != "" {
 		labels[alerting.LabelDescription] = canon.Cut(a.description, alarmText)
 	}

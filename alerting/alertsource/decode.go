@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -111,6 +110,7 @@ type alert struct {
 	labels      map[string]string
 	annotations map[string]string
 	truncated   []string // members that were too long
+	digest      string   // changes with what a sender may say otherwise of an alert that lasts
 }
 
 // The reasons for which an alert cannot be read.
@@ -154,19 +154,20 @@ func (in *alertBody) alert() (alert, error) {
 	}
 	a.describe()
 	a.bound()
+	a.digest = hashTexts(a.title, a.description, fingerprint(a.annotations))
 	return a, nil
 }
 
 func (a *alert) describe() {
 	l, n := a.labels, a.annotations
-	a.source = firstSaid(l["source"], l["instance"], l["equipment"], l["device"], l["job"], l["alertname"], "unknown")
-	a.sourceType = firstSaid(l["sourceType"], l["source_type"], "Equipment")
-	a.title = firstSaid(n["summary"], n["title"], l["alertname"], a.source)
-	a.description = firstSaid(n["description"], n["message"])
+	a.source = firstNonBlank(l["source"], l["instance"], l["equipment"], l["device"], l["job"], l["alertname"], "unknown")
+	a.sourceType = firstNonBlank(l["sourceType"], l["source_type"], "Equipment")
+	a.title = firstNonBlank(n["summary"], n["title"], l["alertname"], a.source)
+	a.description = firstNonBlank(n["description"], n["message"])
 }
 
-// firstSaid returns the first of some texts that is not blank, or nothing.
-func firstSaid(texts ...string) string {
+// firstNonBlank returns the first of some texts that is not blank, or nothing.
+func firstNonBlank(texts ...string) string {
 	for _, text := range texts {
 		if strings.TrimSpace(text) != "" {
 			return text
@@ -215,19 +216,13 @@ func fingerprint(labels map[string]string) string {
 	return hashTexts(texts...)
 }
 
-// digest changes with what a sender may say otherwise of an alert that lasts.
-func (a *alert) digest() string {
-	return hashTexts(a.title, a.description, fingerprint(a.annotations))
-}
-
 // hashTexts is the same for equal lists of texts and for them only.
 func hashTexts(texts ...string) string {
-	h := sha256.New()
-	var size [8]byte
+	all := make([]byte, 0, 1<<10)
 	for _, text := range texts {
-		binary.BigEndian.PutUint64(size[:], uint64(len(text)))
-		h.Write(size[:])
-		_, _ = io.WriteString(h, text)
+		all = binary.BigEndian.AppendUint64(all, uint64(len(text)))
+		all = append(all, text...)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:16])
 }

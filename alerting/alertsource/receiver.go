@@ -21,8 +21,7 @@ import (
 
 // Alarms is where alerts become alarms. *alarms.Service is one.
 type Alarms interface {
-	// Apply carries signals out in order, all or none. Raising what is active and clearing what is
-	// not changes nothing.
+	// Apply applies signals in order, all or none. Raising what is active and clearing what is not changes nothing.
 	Apply(ctx context.Context, signals []alarms.Signal) ([]alarms.Result, error)
 }
 
@@ -30,11 +29,10 @@ type Alarms interface {
 type Options struct {
 	Now   func() time.Time // default time.Now
 	NewID func() string    // ids of records; default UUIDv7
-	// LateWindow is how long after the end of an alert a firing one of another sender counts as late and is
-	// ignored. Default [DefaultLateWindow].
+	// LateWindow is the time after the end of an alert within which a firing one of another sender is late and is ignored. Default
+	// [DefaultLateWindow].
 	LateWindow time.Duration
-	// MaxActive is how many records of firing alerts there may be before further alerts are refused. Default
-	// [DefaultMaxActive].
+	// MaxActive is the number of records of firing alerts beyond which further alerts are refused. Default [DefaultMaxActive].
 	MaxActive int
 	Logger    *slog.Logger // default: nothing is logged
 }
@@ -42,23 +40,24 @@ type Options struct {
 // DefaultLateWindow is the default of Options.LateWindow.
 const DefaultLateWindow = time.Minute
 
-// Receiver takes in what Prometheus Alertmanager posts, and others who do as it does. Safe for
-// concurrent use; bodies are carried out one after the other.
+// Receiver receives alerts in the format of the Prometheus Alertmanager webhook. Safe for concurrent use; bodies are processed one after
+// the other.
 type Receiver struct {
 	alarms   Alarms
 	history  history.ReceiverStore
 	silences *silences.Service
 	o        Options
 	turn     chan struct{} // held while a body is carried out
+	open     openCount     // of whoever has the turn
 
 	mu        sync.Mutex
 	truncated map[string]time.Time // groups whose last post was cut, and when it came
 }
 
-// New returns a receiver. All of its parts are required.
+// New returns a receiver. All arguments except o are required.
 func New(a Alarms, history history.ReceiverStore, silences *silences.Service, o Options) (*Receiver, error) {
 	if a == nil || history == nil || silences == nil {
-		return nil, errors.New("alerting: a Webhook needs alarms, a history and silences")
+		return nil, errors.New("alertsource: alarms, a history and silences are required")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -67,10 +66,10 @@ func New(a Alarms, history history.ReceiverStore, silences *silences.Service, o 
 		o.NewID = canon.NewID
 	}
 	if o.LateWindow < 0 {
-		return nil, errors.New("alerting: Options.LateWindow must not be negative")
+		return nil, fault.Option("alertsource", "Options.LateWindow", "must not be negative, not %s", o.LateWindow)
 	}
 	if o.MaxActive < 0 {
-		return nil, errors.New("alerting: Options.MaxActive must not be negative")
+		return nil, fault.Option("alertsource", "Options.MaxActive", "must not be negative, not %d", o.MaxActive)
 	}
 	o.MaxActive = cmp.Or(o.MaxActive, DefaultMaxActive)
 	o.LateWindow = cmp.Or(o.LateWindow, DefaultLateWindow)
@@ -94,28 +93,26 @@ const (
 	namedFailure = 10   // failures that are named in a message
 )
 
-// Receive carries out a body. A firing alert raises an alarm, whose key is made of its labels, and
-// adds a record; a resolved one clears the alarm and completes the record. An alert that came before,
-// with the same labels, startsAt and status, counts as processed and changes nothing, so a sender may
-// repeat a body at any time; where the alarm is not as the repeat says, it is raised or cleared. An alert
-// that cannot be read counts as failed and the others are processed.
+// Receive processes a body. A firing alert raises an alarm, whose key is made of its labels, and adds a record; a resolved one clears the
+// alarm and completes the record. An alert that came before, with the same labels, startsAt and status, counts as processed and changes
+// nothing, so a sender may repeat a body at any time. If the alarm is not in the state of the repeat, it is raised or cleared. An alert
+// that cannot be read counts as failed; the others are processed.
 //
 // A firing alert whose end is known, of the same startsAt, begins again when it comes from a sender that
-// told the end: Prometheus was away for longer than its alerts are valid, and is back. From another sender it
-// begins again when it comes later than LateWindow after the end was told. Before that it is the late
-// message of a cluster, of which one member tells each change, and is ignored. Senders differ by externalURL,
+// reported the end: Prometheus was away for longer than its alerts are valid, and is back. From another sender it
+// begins again when it comes later than LateWindow after the end was reported. Before that it is the late
+// message of a cluster, of which one member reports each change, and is ignored. Senders differ by externalURL,
 // receiver or peer, the network address that a body came from.
 //
 // A set of labels has one alert at a time. While one lasts, a firing alert of the same labels raises
-// no second alarm: the alarm stands, the one that began later is the one that lasts, and the record of
+// no second alarm: the alarm stays as it is, the alert that began later is the one that lasts, and the record of
 // the other is complete when it began. A resolved alert ends the one that lasts even if its
 // startsAt is another, as it is with a pair of Alertmanagers, unless its endsAt (its startsAt where
 // there is no endsAt) is before the startsAt of the one that lasts. A startsAt that is ahead of now by
 // more than [alarms.ClockSlack] counts as earlier than any other: that clock has been set back.
 //
-// The error is an [ErrInvalidPayload] for a body that is no JSON object or has no alerts, and
-// [ErrNothingStored] when the stores failed and not a single alert could be processed, and
-// [ErrTooManyAlarms] when there was no room for some of its alerts: the sender should try again.
+// If the body is not a JSON object or has no alerts, Receive returns [ErrInvalidPayload]; if a store failed, [ErrNothingStored]; if there
+// was no room for some of the alerts, [ErrTooManyAlarms]. After the last two the sender should try again.
 func (w *Receiver) Receive(ctx context.Context, peer string, body []byte) (Result, error) {
 	p, err := decodePayload(peer, body)
 	if err != nil {
@@ -196,8 +193,7 @@ func sum(items []item) Result {
 	return r
 }
 
-// apply stores the alerts of a batch that can be read. Those that cannot be stored get an error; the
-// error that is returned says why, and that it was not for the alerts' sake.
+// apply stores the alerts of a batch that can be read. Those that cannot be stored get an error. It returns the error of a store.
 func (w *Receiver) apply(ctx context.Context, p *post, items []item) error {
 	readable := make([]*item, 0, len(items))
 	for i := range items {
@@ -225,7 +221,7 @@ func (w *Receiver) apply(ctx context.Context, p *post, items []item) error {
 	})
 }
 
-// mark returns alerts the error for which they failed, and returns it unless it is their own fault.
+// mark sets the error of alerts that failed, and returns it unless they are not valid themselves.
 func mark(items []*item, err error) error {
 	if err == nil {
 		return nil
@@ -262,5 +258,10 @@ func (w *Receiver) applyTogether(ctx context.Context, p *post, items []*item) er
 			return err
 		}
 	}
-	return c.store(ctx)
+	if err := c.store(ctx); err != nil {
+		w.open.at = time.Time{}
+		return err
+	}
+	w.open.records += c.added
+	return nil
 }

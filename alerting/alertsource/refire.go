@@ -58,8 +58,8 @@ func (a *alert) at(began time.Time) *alert {
 	return &again
 }
 
-// toldBefore reports whether a resolved alert repeats the last end of its alarm, and notes who told it.
-// Where an alert fires again and its sender gives no end, heard becomes the beginning of that.
+// toldBefore reports whether a resolved alert repeats the last end of its alarm, and notes its sender.
+// If an alert fires again and its sender gives no end, heard becomes the beginning of that.
 func (c *conversion) toldBefore(a *alert, heard *time.Time) bool {
 	alarm := a.key.Alarm
 	end, ok := c.ends[alarm]

@@ -10,14 +10,14 @@ const (
 	maxClockJumps = 100
 )
 
-// clockJumps remembers where the clock was set forward, such as on an engine that began without knowing the
-// time: what was written down before looks older by so much than it is. Safe for concurrent use.
+// clockJumps records where the clock was set forward, for example on an engine that started without knowing the time: what was stored
+// before looks older than it is by that much. Safe for concurrent use.
 type clockJumps struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	wall time.Time // at the last look
-	mono time.Time // the same moment on the clock that nobody sets
+	wall time.Time // at the last check
+	mono time.Time // the same moment on the monotonic clock
 	list []clockJump
 }
 
@@ -43,8 +43,7 @@ func (s *clockJumps) check() []clockJump {
 	return s.list
 }
 
-// end returns when something is over that is to last for so long and would be over at some time if the
-// clock had not been set.
+// end returns the end of something that lasts for a time and would end at another one if the clock had not been set.
 func (s *clockJumps) end(at time.Time, lasts time.Duration) time.Time {
 	began := at.Add(-lasts)
 	for _, one := range s.check() {
@@ -55,8 +54,7 @@ func (s *clockJumps) end(at time.Time, lasts time.Duration) time.Time {
 	return at
 }
 
-// before returns a time before which nothing was written down that is younger than it seems at the given
-// time.
+// before returns a time before which everything stored is as old as it seems at the given time.
 func (s *clockJumps) before(at time.Time) time.Time {
 	early := at
 	for _, one := range s.check() {

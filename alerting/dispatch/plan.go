@@ -69,6 +69,10 @@ func (d *Dispatcher) planSize() int {
 // runPlanner follows the journal until ctx ends.
 func (d *Dispatcher) runPlanner(ctx context.Context) {
 	failures, size, stages := 0, d.planSize(), d.planStages()
+	woken := d.wake.C()
+	if len(d.workers) == 0 { // nobody waits for a message, and records come in fewer transactions
+		woken = nil
+	}
 	for ctx.Err() == nil {
 		n, err := d.planBatch(ctx, stages, size)
 		if errors.Is(err, outbox.ErrCursorMoved) {
@@ -87,7 +91,7 @@ func (d *Dispatcher) runPlanner(ctx context.Context) {
 			continue
 		}
 		failures = 0
-		if n < size && !wait(ctx, d.wake.C(), d.o.PollInterval) {
+		if n < size && !wait(ctx, woken, d.o.PollInterval) {
 			return
 		}
 	}

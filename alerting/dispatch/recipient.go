@@ -154,7 +154,7 @@ func (w *worker) succeeded(d *outbox.Delivery) (recovered bool) {
 	return recovered
 }
 
-// failed updates the state after an attempt that began at a time. The peer wants no sends for a time after, unless it is 0.
+// failed updates the state after an attempt that began at a time. If after is not 0, nothing is sent for that time.
 func (w *worker) failed(d *outbox.Delivery, e *alerting.SendError, began, now time.Time, after time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

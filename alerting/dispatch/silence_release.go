@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// silenceCheck is how often it is looked whether silences have ended, besides when one was changed.
+	// silenceCheck is the interval of looking for silences that have ended; a change of one is noticed before.
 	silenceCheck = 10 * time.Second
-	// silenceSweep is how often all that is silenced is looked at though no silence has ended.
+	// silenceSweep is the interval of scanning all silenced deliveries although no silence has ended.
 	silenceSweep = 10 * time.Minute
 	silencePage  = 500 // deliveries read at once
 )
 
-// releaseSilenced has what is silenced sent when no silence holds for it any more, until ctx ends.
+// releaseSilenced releases deliveries when no silence holds for them any more, until ctx ends.
 func (d *Dispatcher) releaseSilenced(ctx context.Context) {
 	w := silenceWatch{d: d, due: true}
 	for {
@@ -35,14 +35,14 @@ func (d *Dispatcher) releaseSilenced(ctx context.Context) {
 	}
 }
 
-// silenceWatch finds out when what is silenced must be looked at, which may be much.
+// silenceWatch decides when to scan the silenced deliveries, of which there may be many.
 type silenceWatch struct {
 	d       *Dispatcher
-	at      time.Time // of the last look
-	swept   time.Time // when all was looked at
+	at      time.Time // of the last check
+	swept   time.Time // of the last scan
 	changes int64
-	index   *silences.Index // as of the last look
-	due     bool            // there is a reason to look at all
+	index   *silences.Index // as of the last check
+	due     bool            // there is a reason for a scan
 	again   bool            // the same once more, for what was being planned meanwhile
 }
 
@@ -70,7 +70,7 @@ func (w *silenceWatch) check(ctx context.Context) error {
 	return nil
 }
 
-// sweep looks at all that is silenced.
+// scan releases or discards silenced deliveries for which no silence holds.
 func (w *silenceWatch) scan(ctx context.Context, index *silences.Index, now time.Time) error {
 	u := silenceRelease{d: w.d, now: now, index: index}
 	var last outbox.Delivery
@@ -109,7 +109,7 @@ type silenceRelease struct {
 	drop    []string
 }
 
-// collect takes up one occurrence unless a silence holds for it.
+// collect adds one occurrence to those to decide about, unless a silence holds for it.
 func (u *silenceRelease) collect() {
 	list := u.of
 	u.of = nil
@@ -122,8 +122,8 @@ func (u *silenceRelease) collect() {
 	}
 }
 
-// decide looks at the occurrences that were taken up. Where one became graver while it was silenced there are
-// several messages to one recipient, of which the last one says it all.
+// decide releases or discards the deliveries of the collected occurrences. If one became more severe while it was silenced, there are
+// several messages to one recipient, of which the last one is enough.
 func (u *silenceRelease) decide(ctx context.Context) error {
 	lists := u.ended
 	u.ended = nil
@@ -134,7 +134,7 @@ func (u *silenceRelease) decide(ctx context.Context) error {
 	for i, list := range lists {
 		ids[i] = list[0].Occurrence
 	}
-	// Planning returns up what has ended or was acknowledged, but not what was silenced after that.
+	// Planning discards what has ended or was acknowledged, but not what was silenced after that.
 	found, err := u.d.deps.Journal.OccurrencesByID(ctx, ids)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (u *silenceRelease) decide(ctx context.Context) error {
 	return nil
 }
 
-// apply writes down what was decided. Another dispatcher may have decided the same before.
+// apply stores the decisions. Another dispatcher may have decided the same before.
 func (u *silenceRelease) apply(ctx context.Context) error {
 	if _, err := u.d.deps.Outbox.ReleaseSilenced(ctx, u.drop, outbox.Discarded, u.now, time.Time{}); err != nil {
 		return err

@@ -41,7 +41,7 @@ type worker struct {
 	slots [2]chan struct{}
 
 	mu     sync.Mutex
-	until  time.Time // the peer wants no sends before this time (Retry-After)
+	until  time.Time // no sends before this time (Retry-After)
 	status alerting.ChannelStatus
 }
 

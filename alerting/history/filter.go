@@ -20,12 +20,12 @@ func (f *Filter) check() error {
 	return checkRange(f.From, f.To)
 }
 
-// hasClass reports whether f chooses records of a class, as far as severity and state say.
+// hasClass reports whether f selects records of a class, by severity and state alone.
 func (f *Filter) hasClass(class uint8) bool {
 	return f.Severities.Has(alarms.Severity(class&3)) && (f.State == "" || (f.State == Firing) == (class&4 != 0))
 }
 
-// Filter selects records. The zero value chooses all.
+// Filter selects records. The zero value selects all.
 type Filter struct {
 	Severities alarms.SeveritySet // the zero set for every severity
 	Source     string             // part of the source; compared by [FoldSource]
@@ -44,7 +44,7 @@ const (
 	Resolved State = "resolved"
 )
 
-// selects reports whether f chooses a record, severity, state and time apart.
+// selects reports whether f selects a record, apart from severity, state and time.
 func (f *Filter) selects(r *alerting.Record, source, text string) bool {
 	if source != "" && !strings.Contains(FoldSource(r.Source), source) ||
 		text != "" && !strings.Contains(alarms.FoldCase(r.Title), text) && !strings.Contains(alarms.FoldCase(r.Description), text) {
@@ -58,5 +58,5 @@ func (f *Filter) selects(r *alerting.Record, source, text string) bool {
 	return true
 }
 
-// FoldSource is the form in which a part of a source is looked for, so that case does not matter.
+// FoldSource returns the form in which sources are compared with a part of one, regardless of case.
 func FoldSource(source string) string { return strings.ToLower(source) }

@@ -51,17 +51,16 @@ func (h *Service) Trim(ctx context.Context, before time.Time) error {
 
 // Page is one page of records.
 type Page struct {
-	Records    []alerting.Record // in their brief form, see [Record.Brief]
+	Records    []alerting.Record // in their brief form, see [alerting.Record.Brief]
 	TotalCount int64
 	Page       int
 	PageSize   int
 	TotalPages int64 // zero when there are no records
 }
 
-// List returns a page of the records that a filter chooses, the newest first. Pages count from 1; a page
-// after the last one is empty. A page below 1 or a size out of 1..[MaxPageSize] is
-// [ErrInvalidRequest] or [ErrPageSizeExceeded], a filter whose From is not before its To
-// [ErrInvalidTimeRange].
+// List returns a page of the records that a filter selects, the newest first. Pages count from 1; a page after the last one is empty.
+// If page or pageSize is below 1, List returns [alerting.ErrInvalidRequest]; if pageSize is above [MaxPageSize],
+// [alerting.ErrPageSizeExceeded]; if From is not before To, [alerting.ErrInvalidTimeRange].
 func (h *Service) List(ctx context.Context, f Filter, page, pageSize int) (Page, error) {
 	switch {
 	case page < 1:
@@ -93,7 +92,7 @@ func checkRange(from, to time.Time) error {
 	return nil
 }
 
-// Get returns a record with its annotations. An id that is unknown or no GUID is [ErrNotFound].
+// Get returns a record with its annotations. If id is unknown or not a GUID, Get returns [ErrNotFound].
 func (h *Service) Get(ctx context.Context, id string) (alerting.Record, error) {
 	guid, ok := canon.ID(id)
 	if !ok {
@@ -103,7 +102,7 @@ func (h *Service) Get(ctx context.Context, id string) (alerting.Record, error) {
 }
 
 // CountBySeverity counts the records raised in a range, half-open, where the zero time does not limit.
-// Every severity has a row, the gravest first.
+// Every severity has a row, the most severe first.
 func (h *Service) CountBySeverity(ctx context.Context, from, to time.Time) ([]SeverityCount, error) {
 	if err := checkRange(from, to); err != nil {
 		return nil, err

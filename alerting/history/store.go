@@ -8,18 +8,18 @@ import (
 	"github.com/otkit/otkit/alerting"
 )
 
-// Completion says when an alert was resolved.
+// Completion is the time at which an alert was resolved.
 type Completion struct {
 	Key alerting.RecordKey
 	At  time.Time
 }
 
-// End is the last end of an alarm that a webhook was told of: by whom and when. Times are kept to the microsecond.
+// End is the last end of an alarm that a receiver was notified of, by which senders and when. Times are kept to the microsecond.
 type End struct {
 	Alarm  string
 	At     time.Time // by the sender's clock
 	ToldAt time.Time // by the receiver's clock
-	By     []string  // the senders that told it
+	By     []string  // the senders that notified of it
 }
 
 // Changes are what becomes of records.

@@ -93,7 +93,7 @@ type DigestPage struct {
 
 // Cleaner is an optional interface of a [Store]. Without it deliveries stay for ever.
 type Cleaner interface {
-	// ExpireOrphaned returns up what nobody claims: deliveries of channels other than the given ones whose ExpiresAt is not after
+	// ExpireOrphaned gives up deliveries that no dispatcher claims: those of channels other than the given ones whose ExpiresAt is not after
 	// expired and that are Pending, or Sending with a lease that has ended by now. They get their [Delivery.FailedState], are settled
 	// at now, and have why as LastError if they have none. It returns their number by channel.
 	ExpireOrphaned(ctx context.Context, channels []string, now, expired time.Time, why string) (map[string]int, error)

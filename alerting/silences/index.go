@@ -19,7 +19,7 @@ type indexed struct {
 	pattern Pattern
 }
 
-// typeIndex holds the places of silences in SilenceIndex.silences by what is cheapest to look up: the
+// typeIndex holds the places of silences in Index.silences by what is cheapest to look up: the
 // whole name, else the text before the first star, else the text after the last one.
 type typeIndex struct {
 	exact    map[string][]int
@@ -30,7 +30,7 @@ type typeIndex struct {
 	suffixes []int
 }
 
-// NewIndex returns an index. When several silences match an alarm, the first one given is named.
+// NewIndex returns an index. If several silences match an alarm, Match returns the first of them.
 func NewIndex(silences []Silence) *Index {
 	x := &Index{byType: make(map[string]*typeIndex), anyType: newTypeIndex()}
 	for i, s := range silences {
@@ -55,7 +55,7 @@ func NewIndex(silences []Silence) *Index {
 // Len returns the number of silences in the index.
 func (x *Index) Len() int { return len(x.silences) }
 
-// Match finds a silence that holds at the given time for an alarm of this source.
+// Match returns a silence that holds at the given time for an alarm of this source, and reports whether there is one.
 func (x *Index) Match(sourceType, source string, at time.Time) (Silence, bool) {
 	best := len(x.silences)
 	for _, t := range [...]*typeIndex{x.byType[strings.ToLower(sourceType)], x.anyType} {

@@ -29,24 +29,22 @@ const (
 // maxSilences is how many silences are kept, ended ones included.
 const maxSilences = 10_000
 
-// DefaultCreatedBy is who made a silence that names nobody.
+// DefaultCreatedBy is the creator of a silence that does not name one.
 const DefaultCreatedBy = "Admin"
 
 // Options are the options of [Service]. The zero value works.
 type Options struct {
 	Now   func() time.Time // default time.Now
-	NewID func() string    // must give GUIDs; default UUIDv7
-	// Recheck is the longest time for which a silence made by another process stays unseen.
-	// Default 1 s.
+	NewID func() string    // must return GUIDs; default UUIDv7
+	// MaxStaleness is the longest time for which a silence created by another process stays unseen. Default 1 s.
 	MaxStaleness time.Duration
-	// MaxAnonymousLife is how far ahead the end of a silence may be that is made without a token. Default 30
-	// days.
+	// MaxAnonymousLife is how far ahead a silence created without a token may end. Default 30 days.
 	MaxAnonymousLife time.Duration
-	// MaxAnonymous is how many silences made without a token are kept, ended ones included. Default 500.
+	// MaxAnonymous is the number of silences created without a token that are kept, ended ones included. Default 500.
 	MaxAnonymous int
-	// OnFull, if set, is called when there is no room for a silence made without a token.
+	// OnFull, if set, is called when there is no room for a silence created without a token.
 	OnFull func(ctx context.Context)
-	// Lookback is how old an alarm may be that [Service.Index] is asked about. Default 25 h.
+	// Lookback is the greatest age of alarms for which [Service.Index] has the silences. Default 25 h.
 	Lookback time.Duration
 }
 
@@ -55,7 +53,7 @@ type Service struct {
 	store Store
 	opts  Options
 
-	changes atomic.Int64 // of silences, made through this Silences
+	changes atomic.Int64 // made through this Service
 
 	mu     sync.Mutex // held while the store is read, so that one reader reads for all
 	index  *Index
@@ -65,7 +63,7 @@ type Service struct {
 // New returns a service over a store.
 func New(store Store, o Options) (*Service, error) {
 	if store == nil {
-		return nil, fmt.Errorf("alerting: silences need a store")
+		return nil, errors.New("silences: a store is required")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -78,21 +76,20 @@ func New(store Store, o Options) (*Service, error) {
 	o.MaxAnonymousLife = cmp.Or(o.MaxAnonymousLife, 30*24*time.Hour)
 	o.MaxAnonymous = cmp.Or(o.MaxAnonymous, 500)
 	if o.MaxAnonymousLife < 0 || o.MaxAnonymous < 0 {
-		return nil, fmt.Errorf("alerting: SilencesOptions.MaxAnonymousLife and MaxAnonymous must be above 0")
+		return nil, fault.Option("silences", "Options.MaxAnonymous", "and MaxAnonymousLife must be above 0")
 	}
 	if o.MaxStaleness < 0 {
-		return nil, fmt.Errorf("alerting: SilencesOptions.Recheck must be above 0")
+		return nil, fault.Option("silences", "Options.MaxStaleness", "must be above 0, not %s", o.MaxStaleness)
 	}
 	if o.Lookback < 0 {
-		return nil, fmt.Errorf("alerting: SilencesOptions.Lookback must be above 0")
+		return nil, fault.Option("silences", "Options.Lookback", "must be above 0, not %s", o.Lookback)
 	}
 	return &Service{store: store, opts: o}, nil
 }
 
-// Create stores a silence and gives it as stored. ID and CreatedAt are set here; CreatedBy is
-// [DefaultCreatedBy] when blank. A member that is blank, too long or out of order, or an end that is too far
-// ahead for one made without a token, is [ErrInvalid]. If there is no room, Create returns
-// [ErrTooMany].
+// Create stores a silence and returns it as stored. It sets ID and CreatedAt, and CreatedBy to [DefaultCreatedBy] if that is blank. If a
+// member is blank or too long, the start is not before the end, or the end of one created without a token is too far ahead, Create
+// returns [ErrInvalid]. If there is no room, it returns [ErrTooMany].
 func (s *Service) Create(ctx context.Context, n Silence) (Silence, error) {
 	n.SourceType, n.Pattern = strings.TrimSpace(n.SourceType), strings.TrimSpace(n.Pattern)
 	n.CreatedBy = cmp.Or(strings.TrimSpace(n.CreatedBy), DefaultCreatedBy)
@@ -208,7 +205,7 @@ func (s *Service) Summary(ctx context.Context) (Summary, bool, error) {
 	return sum, open < s.opts.MaxAnonymous, nil
 }
 
-// Delete removes a silence. An id that is unknown, removed before or no GUID is [ErrNotFound].
+// Delete removes a silence. If id is unknown, removed before or not a GUID, Delete returns [ErrNotFound].
 func (s *Service) Delete(ctx context.Context, id string) error {
 	guid, ok := canon.ID(id)
 	if !ok {
@@ -231,8 +228,8 @@ func (s *Service) forget() {
 	s.changes.Add(1)
 }
 
-// Index returns an index over the silences that hold now, will hold, or have ended within Lookback. It
-// sees every change made through this Silences, and those of others after Recheck.
+// Index returns an index of the silences that hold now, will hold, or have ended within Lookback. It has every change made through s,
+// and those of others after MaxStaleness.
 func (s *Service) Index(ctx context.Context) (*Index, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

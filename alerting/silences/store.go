@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Silence keeps alarms of some sources from being told to anybody for a time. Times are kept to the
-// microsecond.
+// Silence holds back notifications about alarms of some sources for a time. Times are kept to the microsecond.
 type Silence struct {
 	ID         string // GUID
 	SourceType string // of the alarm, such as Equipment or Sensor, in any case; "*" for every type
@@ -24,7 +23,7 @@ type Silence struct {
 // Broad reports whether the silence matches every alarm.
 func (s Silence) Broad() bool { return s.SourceType == "*" && strings.Trim(s.Pattern, "*") == "" }
 
-// Room bounds the silences of a store, ended ones included. Zero is no limit.
+// Room bounds the silences of a store, ended ones included. Zero means no limit.
 type Room struct {
 	Total     int
 	Anonymous int // those made without a token
@@ -37,11 +36,10 @@ func (s Silence) ActiveAt(t time.Time) bool {
 
 // Store keeps silences. Safe for concurrent use. Package alertingtest has a conformance suite.
 type Store interface {
-	// AddSilence stores a new silence, durably. Where there is no room for it, those that ended first by its
-	// CreatedAt are removed; if that is not enough, it returns ErrTooManySilences.
+	// AddSilence stores a new silence durably. If there is no room for it, AddSilence removes silences that ended before its CreatedAt,
+	// those that ended first; if that is not enough, it returns ErrTooMany.
 	AddSilence(ctx context.Context, s Silence, room Room) error
-	// RemoveSilence removes a silence or gives ErrSilenceNotFound. Of several calls for one id a
-	// single one succeeds.
+	// RemoveSilence removes a silence, or returns ErrNotFound. Of several calls for one id a single one succeeds.
 	RemoveSilence(ctx context.Context, id string) error
 	// Silences returns every silence that ends after the given time, the newest first by CreatedAt and
 	// then by ID. The zero time lists all.

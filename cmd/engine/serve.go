@@ -16,6 +16,8 @@ import (
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/demo"
 	"github.com/otkit/otkit/internal/engineconfig"
+	"github.com/otkit/otkit/internal/heapfloor"
+	"github.com/otkit/otkit/internal/logging"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/transport/metrics"
@@ -37,7 +39,10 @@ func (c *command) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	e := &engine{command: c, settings: s, withDemo: *withDemo}
-	e.log = s.Log.New(c.errOut, &e.level)
+	defer heapfloor.Set(heapfloor.Size)()
+	lines := logging.NewBatch(c.errOut)
+	defer func() { _ = lines.Close() }()
+	e.log = s.Log.New(lines, &e.level)
 	e.parts = s.Build(problems, version, e.log, metrics.New(metrics.Options{Version: version}))
 	if err := problems.Err(); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -204,8 +205,21 @@ func TestJSONLogLinesHoldAcrossAStop(t *testing.T) {
 	t.Parallel()
 	e := start(t, append([]string{"Log__Format=json"}, known...), "-demo", "-data", t.TempDir())
 	require.Equal(t, http.StatusOK, e.admin().status())
+	const requests = 20
+	for i := range requests {
+		resp, err := http.Get(e.url + "/openapi.yaml?n=" + strconv.Itoa(i))
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+	}
 	e.stop()
 	for line := range strings.Lines(e.log.String()) {
 		require.True(t, json.Valid([]byte(line)), line)
 	}
+	found := 0
+	for _, line := range e.lines("request") {
+		if path, _ := line["path"].(string); strings.HasPrefix(path, "/openapi.yaml?n=") {
+			found++
+		}
+	}
+	require.Equal(t, requests, found, "lines of requests that waited are written at the stop")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/otkit/otkit/alerting/history"
 	"github.com/otkit/otkit/alerting/silences"
 	"github.com/otkit/otkit/audit"
+	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
@@ -26,6 +27,7 @@ import (
 	"github.com/otkit/otkit/storage/alarmstore"
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
@@ -103,6 +105,8 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"accountstore.New", "db", func() (any, error) { return accountstore.New(nil) }},
 		{"alarmstore.New", "db", func() (any, error) { return alarmstore.New(nil) }},
 		{"alertstore.New", "db", func() (any, error) { return alertstore.New(nil) }},
+		{"devices.New", "store", func() (any, error) { return devices.New(ctx, nil, devices.Options{}) }},
+		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},
 		{"historystore.New", "db", func() (any, error) { return historystore.New(nil, historystore.Options{}) }},
 		{"tagstore.New", "db", func() (any, error) { return tagstore.New(nil) }},

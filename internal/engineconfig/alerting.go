@@ -101,12 +101,12 @@ func (r Routes) table() alerting.Routes {
 func (a Alerting) options(p *settings.Problems) alertingpart.Options {
 	o := alertingpart.Options{WebhookToken: a.WebhookToken, HistoryMaxAge: a.HistoryMaxAge, LateWindow: a.LateWindow, MaxActive: a.MaxActive,
 		MaxSilences: a.MaxSilences, SilenceMaxLife: a.SilenceMaxLife, Channels: a.channels(p),
-		Templates: make(map[string]alerting.TemplateText, len(a.Templates)), Flood: make(map[string]alerting.RateLimit, len(a.Floods))}
+		Templates: make(map[string]alerting.TemplateText, len(a.Templates)), RateLimits: make(map[string]alerting.RateLimit, len(a.Floods))}
 	for _, t := range a.Templates {
 		o.Templates[t.Channel] = alerting.TemplateText{Subject: t.Subject, Body: t.Body}
 	}
 	for _, f := range a.Floods {
-		o.Flood[f.Channel] = alerting.RateLimit{Burst: f.Burst, Interval: f.Every}
+		o.RateLimits[f.Channel] = alerting.RateLimit{Burst: f.Burst, Interval: f.Every}
 	}
 	if p.Has("alerting") {
 		return o
@@ -120,7 +120,7 @@ func (a Alerting) options(p *settings.Problems) alertingpart.Options {
 	if p.Has("alerting") {
 		return o
 	}
-	if err := (dispatch.Options{Routes: o.Routes, Unrouted: o.Unrouted, Templates: o.Templates, RateLimits: o.Flood}).Validate(o.Channels...); err != nil {
+	if err := (dispatch.Options{Routes: o.Routes, Unrouted: o.Unrouted, Templates: o.Templates, RateLimits: o.RateLimits}).Validate(o.Channels...); err != nil {
 		p.Add("alerting", "is not usable: "+err.Error())
 	}
 	return o

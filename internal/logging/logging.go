@@ -18,13 +18,30 @@ type Options struct {
 }
 
 // New returns a log that writes to out. Warnings and errors that repeat are written at most once a minute, with the number of repetitions.
+// If out is a [Batch], lines of requests may wait in it.
 func New(out io.Writer, o Options) *slog.Logger {
+	if _, ok := out.(*Batch); !ok {
+		out = &locked{out: out}
+	}
 	options := &slog.HandlerOptions{Level: o.Level}
 	var h slog.Handler = slog.NewTextHandler(out, options)
 	if o.JSON {
 		h = slog.NewJSONHandler(out, options)
 	}
-	return slog.New(&handler{Handler: h, seen: &repeats{last: make(map[string]*repeat), now: time.Now}})
+	return slog.New(&handler{Handler: h, seen: &repeats{last: make(map[string]*repeat), now: time.Now}, out: out, json: o.JSON})
+}
+
+// locked is a writer for lines of slog and of requests.
+type locked struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// Write implements io.Writer.
+func (l *locked) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(line)
 }
 
 const (
@@ -38,6 +55,8 @@ type handler struct {
 	slog.Handler
 	with string // what the logger adds to each record
 	seen *repeats
+	out  io.Writer // safe for concurrent use
+	json bool
 }
 
 type repeats struct {
@@ -135,10 +154,10 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 		attrs[i] = readableDuration(a)
 		with += a.Key + "=" + a.Value.String() + "\x00"
 	}
-	return &handler{h.Handler.WithAttrs(attrs), with, h.seen}
+	return &handler{h.Handler.WithAttrs(attrs), with, h.seen, h.out, h.json}
 }
 
 // WithGroup implements slog.Handler.
 func (h *handler) WithGroup(name string) slog.Handler {
-	return &handler{h.Handler.WithGroup(name), h.with + name + "\x00", h.seen}
+	return &handler{h.Handler.WithGroup(name), h.with + name + "\x00", h.seen, h.out, h.json}
 }

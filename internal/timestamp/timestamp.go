@@ -14,6 +14,9 @@ var offset = regexp.MustCompile(`([Tt].*[0-9.])([ +-])([0-9]{2}):?([0-9]{2})$`)
 // Normalize returns text with its offset as RFC 3339 writes it. Text that does not end in an offset is
 // returned as it is.
 func Normalize(text string) string {
+	if last := len(text) - 1; last < 0 || text[last] < '0' || text[last] > '9' { // the usual Z, without a search
+		return text
+	}
 	at := offset.FindStringSubmatchIndex(text)
 	if at == nil {
 		return text

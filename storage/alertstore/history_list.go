@@ -164,14 +164,17 @@ func recordsWhere(f history.Filter, severity string) (string, []any) {
 }
 
 func (s *Store) CountBySeverity(ctx context.Context, start, end time.Time) ([]history.SeverityCount, error) {
-	from, to := search.Bounds(start, end)
 	var counts []history.SeverityCount
 	err := s.set.View(ctx, "alerts.by_severity", func(ctx context.Context, tx *storage.Tx) error {
 		counts = nil
-		for _, severity := range alarms.Severities() { // one by one: each is a piece of the index
+		for _, severity := range alarms.Severities() {
+			f := history.Filter{Severities: alarms.SetOf(severity), From: start, To: end}
 			c := history.SeverityCount{Severity: severity}
-			err := tx.Row(ctx, "SELECT COUNT(*) FROM alert_records WHERE severity = ? AND at_us >= ? AND at_us < ?",
-				[]any{int64(severity), from, to}, &c.Count)
+			at, err := findRecords(ctx, tx, f, 0, 0)
+			if c.Count = int64(at.Total); err == nil && !at.Counted {
+				where, args := recordsWhere(f, "+severity")
+				err = tx.Row(ctx, "SELECT COUNT(*) FROM alert_records WHERE "+where, args, &c.Count)
+			}
 			if err != nil {
 				return err
 			}

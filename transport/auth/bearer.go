@@ -26,13 +26,18 @@ func isToken(s string) bool {
 	if s == "" || len(s) > maxToken {
 		return false
 	}
-	for _, c := range []byte(s) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		case strings.IndexByte("-._~+/=", c) >= 0:
-		default:
+	for i := range len(s) {
+		if !tokenChars[s[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+// tokenChars is a table because every call has a token of hundreds of bytes.
+var tokenChars = func() (table [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/=") {
+		table[c] = true
+	}
+	return table
+}()

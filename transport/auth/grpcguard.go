@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/otkit/otkit/transport/internal/call"
 )
 
 // Unary is the interceptor of unary calls. It returns fault errors; an interceptor outside of it
@@ -75,6 +78,9 @@ func (c grpcCaller) Token() (string, bool) { return bearer(c.Header("authorizati
 
 // Header implements Request.
 func (c grpcCaller) Header(name string) []string {
+	if own := call.Of(c.ctx); own != nil && own.Metadata != nil {
+		return own.Metadata[strings.ToLower(name)]
+	}
 	return metadata.ValueFromIncomingContext(c.ctx, name)
 }
 

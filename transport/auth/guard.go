@@ -119,15 +119,13 @@ func (g *Guard) identify(ctx context.Context, op Operation, r request) (context.
 	}
 	verified := err
 	if err == nil && allows(op.Access, p) {
-		problem.SetSubject(ctx, p.Name)
-		return WithPrincipal(ctx, p), nil
+		return identified(ctx, p), nil
 	}
 	if op.OpenSurface { // a token that is none of ours, or of too low a role, counts as none
 		refused := g.closed(ctx, op, r)
 		switch {
 		case refused == nil && p != nil: // ours only says who it was
-			problem.SetSubject(ctx, p.Name)
-			return WithPrincipal(ctx, p), nil
+			return identified(ctx, p), nil
 		case refused == nil:
 			return ctx, nil
 		case p == nil && errors.Is(err, ErrUnauthenticated):

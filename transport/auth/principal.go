@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/transport/internal/call"
+	"github.com/otkit/otkit/transport/problem"
 )
 
 // Principal is who makes a call, as their token proves it. It is shared between calls: do not change it.
@@ -24,11 +26,9 @@ type Principal struct {
 // Can reports whether the principal's role includes the given one.
 func (p *Principal) Can(role accounts.Role) bool { return p != nil && p.Role.Includes(role) }
 
-type contextKey struct{}
-
 // From returns the principal of a call, and reports whether there is one.
 func From(ctx context.Context) (*Principal, bool) {
-	p, ok := ctx.Value(contextKey{}).(*Principal)
+	p, ok := ctx.Value(call.PrincipalKey).(*Principal)
 	return p, ok
 }
 
@@ -43,5 +43,16 @@ func NameOf(ctx context.Context) string {
 // WithPrincipal returns a context that carries a verified principal, for transports that verify by
 // themselves. [Guard] does it for all others.
 func WithPrincipal(ctx context.Context, p *Principal) context.Context {
-	return context.WithValue(ctx, contextKey{}, p)
+	return context.WithValue(ctx, call.PrincipalKey, p)
+}
+
+// identified returns the context of a call whose principal is known.
+func identified(ctx context.Context, p *Principal) context.Context {
+	if c := call.Of(ctx); c != nil && c.HasScope() {
+		c.SetPrincipal(p)
+		c.SetSubject(&p.Name)
+		return ctx
+	}
+	problem.SetSubject(ctx, p.Name)
+	return WithPrincipal(ctx, p)
 }

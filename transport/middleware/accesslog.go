@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otkit/otkit/internal/logging"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -24,15 +25,8 @@ func AccessLog(log *slog.Logger) func(http.Handler) http.Handler {
 			rec, start := Record(w), time.Now()
 			method, path := r.Method, loggedPath(r)
 			defer func() { // also when the handler panics to cut the connection
-				log.LogAttrs(ctx, levelOf(path, rec.Status()), "request",
-					slog.String("method", method),
-					slog.String("path", path),
-					slog.Int("status", rec.Status()),
-					slog.Int64("bytes", rec.Bytes()),
-					slog.String("duration", time.Since(start).String()),
-					slog.String("remote", r.RemoteAddr),
-					slog.String("subject", problem.Subject(ctx)),
-					slog.String("traceId", problem.TraceID(ctx)))
+				logging.Request{Method: method, Path: path, Status: rec.Status(), Bytes: rec.Bytes(), Began: start, Ended: time.Now(),
+					Remote: r.RemoteAddr, Subject: problem.Subject(ctx), TraceID: problem.TraceID(ctx)}.Log(ctx, log, levelOf(path, rec.Status()))
 			}()
 			next.ServeHTTP(rec, r)
 		})

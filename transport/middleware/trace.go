@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/otkit/otkit/transport/internal/call"
 	"github.com/otkit/otkit/transport/problem"
 )
 
@@ -22,7 +23,10 @@ type TraceOptions struct {
 func Trace(o TraceOptions) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(w, r.WithContext(o.Context(r.Context(), r.Header.Get("Traceparent"))))
+			if ctx := o.Context(r.Context(), r.Header.Get("Traceparent")); ctx != r.Context() {
+				r = r.WithContext(ctx)
+			}
+			next.ServeHTTP(w, r)
 		})
 	}
 }
@@ -43,6 +47,10 @@ func (o TraceOptions) Context(ctx context.Context, traceparent string) context.C
 		id = o.NewID()
 	default:
 		id = problem.NewTraceID()
+	}
+	if c := call.Of(ctx); c != nil && !c.HasScope() {
+		c.SetScope(id, o.Logger)
+		return ctx
 	}
 	return problem.WithTrace(ctx, id, o.Logger)
 }

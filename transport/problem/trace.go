@@ -5,33 +5,25 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"math/rand/v2"
-	"sync/atomic"
+
+	"github.com/otkit/otkit/transport/internal/call"
 )
 
-// scope is what the layers of one request know of it in common.
-type scope struct {
-	traceID string
-	log     *slog.Logger
-	subject atomic.Pointer[string]
-}
-
-type scopeKey struct{}
-
-func scopeOf(ctx context.Context) *scope {
-	s, _ := ctx.Value(scopeKey{}).(*scope)
+func scopeOf(ctx context.Context) *call.Scope {
+	s, _ := ctx.Value(call.ScopeKey).(*call.Scope)
 	return s
 }
 
 // WithTrace returns a context for one request: its trace id, and the logger for what goes wrong in it.
 // A nil logger stands for slog.Default.
 func WithTrace(ctx context.Context, traceID string, log *slog.Logger) context.Context {
-	return context.WithValue(ctx, scopeKey{}, &scope{traceID: traceID, log: log})
+	return context.WithValue(ctx, call.ScopeKey, &call.Scope{TraceID: traceID, Log: log})
 }
 
 // TraceID returns the request's trace id. It is empty outside of WithTrace.
 func TraceID(ctx context.Context) string {
 	if s := scopeOf(ctx); s != nil {
-		return s.traceID
+		return s.TraceID
 	}
 	return ""
 }
@@ -46,21 +38,23 @@ func NewTraceID() string {
 		}
 	}
 	b[0] |= 1 // all zeros is not a valid id
-	return hex.EncodeToString(b[:])
+	var text [32]byte
+	hex.Encode(text[:], b[:])
+	return string(text[:])
 }
 
 // SetSubject notes who the caller is, for log lines; outer layers see it too. Outside of WithTrace
 // it does nothing.
 func SetSubject(ctx context.Context, subject string) {
 	if s := scopeOf(ctx); s != nil {
-		s.subject.Store(&subject)
+		s.Subject.Store(&subject)
 	}
 }
 
 // Subject returns the subject set by SetSubject, or the empty string.
 func Subject(ctx context.Context) string {
 	if s := scopeOf(ctx); s != nil {
-		if p := s.subject.Load(); p != nil {
+		if p := s.Subject.Load(); p != nil {
 			return *p
 		}
 	}
@@ -71,9 +65,9 @@ func Subject(ctx context.Context) string {
 func Report(ctx context.Context, err error, attrs ...slog.Attr) (traceID string) {
 	log := slog.Default()
 	if s := scopeOf(ctx); s != nil {
-		traceID = s.traceID
-		if s.log != nil {
-			log = s.log
+		traceID = s.TraceID
+		if s.Log != nil {
+			log = s.Log
 		}
 	}
 	if traceID == "" {

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+
+	"github.com/otkit/otkit/transport/internal/call"
 )
 
 // Caller is where a call comes from. The zero value is an unknown place.
@@ -46,30 +48,39 @@ func (c Caller) String() string {
 	return c.Addr.String()
 }
 
-type contextKey struct{}
-
 // With returns a context that carries a caller.
 func With(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, contextKey{}, c)
+	inner := call.Caller(c)
+	return context.WithValue(ctx, call.CallerKey, &inner)
 }
 
 // From returns the caller of a call, and false if it was not resolved.
 func From(ctx context.Context) (Caller, bool) {
-	c, ok := ctx.Value(contextKey{}).(Caller)
-	return c, ok
+	c, ok := ctx.Value(call.CallerKey).(*call.Caller)
+	if !ok {
+		return Caller{}, false
+	}
+	return Caller(*c), true
 }
 
 // Shown returns what a log shows of where a call comes from: the connection's address, or that of the caller when
 // the connection is a trusted proxy's.
-func Shown(ctx context.Context, connection string) string {
-	if c, ok := From(ctx); ok && c.Addr != addressOf(connection) {
+func Shown(ctx context.Context, connection net.Addr) string {
+	if c, ok := From(ctx); ok && c.Addr != addressOfConn(connection) {
 		return c.String()
 	}
-	return connection
+	return connection.String()
 }
 
 // HostOf returns what limits count a connection by; see [Caller.Host]. An address that is not an IP address is "local".
-func HostOf(addr net.Addr) string { return hostOf(addressOf(addr.String())) }
+func HostOf(addr net.Addr) string { return hostOf(addressOfConn(addr)) }
+
+func addressOfConn(addr net.Addr) netip.Addr {
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		return plain(tcp.AddrPort().Addr())
+	}
+	return addressOf(addr.String())
+}
 
 // addressOf reads "ip", "ip:port", "[ip]" or "[ip]:port"; what is none of these is the zero Addr.
 func addressOf(text string) netip.Addr {

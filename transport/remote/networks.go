@@ -62,7 +62,7 @@ func (n Networks) Contains(addr netip.Addr) bool {
 }
 
 // ContainsAddr is Contains for the address of a connection.
-func (n Networks) ContainsAddr(addr net.Addr) bool { return n.Contains(addressOf(addr.String())) }
+func (n Networks) ContainsAddr(addr net.Addr) bool { return n.Contains(addressOfConn(addr)) }
 
 // All reports whether the networks hold every address of the family that addr is of; of IPv4 when it is invalid.
 func (n Networks) All(addr netip.Addr) bool {

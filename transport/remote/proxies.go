@@ -4,15 +4,31 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
+
+	"github.com/otkit/otkit/transport/internal/call"
 )
 
 // Proxies are those whose headers Forwarded (RFC 7239) and X-Forwarded-For count. A proxy must write one of the two
 // and either write or remove the other; when both are there and differ, the caller is not known.
 type Proxies struct{ Trusted Networks }
 
-// forwarding are the headers by which a call shows that it came through a proxy.
-var forwarding = [...]string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"}
+// names are the headers by which a call shows that it came through a proxy.
+type names struct {
+	forwarded, forwardedFor string
+	others                  [4]string
+}
+
+var (
+	httpNames = names{"Forwarded", "X-Forwarded-For", [...]string{"X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"}}
+	grpcNames = names{"forwarded", "x-forwarded-for", [...]string{"x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"}}
+)
+
+func (n *names) in(header map[string][]string) bool {
+	return len(header[n.forwarded]) > 0 || len(header[n.forwardedFor]) > 0 ||
+		slices.ContainsFunc(n.others[:], func(name string) bool { return len(header[name]) > 0 })
+}
 
 // maxHops bounds how many proxies are followed.
 const maxHops = 32
@@ -23,16 +39,15 @@ func (p Proxies) HTTP(r *http.Request) Caller {
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		network = local.Network()
 	}
-	return p.resolve(r.RemoteAddr, network, r.Header.Values)
+	return p.resolve(addressOf(r.RemoteAddr), network, &httpNames, r.Header)
 }
 
-// GRPC resolves the caller of a gRPC call from its peer's address and its metadata, of which header returns the
-// values of a key in lower case.
-func (p Proxies) GRPC(peer net.Addr, header func(key string) []string) Caller {
+// GRPC resolves the caller of a gRPC call from its peer's address and its metadata, whose keys are in lower case.
+func (p Proxies) GRPC(peer net.Addr, metadata map[string][]string) Caller {
 	if peer == nil {
 		return Caller{}
 	}
-	return p.resolve(peer.String(), peer.Network(), func(name string) []string { return header(strings.ToLower(name)) })
+	return p.resolve(addressOfConn(peer), peer.Network(), &grpcNames, metadata)
 }
 
 // Middleware resolves the caller of each request, for From. RemoteAddr of a request that came through trusted proxies
@@ -41,7 +56,9 @@ func (p Proxies) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := p.HTTP(r)
 		peer := addressOf(r.RemoteAddr)
-		r = r.WithContext(With(r.Context(), c))
+		ctx := &call.Context{Context: r.Context()}
+		ctx.SetCaller(call.Caller(c))
+		r = r.WithContext(ctx)
 		if c.Addr != peer {
 			r.RemoteAddr = c.Addr.String()
 		}
@@ -49,22 +66,17 @@ func (p Proxies) Middleware(next http.Handler) http.Handler {
 	})
 }
 
-func (p Proxies) resolve(remoteAddr, network string, header func(string) []string) Caller {
-	peer := addressOf(remoteAddr)
+func (p Proxies) resolve(peer netip.Addr, network string, n *names, header map[string][]string) Caller {
 	unix := strings.HasPrefix(network, "unix")
 	direct := Caller{Addr: peer, Known: peer.IsValid() || unix, Local: unix || peer.IsLoopback()}
-	forwarded := false
-	for _, name := range forwarding {
-		forwarded = forwarded || len(header(name)) > 0
-	}
-	if !forwarded {
+	if !n.in(header) {
 		return direct
 	}
 	unknown := Caller{Addr: peer}
 	if !peer.IsValid() || !p.Trusted.Contains(peer) {
 		return unknown
 	}
-	a, b := header("Forwarded"), header("X-Forwarded-For")
+	a, b := header[n.forwarded], header[n.forwardedFor]
 	var chain []netip.Addr
 	switch {
 	case len(a) > 0 && len(b) > 0:

@@ -78,7 +78,7 @@ func TestWhereACallComesFrom(t *testing.T) {
 				want.Addr = netip.MustParseAddr(c.addr)
 			}
 			require.Equal(t, want, p.HTTP(r))
-			require.Equal(t, want, p.GRPC(text(c.from), md.Get))
+			require.Equal(t, want, p.GRPC(text(c.from), md))
 			p.Middleware(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				got, ok := From(r.Context())
 				require.True(t, ok)
@@ -100,7 +100,7 @@ func TestUnixSocket(t *testing.T) {
 	r.RemoteAddr = "@"
 	r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(path)))
 	require.Equal(t, Caller{Local: true, Known: true}, Proxies{}.HTTP(r))
-	require.Equal(t, Caller{Local: true, Known: true}, Proxies{}.GRPC(path, metadata.MD{}.Get))
+	require.Equal(t, Caller{Local: true, Known: true}, Proxies{}.GRPC(path, metadata.MD{}))
 	r.Header.Set("X-Forwarded-For", "127.0.0.1")
 	require.Equal(t, Caller{}, Proxies{}.HTTP(r), "a proxy that nobody trusts")
 	require.Equal(t, "local", Caller{}.Host())

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"encoding/base64"
 	"io"
 	"net/http"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/storage"
-	"github.com/otkit/otkit/transport/aasapi"
 )
 
 // BenchmarkRESTShells times requests for shells through the whole server, client included, with 10,000
@@ -88,28 +86,4 @@ func fillShells(b *testing.B, p *platform) {
 		elements = append(elements, property("p"+strconv.Itoa(i), "xs:int", strconv.Itoa(i)))
 	}
 	p.create(submodels, submodelBody("m", "M", elements...))
-}
-
-// BenchmarkStandardAPI compares reading through the whole server from a database, by the standard's API,
-// with a bare handler that writes the same bytes.
-func BenchmarkStandardAPI(b *testing.B) {
-	db := storetest.OpenSQLite(b, b.TempDir(), storage.Options{})
-	p := start(b, func(o *engine.Options) { o.AAS.Store = db.AAS() })
-	fillShells(b, p)
-	token := p.token(accounts.Viewer)
-	encoded := func(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }
-	for _, c := range []struct{ name, path string }{
-		{"GetShell", "/shells/" + encoded("urn:shell:105000")},
-		{"List100", "/shells?limit=100"},
-		{"GetSubmodel", "/submodels/" + encoded("m")},
-	} {
-		path := aasapi.Prefixes()[0] + c.path
-		body := requireStatusCode(b, p.standard(http.MethodGet, path, nil), 200).body
-		b.Run(c.name, func(b *testing.B) {
-			requestRatio(b, p, path, token, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write(body)
-			}))
-		})
-	}
 }

@@ -12,9 +12,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	grpctap "google.golang.org/grpc/tap"
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/internal/call"
 	"github.com/otkit/otkit/transport/limit"
 	"github.com/otkit/otkit/transport/metrics"
 	"github.com/otkit/otkit/transport/remote"
@@ -148,13 +150,23 @@ func (a *access) limitHTTP(next http.Handler) http.Handler {
 	})
 }
 
-// resolve puts the caller of a gRPC call into its context.
+// tap begins the context of a gRPC call to a port of the server, where the metadata need not be copied.
+func tap(ctx context.Context, info *grpctap.Info) (context.Context, error) {
+	return &call.Context{Context: ctx, Metadata: info.Header}, nil
+}
+
+// resolve returns the context of a gRPC call with its caller.
 func (a *access) resolve(ctx context.Context) context.Context {
-	p, _ := peer.FromContext(ctx)
-	if p == nil {
-		return ctx
+	c := call.Of(ctx)
+	if c == nil || c.Metadata == nil || c.HasCaller() { // the call came to a server of the host
+		metadata, _ := metadata.FromIncomingContext(ctx)
+		c = &call.Context{Context: ctx, Metadata: metadata}
+		ctx = c
 	}
-	return remote.With(ctx, a.proxies.GRPC(p.Addr, func(key string) []string { return metadata.ValueFromIncomingContext(ctx, key) }))
+	if p, ok := peer.FromContext(ctx); ok {
+		c.SetCaller(call.Caller(a.proxies.GRPC(p.Addr, c.Metadata)))
+	}
+	return ctx
 }
 
 func (a *access) resolveUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {

@@ -23,7 +23,7 @@ func TestTheLinkOfADigestListsItsMessages(t *testing.T) {
 	c.mended.Store(true)
 	p := start(t, func(o *engine.Options) {
 		o.Alerting.Channels = []alerting.Channel{c}
-		o.Alerting.Flood = map[string]alerting.RateLimit{"sms": {Burst: 1, Interval: 10 * time.Millisecond}}
+		o.Alerting.RateLimits = map[string]alerting.RateLimit{"sms": {Burst: 1, Interval: 10 * time.Millisecond}}
 		o.Alerting.Routes = alerting.Routes{alarms.Error: {}, alarms.Warning: {"sms"}}
 	})
 	severities := []alarms.Severity{alarms.Critical, alarms.Warning, alarms.Error}

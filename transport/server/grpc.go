@@ -82,6 +82,7 @@ func (s *Server) grpcOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		tracing.ServerOption(s.tracer),
 		grpc.Creds(oneport.Credentials()),
+		grpc.InTapHandle(tap),
 		grpc.MaxConcurrentStreams(maxStreamsPerConn),
 		// A new goroutine for each call grows its stack through the interceptors again: 15 % of a call.
 		grpc.NumStreamWorkers(streamWorkers),

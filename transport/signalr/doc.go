@@ -1,4 +1,4 @@
-// Package signalr is the server side of the ASP.NET Core SignalR protocol, for hubs that tell clients
+// Package signalr is the server side of the ASP.NET Core SignalR protocol, for hubs that notify clients
 // what happens: the stock clients (@microsoft/signalr and those of .NET and Java) connect to it, and
 // python's signalrcore.
 //

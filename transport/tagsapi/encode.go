@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/internal/restapi"
@@ -16,16 +17,22 @@ import (
 // tagSize is about what one encoded tag takes.
 const tagSize = 320
 
+// single has buffers for answers with one tag.
+var single = sync.Pool{New: func() any { return new([]byte) }}
+
 // tagAnswer is the schema TagAnswer.
 type tagAnswer struct{ tag tags.Snapshot }
 
 // VisitReadTagResponse implements gen.ReadTagResponseObject.
 func (a tagAnswer) VisitReadTagResponse(w http.ResponseWriter) error {
-	body, err := appendTag(append(make([]byte, 0, tagSize), `{"tag":`...), a.tag)
+	buffer := single.Get().(*[]byte)
+	defer single.Put(buffer)
+	body, err := appendTag(append((*buffer)[:0], `{"tag":`...), a.tag)
 	if err != nil {
 		return err
 	}
-	return restapi.WriteJSON(w, http.StatusOK, append(body, '}'))
+	*buffer = append(body, '}')
+	return restapi.WriteJSON(w, http.StatusOK, *buffer)
 }
 
 // tagList is the schema TagList.

@@ -35,12 +35,12 @@ type Options struct {
 	DeadLetters outbox.DeadLetters // default: Outbox, if it lists dead letters
 
 	// Owner names this engine among those that share a database; see dispatch.Options and [EngineName].
-	Owner     string
-	Channels  []alerting.Channel
-	Routes    alerting.Routes                  // default alerting.DefaultRoutes
-	Unrouted  []string                         // channels that notify of no alarm; any other one must be in Routes
-	Templates map[string]alerting.TemplateText // by channel; "" for all the others
-	Flood     map[string]alerting.RateLimit    // by channel; "" for all the others
+	Owner      string
+	Channels   []alerting.Channel
+	Routes     alerting.Routes                  // default alerting.DefaultRoutes
+	Unrouted   []string                         // channels that notify of no alarm; any other one must be in Routes
+	Templates  map[string]alerting.TemplateText // by channel; "" for all the others
+	RateLimits map[string]alerting.RateLimit    // by channel; "" for all the others
 
 	HistoryMaxAge time.Duration // how long records of completed alerts are kept; default 400 days
 	LateWindow    time.Duration // see alertsource.Options
@@ -94,7 +94,7 @@ func New(_ context.Context, a *alarmspart.Alarms, o Options) (*Alerting, error) 
 	}
 	o.setDefaults()
 	p := &Alerting{opts: o, alarms: a}
-	if _, limited := o.Flood[alerting.ChannelDashboard]; limited {
+	if _, limited := o.RateLimits[alerting.ChannelDashboard]; limited {
 		o.Logger.Warn("the limit of messages to the dashboard is ignored: it follows the alarm journal", "channel", alerting.ChannelDashboard)
 	}
 	p.opts.Routes, p.shown = withoutDashboard(o.Routes)
@@ -126,7 +126,7 @@ func (p *Alerting) open() (err error) {
 		Journal: p.alarms.Service(), Outbox: o.Outbox, DeadLetters: o.DeadLetters,
 		Silences: p.silences, History: o.History, Channels: o.Channels,
 	}, dispatch.Options{Now: o.Now, Logger: o.Logger, Routes: o.Routes, Unrouted: o.Unrouted, Templates: o.Templates,
-		RateLimits: o.Flood, DigestLink: o.digestLink(), Owner: o.Owner, OnDeadLetter: p.alarmDeadLetters})
+		RateLimits: o.RateLimits, DigestLink: o.digestLink(), Owner: o.Owner, OnDeadLetter: p.alarmDeadLetters})
 	if err != nil {
 		return fmt.Errorf("alerting: %w", err)
 	}

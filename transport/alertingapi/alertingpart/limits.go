@@ -53,7 +53,7 @@ func (o *Options) digestLink() func(alerting.DigestContent) string {
 
 // silencesFull raises an alarm when no more silences can be made without a token.
 func (p *Alerting) silencesFull(ctx context.Context) {
-	// The one who asks is told anyway, so a failure here needs no more than the next attempt.
+	// The caller gets an error anyway, so after a failure here the next attempt is enough.
 	_, _ = p.alarms.Service().Raise(ctx, alarms.Alarm{Key: silences.FullKey, Source: "alerting", SourceType: "Equipment", Severity: alarms.Warning,
 		Message: "Silences without a token are refused: there are too many (alerting.maxSilences). See /api/v1.0/alert-silence."})
 }
@@ -71,8 +71,8 @@ func (p *Alerting) maintain(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// alarmDeadLetters raises an alarm while a channel has messages that it could not tell. When one is added after
-// somebody has acknowledged the alarm, it is ended and raised again.
+// alarmDeadLetters raises an alarm while a channel has dead letters. When one is added after somebody has acknowledged the alarm, the
+// alarm is ended and raised again.
 func (p *Alerting) alarmDeadLetters(ctx context.Context, channel string, dead outbox.DeadLetterCount) error {
 	key := dispatch.DeadLetterKey(channel)
 	signals := []alarms.Signal{{Key: key}}

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/otkit/otkit/internal/logging"
+	"github.com/otkit/otkit/transport/internal/call"
 	"github.com/otkit/otkit/transport/middleware"
 	"github.com/otkit/otkit/transport/problem"
 	"github.com/otkit/otkit/transport/problem/problemgrpc"
@@ -54,7 +56,13 @@ func (s tracedStream) Context() context.Context { return s.ctx }
 
 func withGRPCTrace(ctx context.Context, o middleware.TraceOptions) context.Context {
 	traceparent := ""
-	if values := metadata.ValueFromIncomingContext(ctx, "traceparent"); len(values) == 1 {
+	var values []string
+	if c := call.Of(ctx); c != nil && c.Metadata != nil {
+		values = c.Metadata["traceparent"]
+	} else {
+		values = metadata.ValueFromIncomingContext(ctx, "traceparent")
+	}
+	if len(values) == 1 {
 		traceparent = values[0]
 	}
 	return o.Context(ctx, traceparent)
@@ -69,18 +77,15 @@ func logCall(ctx context.Context, o middleware.TraceOptions, method string, bega
 	if strings.HasPrefix(method, "/grpc.") { // health and reflection
 		level = slog.LevelDebug
 	}
+	if !o.Logger.Enabled(ctx, level) {
+		return
+	}
 	from := ""
 	if p, ok := peer.FromContext(ctx); ok {
-		from = remote.Shown(ctx, p.Addr.String())
+		from = remote.Shown(ctx, p.Addr)
 	}
-	o.Logger.LogAttrs(ctx, level, "request",
-		slog.String("method", "gRPC"),
-		slog.String("path", method),
-		slog.String("status", status.Code(err).String()),
-		slog.String("duration", time.Since(began).String()),
-		slog.String("remote", from),
-		slog.String("subject", problem.Subject(ctx)),
-		slog.String("traceId", problem.TraceID(ctx)))
+	logging.Request{Method: "gRPC", Path: method, Code: status.Code(err).String(), Began: began, Ended: time.Now(), Remote: from,
+		Subject: problem.Subject(ctx), TraceID: problem.TraceID(ctx)}.Log(ctx, o.Logger, level)
 }
 
 // settle returns the status of a call that returned err or, when panicked is not nil, panicked.

@@ -1,0 +1,120 @@
+package devices
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Memory is a [Store] in memory, for tests and for programs whose devices need not outlive them.
+type Memory struct {
+	mu       sync.Mutex
+	devices  map[string]Device
+	commands map[string]Record
+}
+
+// NewMemory returns an empty store.
+func NewMemory() *Memory {
+	return &Memory{devices: map[string]Device{}, commands: map[string]Record{}}
+}
+
+// AddDevice implements [Store].
+func (m *Memory) AddDevice(_ context.Context, d Device) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.devices[d.ID]; ok {
+		return ErrExists.On("deviceId", d.ID)
+	}
+	m.devices[d.ID] = d
+	return nil
+}
+
+// UpdateDevice implements [Store].
+func (m *Memory) UpdateDevice(_ context.Context, id string, change func(*Device) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, ok := m.devices[id]
+	if !ok {
+		return ErrNotFound.On("deviceId", id)
+	}
+	if err := change(&d); err != nil {
+		return err
+	}
+	m.devices[id] = d
+	return nil
+}
+
+// Devices implements [Store].
+func (m *Memory) Devices(context.Context) ([]Device, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.devices), func(a, b Device) int { return cmp.Compare(a.ID, b.ID) }), nil
+}
+
+// AddCommand implements [Store].
+func (m *Memory) AddCommand(_ context.Context, r Record) (Record, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if stored, ok := m.commands[r.ID]; ok {
+		return stored, false, nil
+	}
+	m.commands[r.ID] = r
+	return r, true, nil
+}
+
+// UpdateCommand implements [Store].
+func (m *Memory) UpdateCommand(_ context.Context, r Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	stored, ok := m.commands[r.ID]
+	if !ok {
+		return ErrNoCommand.On("commandId", r.ID)
+	}
+	if !stored.Phase.Ended() {
+		stored.Phase, stored.Result, stored.Decision, stored.BeganAt = r.Phase, r.Result, r.Decision, r.BeganAt
+		m.commands[r.ID] = stored
+	}
+	return nil
+}
+
+// Commands implements [Store].
+func (m *Memory) Commands(_ context.Context, q CommandQuery) ([]Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found []Record
+	for _, r := range m.commands {
+		if q.matches(r) {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b Record) int {
+		return cmp.Or(b.IssuedAt.Compare(a.IssuedAt), cmp.Compare(b.ID, a.ID))
+	})
+	return found[:min(len(found), q.Limit)], nil
+}
+
+// TrimCommands implements [Trimmer].
+func (m *Memory) TrimCommands(_ context.Context, before time.Time, limit int) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var old []Record
+	for _, r := range m.commands {
+		if r.Phase.Ended() && r.IssuedAt.Before(before) {
+			old = append(old, r)
+		}
+	}
+	slices.SortFunc(old, func(a, b Record) int { return a.IssuedAt.Compare(b.IssuedAt) })
+	old = old[:min(len(old), limit)]
+	for _, r := range old {
+		delete(m.commands, r.ID)
+	}
+	return len(old), nil
+}
+
+func (q CommandQuery) matches(r Record) bool {
+	return (q.ID == "" || q.ID == r.ID) && (q.DeviceID == "" || q.DeviceID == r.DeviceID) && (!q.Unfinished || !r.Phase.Ended()) &&
+		(q.Before.IsZero() || r.IssuedAt.Before(q.Before) || q.BeforeID != "" && r.IssuedAt.Equal(q.Before) && r.ID < q.BeforeID)
+}

@@ -1,0 +1,62 @@
+package devices
+
+import "time"
+
+// Safety judges commands before they reach a device. Implementations are safe for concurrent use, do not block, and decide by the
+// situation alone. A Safety that cannot judge refuses.
+type Safety interface {
+	Check(Situation) Decision
+}
+
+// Situation is what a command is judged by: a consistent view at one moment. Safety must not alter it.
+type Situation struct {
+	Now     time.Time
+	Command Command
+	Move    *Move // where the command takes the device; nil when it does not move it
+	Device  Device
+	Others  []Other // the other devices that are in use
+}
+
+// Other is another device in a [Situation].
+type Other struct {
+	Device
+	Path *Path // of the command that it carries out or that is reserved for it; nil when there is none
+}
+
+// Path is a straight way that is reserved for a device.
+type Path struct {
+	Map        string    `json:"map,omitzero"`
+	FromX      float64   `json:"fromX,omitzero"` // metres
+	FromY      float64   `json:"fromY,omitzero"` // metres
+	ToX        float64   `json:"toX,omitzero"`
+	ToY        float64   `json:"toY,omitzero"`
+	Speed      float64   `json:"speed,omitzero"` // metres a second
+	ReservedAt time.Time `json:"reservedAt,omitzero"`
+}
+
+// Decision is what a [Safety] decided, with the figures it decided by.
+type Decision struct {
+	Allowed  bool      `json:"allowed,omitzero"`
+	Policy   string    `json:"policy,omitzero"`   // that refused; empty when allowed
+	Reason   string    `json:"reason,omitzero"`   // names the policy and the figures; empty when allowed
+	Verdicts []Verdict `json:"verdicts,omitzero"` // of each policy that was asked, in order
+	// MaxSpeed is the speed that the executor must keep, in metres a second; 0: no limit.
+	MaxSpeed float64   `json:"maxSpeed,omitzero"`
+	Time     time.Time `json:"time,omitzero"`
+}
+
+// Verdict is what one policy found.
+type Verdict struct {
+	Policy   string   `json:"policy,omitzero"`
+	Allowed  bool     `json:"allowed,omitzero"`
+	Reason   string   `json:"reason,omitzero"` // why not; or why it need not judge this command
+	Figures  []Figure `json:"figures,omitzero"`
+	MaxSpeed float64  `json:"maxSpeed,omitzero"` // that the policy asks for, in metres a second; 0: none
+}
+
+// Figure is a number that a policy compared.
+type Figure struct {
+	Name  string  `json:"name,omitzero"`
+	Value float64 `json:"value,omitzero"`
+	Unit  string  `json:"unit,omitzero"` // such as m, %, s; may be empty
+}

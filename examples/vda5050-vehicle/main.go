@@ -1,0 +1,125 @@
+// This program is a vehicle that speaks VDA 5050 version 2.1 over MQTT, for trying out a fleet without one:
+//
+//	go run ./examples/vda5050-vehicle -broker mqtt://127.0.0.1:1883 -serial agv-1
+//
+// It drives straight to the last node of an order, picks up and drops with a wait, and knows the instant actions cancelOrder,
+// startPause, stopPause and stateRequest.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/eclipse/paho.golang/autopaho"
+	"github.com/eclipse/paho.golang/paho"
+)
+
+func main() {
+	broker := flag.String("broker", "mqtt://127.0.0.1:1883", "`URL` of the broker")
+	manufacturer := flag.String("manufacturer", "otkit", "first part of its topics")
+	serial := flag.String("serial", "agv-1", "second part of its topics")
+	v := &vehicle{state: state{OperatingMode: "AUTOMATIC", Safety: safety{EStop: "NONE"}, NodeStates: []nodeState{}, EdgeStates: []edgeState{}, ActionStates: []actionState{},
+		Errors: []vehicleError{}, Battery: battery{Charge: 80}, Position: position{Initialized: true}}}
+	flag.StringVar(&v.state.Position.MapID, "map", "hall", "name of its map")
+	flag.Float64Var(&v.state.Position.X, "x", 0, "where it stands, in metres")
+	flag.Float64Var(&v.state.Position.Y, "y", 0, "where it stands, in metres")
+	flag.Float64Var(&v.speed, "speed", 1, "its highest speed in m/s")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *broker, *manufacturer, *serial, v); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run connects the vehicle and moves it until ctx ends.
+func run(ctx context.Context, broker, manufacturer, serial string, v *vehicle) error {
+	u, err := url.Parse(broker)
+	if err != nil {
+		return err
+	}
+	link := &link{base: fmt.Sprintf("uagv/v2/%s/%s/", manufacturer, serial), manufacturer: manufacturer, serial: serial, headers: map[string]int{}}
+	messages := make(chan *paho.Publish, 100)
+	will, err := link.encode("connection", &connection{State: "CONNECTIONBROKEN"})
+	if err != nil {
+		return err
+	}
+	ups := make(chan struct{}, 1)
+	link.conn, err = autopaho.NewConnection(context.Background(), autopaho.ClientConfig{ServerUrls: []*url.URL{u}, KeepAlive: 5, CleanStartOnInitialConnection: true,
+		WillMessage:      &paho.WillMessage{Topic: link.base + "connection", Payload: will, QoS: 1, Retain: true},
+		ReconnectBackoff: autopaho.NewConstantBackoff(500 * time.Millisecond),
+		OnConnectionUp:   func(*autopaho.ConnectionManager, *paho.Connack) { ups <- struct{}{} },
+		ClientConfig: paho.ClientConfig{ClientID: manufacturer + "-" + serial, OnPublishReceived: []func(paho.PublishReceived) (bool, error){
+			func(p paho.PublishReceived) (bool, error) { messages <- p.Packet; return true, nil }}}})
+	if err != nil {
+		return err
+	}
+	ticker := time.NewTicker(step)
+	defer ticker.Stop()
+	for {
+		err = nil
+		changed := false
+		select {
+		case <-ctx.Done():
+			leaving, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			err := link.publish(leaving, "connection", &connection{State: "OFFLINE"}, 1, true)
+			_ = link.conn.Disconnect(leaving) // the program ends in any case
+			return err
+		case <-ups:
+			if err = link.greet(ctx); err == nil {
+				err = link.publish(ctx, "connection", &connection{State: "ONLINE"}, 1, true)
+			}
+			changed = true
+		case m := <-messages:
+			err, changed = v.handle(m.Topic[len(link.base):], m.Payload), true
+		case <-ticker.C:
+			changed = v.move()
+		}
+		if err == nil && (changed || time.Since(v.reported) > time.Second) {
+			v.reported = time.Now()
+			err = link.publish(ctx, "state", &v.state, 0, false)
+		}
+		if err != nil {
+			log.Print(err)
+		}
+	}
+}
+
+// link is the connection of a vehicle.
+type link struct {
+	base, manufacturer, serial string
+	headers                    map[string]int
+	conn                       *autopaho.ConnectionManager
+}
+
+func (l *link) greet(ctx context.Context) error {
+	_, err := l.conn.Subscribe(ctx, &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: l.base + "order"}, {Topic: l.base + "instantActions"}}})
+	return err
+}
+
+func (l *link) encode(name string, m interface{ setHeader(header) }) ([]byte, error) {
+	m.setHeader(header{HeaderID: l.headers[name], Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), Version: "2.1.0",
+		Manufacturer: l.manufacturer, SerialNumber: l.serial})
+	l.headers[name]++
+	return json.Marshal(m)
+}
+
+func (l *link) publish(ctx context.Context, name string, m interface{ setHeader(header) }, qos byte, retain bool) error {
+	data, err := l.encode(name, m)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_, err = l.conn.Publish(ctx, &paho.Publish{Topic: l.base + name, Payload: data, QoS: qos, Retain: retain})
+	return err
+}
