@@ -440,7 +440,7 @@ func (c *checker) checkBasicEventElement(v *BasicEventElement) {
 	c.basicEventElementRules(v)
 }
 
-// own checks an element.
+// element checks an element.
 func (c *checker) element(e Element) {
 	switch v := e.(type) {
 	case *Property:

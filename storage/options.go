@@ -36,7 +36,7 @@ type Options struct {
 	Reserve int64 // default a fiftieth of the disk, at most 64 MiB; negative: none
 }
 
-// withDefaults sets what is not set and validates the rest.
+// withDefaults sets the defaults and validates the options.
 func (o Options) withDefaults() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -124,8 +124,8 @@ func (k *keeper) wanted(total int64) int64 {
 	return minFree
 }
 
-// holds reports whether the evictor must store nothing: it is paused, or the reserve is in use. Space that was freed since the last check ends the pause immediately, so
-// that a server which stops meanwhile loses no sample.
+// holds reports whether the evictor must store nothing: it is paused, or the reserve is in use. Space that was freed since
+// the last check ends the pause immediately, so that a server that stops meanwhile loses no sample.
 func (k *keeper) holds() bool {
 	if !k.paused.Load() && !k.parts.inUse.Load() {
 		return false

@@ -35,7 +35,7 @@ func testStates(t *testing.T, s *store) {
 			}
 		}
 	}
-	// Of a condition that is kept from operators the newest occurrence is listed.
+	// Of a suppressed condition, the newest occurrence is listed.
 	newest := s.raise(t, noon.Add(time.Hour), func(_ int, o *alarms.Occurrence) { o.Suppression = alarms.SuppressionShelved }, "ended 1")[0]
 	seq["new"] = newest.Seq
 	standing := func(reasons ...int) (keys []string) {
@@ -69,7 +69,7 @@ func testStates(t *testing.T, s *store) {
 	require.Len(t, all.Occurrences, all.Total)
 }
 
-// testSearch checks lists that are narrowed by what occurrences say.
+// testSearch checks lists that are selected by texts and labels.
 func testSearch(t *testing.T, s *store) {
 	type one struct {
 		source, message string
@@ -224,7 +224,7 @@ func randomQuery(random *rand.Rand, all []alarms.Occurrence) alarms.Query {
 	return q
 }
 
-// testByID checks the lookups of many at once.
+// testByID checks lookups of several ids.
 func testByID(t *testing.T, s *store) {
 	all := s.raise(t, noon, func(i int, o *alarms.Occurrence) { o.Labels = map[string]string{"i": strconv.Itoa(i)} }, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k")
 	ids := []string{"unknown", all[2].ID, all[2].ID, ""}

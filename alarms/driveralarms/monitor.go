@@ -69,9 +69,9 @@ type Monitor struct {
 	disabled bool
 	engine   string
 
-	loaded  bool // the alarms that were active at the start are known
-	watches map[string]*driverWatch
-	unknownOutcome  error // of the last attempt to store, while its outcome is unknown; nil otherwise
+	loaded         bool // the alarms that were active at the start are known
+	watches        map[string]*driverWatch
+	unknownOutcome error // of the last attempt to store, while its outcome is unknown; nil otherwise
 }
 
 // driverWatch is the state of one driver.

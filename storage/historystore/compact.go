@@ -84,7 +84,7 @@ func (h *Store) compact(ctx context.Context, update storage.Updater, aged int64,
 	return nil
 }
 
-// shards returns what waits. The number of a shard's tags counts those that have ended, too.
+// shards returns the samples that wait, by shard. The number of a shard's tags counts those that have ended, too.
 func (h *Store) shards(ctx context.Context) (all []shardState, err error) {
 	err = h.set.View(ctx, "history.waiting", func(ctx context.Context, tx *storage.Tx) error {
 		all = nil

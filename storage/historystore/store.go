@@ -133,8 +133,8 @@ func insertBatches(ctx context.Context, tx *storage.Tx, batches []batch, now tim
 	return tx.Insert(ctx, "INSERT INTO history_waiting (shard, min_us, max_us, added_us, count, data) VALUES", rows, "")
 }
 
-// appended counts what was appended since the last look whether compaction pays. The count is only a
-// hint when to look; at the latest the clock does.
+// appended counts the samples since the last check for compaction. The count only makes a check earlier; the clock
+// triggers one too.
 func (h *Store) appended(n int) {
 	h.mu.Lock()
 	h.waiting += n
@@ -196,8 +196,8 @@ func encodeBatches(ids []int64, samples []history.Sample) []batch {
 	return out
 }
 
-// nameCache remembers the numbers of tags. A number never changes, so that what it remembers is
-// always right, in several engines too.
+// nameCache caches the numbers of tags. A number never changes, so the cache is always right, also with several
+// engines.
 type nameCache struct {
 	mu  sync.RWMutex
 	ids map[string]int64
@@ -306,10 +306,10 @@ func readNumbers(ctx context.Context, tx *storage.Tx, names []string, into map[s
 	return nil
 }
 
-// looksPerAge is how often compaction looks, by the clock, while samples grow old.
+// looksPerAge is how many checks for compaction the clock triggers in CompactAfter.
 const looksPerAge = 4
 
-// compactLoop compacts what pays until the context ends.
+// compactLoop compacts what is due until ctx ends.
 func (h *Store) compactLoop(ctx context.Context) {
 	tick := time.NewTicker(h.opts.CompactAfter / looksPerAge)
 	defer tick.Stop()

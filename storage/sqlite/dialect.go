@@ -86,7 +86,7 @@ func (dialect) ReclaimSpace(ctx context.Context, pool *sql.DB) error {
 	}
 }
 
-// checkpoint moves what the log beside the file holds into the file, which becomes shorter only so.
+// checkpoint copies the write-ahead log into the file: only then the file becomes shorter.
 func checkpoint(ctx context.Context, pool *sql.DB) error {
 	_, err := pool.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
 	return err

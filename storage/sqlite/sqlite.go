@@ -54,7 +54,7 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 	for _, s := range schemas {
 		f, ok := files[s.Set]
 		if _, open := all[s.Set]; open || !ok {
-			continue // what is no set is refused by storage.New
+			continue // storage.New refuses an unknown set
 		}
 		p, err := pools(filepath.Join(opts.Dir, f.name), f.synchronous, opts.Readers, walPages(opts.Options))
 		if err != nil {

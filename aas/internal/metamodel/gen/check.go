@@ -41,7 +41,7 @@ func checks(f *file) {
 		}
 		f.add("}\n")
 	}
-	f.add("// own checks an element.\nfunc (c *checker) element(e Element) {\nswitch v := e.(type) {")
+	f.add("// element checks an element.\nfunc (c *checker) element(e Element) {\nswitch v := e.(type) {")
 	for _, c := range elements() {
 		f.add("case *%s:\nc.%s(v)", c.Go, checkOf(c))
 	}
