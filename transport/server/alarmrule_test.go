@@ -108,7 +108,10 @@ func TestALatchedAlarmEndsWithItsRule(t *testing.T) {
 		require.Eventually(t, func() bool { return len(p.alarmList("")) == 1 }, patience, 5*time.Millisecond)
 		id := p.alarmList("")[0]["id"].(string)
 		p.line.set("level", tags.FloatValue(20))
-		require.Eventually(t, func() bool { return p.happened(id)[len(p.happened(id))-1]["event"] == "Returned" }, patience, 5*time.Millisecond)
+		require.Eventually(t, func() bool {
+			events := p.happened(id)
+			return events[len(events)-1]["event"] == "Returned"
+		}, patience, 5*time.Millisecond)
 		require.Len(t, p.alarmList(""), 1)
 		return id
 	}
