@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,6 +74,7 @@ func (s *session) unjournaled() (found client.AlarmInfo) {
 				return true
 			}
 		}
+		s.squeeze()
 		return false
 	})
 	return found
@@ -90,6 +92,16 @@ func (s *session) counterRules() {
 
 // noReserve lets alarms meet a full disk as soon as other writes do.
 var noReserve = []string{"Storage__Reserve=-1"}
+
+// squeeze takes room that the storage has made in its files meanwhile, such as by moving its log.
+func (s *session) squeeze() {
+	s.t.Helper()
+	value := strings.Repeat("x", 20_000)
+	for range 5 {
+		_, err := s.WriteTagWithResponse(s.t.Context(), "sim", "recipe", client.WriteRequest{Value: &value})
+		require.NoError(s.t, err)
+	}
+}
 
 // exhaust writes until the storage has no room left in the files that are there already either.
 func (s *session) exhaust() {
@@ -166,6 +178,7 @@ func TestAlarmsOnAFullDiskSurviveKill9(t *testing.T) {
 				count++
 			}
 		}
+		s.squeeze()
 		return count > 3
 	})
 	e.kill()
