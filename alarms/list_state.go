@@ -17,7 +17,7 @@ const (
 	ListReturned ListState = "returned-unacknowledged" // ended, unacknowledged and not suppressed
 
 	// The newest occurrence of each condition that is shelved, suppressed by design or out of service, if the
-	// occurrence is active or unacknowledged.
+	// occurrence is active or unacknowledged. A condition with several reasons is in each of these lists.
 	ListShelved      ListState = "shelved"
 	ListSuppressed   ListState = "suppressed"
 	ListOutOfService ListState = "out-of-service"

@@ -172,8 +172,11 @@ func (m *Memory) load(code int64) *Condition {
 func (m *Memory) put(c *Condition) {
 	own := *c
 	own.Last = nil
+	if kept := m.conditions[c.Code]; kept != nil {
+		own.Key = kept.Key
+	}
 	m.conditions[c.Code] = &own
-	m.codes[c.Key] = c.Code
+	m.codes[own.Key] = c.Code
 }
 
 func (m *Memory) putOccurrence(o Occurrence) {

@@ -27,7 +27,7 @@ type Options struct {
 	// published immediately. Default 0: no other service uses the store.
 	PollInterval time.Duration
 
-	MaxTimeShelved time.Duration // longest time for which an alarm may be shelved; default 24 h
+	MaxTimeShelved time.Duration // longest time for which an alarm may be shelved; default 24 h (7 days in the whole server)
 	MaxPending     int           // calls that may wait to be stored; more calls block; default 1024
 	MaxCommitBatch int           // calls that may share a transaction; default 256
 

@@ -41,12 +41,12 @@ type RefResult struct {
 
 // Changes are what one write changes in a store.
 type Changes struct {
-	Conditions  []*Condition  // to replace by code: everything except Key, and of Last the ID
+	Conditions  []*Condition  // to replace by code. Store every member except Key, and of Last only which one it is
 	Occurrences []*Occurrence // to add, or replace by ID
 	Events      []Event       // to add
 }
 
-// Query selects occurrences. The zero Query selects all.
+// Query selects occurrences. The zero Query matches all and returns none: set Limit.
 type Query struct {
 	Active         bool              // active ones only
 	Unacknowledged bool              // unacknowledged ones only
@@ -62,12 +62,12 @@ type Query struct {
 	NoLabels      bool     // labels are not needed, so a store need not read them
 }
 
-// Search selects occurrences by their texts and labels. The letters A to Z match in either case. The zero Search selects
-// all.
+// Search selects occurrences by their texts and labels. Source and Text match A to Z in either case; labels match exactly.
+// The zero Search selects all.
 type Search struct {
 	Source string            // part of the source
 	Text   string            // part of the message
-	Labels map[string]string // the occurrence has all of these
+	Labels map[string]string // the occurrence has all of these, each name with this value
 }
 
 // Empty reports whether s selects all.
@@ -103,10 +103,10 @@ type Page struct {
 	Total       int          // with Query.Count: the number of all that are selected, ignoring Before, Offset and Limit
 }
 
-// Store stores conditions, occurrences and the journal. It must be safe for concurrent use. Times are stored to the
-// microsecond. Sequence numbers and codes begin at 1 and are never used again. A method whose context has ended returns an
-// error. A store does not share its values: callers may change what they passed or received, except for Labels.
-// Package alarmstest has a conformance suite.
+// Store stores conditions, occurrences and the journal. It must be safe for concurrent use. Times in Changes have whole
+// microseconds, so a store need not round; their zone has no meaning. Sequence numbers and codes begin at 1 and are never used
+// again. A method whose context has ended returns an error. A store does not share its values: callers may change what they
+// passed or received, except for Labels. Package alarmstest has a conformance suite.
 //
 // A store may also implement [CodeLister], [EventLister], [Statistics], [Trimmer] and [ResolutionStore]. [New] checks
 // once, and the service works without what is missing.
@@ -117,8 +117,10 @@ type Store interface {
 	// with fresh values. If it returns an error, Write returns that error and stores nothing, no new codes
 	// either. change may alter the values that it gets. Refs that name the same condition get the same
 	// *Condition, those that name the same occurrence the same *Occurrence, which is Condition.Last if it
-	// is the newest. An unknown Key with Create results in a Condition with a new code and no Last; it is
-	// stored even if change does not return it.
+	// is the newest. So the Occurrence of a Ref by Key or Code is Condition.Last; that of a Ref by ID is the
+	// occurrence with the ID, and its Condition has a Last. What is unknown has neither a Condition nor an
+	// Occurrence, except that an unknown Key with Create results in a Condition with a new code and no Last;
+	// it is stored even if change does not return it.
 	//
 	// change numbers the events of a call: next, next+1, ... without a gap. An event never becomes visible
 	// after one with a higher number has.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,13 @@ func TestSuiteFindsDefects(t *testing.T) {
 		"ignores contexts":    "CanceledContext",
 		"trims active ones":   "Trim",
 		"newest by time":      "Resolutions",
+		"no occurrence":       "Update",
+		"no Last":             "Update",
+		"copies Last":         "SameValues",
+		"orders by key":       "Suppression",
+		"renames":             "Update",
+		"folds labels":        "Search",
+		"ignores Limit":       "BigBatch",
 	} {
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel()
@@ -54,17 +62,26 @@ func TestDefect(t *testing.T) {
 		t.Skip("it is for TestSuiteFindsDefects")
 	}
 	alarmstest.TestStore(t, func(testing.TB) (alarms.Store, func() alarms.Store) {
-		return &defective{alarms.NewMemory(), name}, nil
+		return &defective{Memory: alarms.NewMemory(), defect: name}, nil
 	})
 }
 
 type defective struct {
 	*alarms.Memory
-	defect string
+	defect  string
+	renamed int64 // code of a condition whose key was changed
 }
 
 func (d *defective) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
 	switch d.defect {
+	case "no occurrence", "no Last", "copies Last":
+		whole := change
+		change = func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
+			for i := range found {
+				d.spoil(&found[i])
+			}
+			return whole(next, found)
+		}
 	case "ignores contexts":
 		ctx = context.WithoutCancel(ctx)
 	case "no isolation":
@@ -83,6 +100,11 @@ func (d *defective) Write(ctx context.Context, refs []alarms.Ref, change func(in
 	var failed error
 	err := d.Memory.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
 		c, err := change(next, found)
+		for _, changed := range c.Conditions {
+			if d.defect == "renames" && changed.Key == "another" {
+				d.renamed = changed.Code
+			}
+		}
 		for _, o := range c.Occurrences {
 			if d.defect == "forgets labels" {
 				o.Labels = nil
@@ -96,12 +118,48 @@ func (d *defective) Write(ctx context.Context, refs []alarms.Ref, change func(in
 	return errors.Join(err, failed)
 }
 
+// spoil makes a result one that no store may return.
+func (d *defective) spoil(f *alarms.RefResult) {
+	switch {
+	case f.Condition == nil || f.Occurrence == nil:
+	case d.defect == "no occurrence":
+		f.Occurrence = nil
+	case d.defect == "no Last":
+		f.Condition.Last = nil
+	default:
+		own := *f.Occurrence
+		f.Occurrence = &own
+	}
+}
+
+func (d *defective) Condition(ctx context.Context, ref alarms.Ref) (alarms.Condition, error) {
+	c, err := d.Memory.Condition(ctx, ref)
+	if c.Code == d.renamed {
+		c.Key = "another"
+	}
+	return c, err
+}
+
+func (d *defective) SuppressedConditions(ctx context.Context) ([]alarms.Condition, error) {
+	list, err := d.Memory.SuppressedConditions(ctx)
+	if d.defect == "orders by key" {
+		slices.SortFunc(list, func(a, b alarms.Condition) int { return strings.Compare(a.Key, b.Key) })
+	}
+	return list, err
+}
+
 func (d *defective) Occurrences(ctx context.Context, q alarms.Query) (alarms.Page, error) {
 	if d.defect == "end inclusive" && !q.End.IsZero() {
 		q.End = q.End.Add(time.Microsecond)
 	}
 	if d.defect == "shows suppressed" {
 		q.Suppressed = alarms.IncludeSuppressed
+	}
+	if d.defect == "folds labels" && q.Labels["team"] != "" {
+		q.Labels = map[string]string{"team": strings.ToLower(q.Labels["team"])}
+	}
+	if d.defect == "ignores Limit" {
+		q.Limit = max(q.Limit, 10)
 	}
 	p, err := d.Memory.Occurrences(ctx, q)
 	if d.defect == "orders by number" {

@@ -107,6 +107,7 @@ func testSearch(t *testing.T, s *store) {
 		{"a label", alarms.Search{Labels: map[string]string{"line": "3"}}, []int{0, 1}},
 		{"two labels", alarms.Search{Labels: map[string]string{"line": "3", "team": "anna"}}, []int{0}},
 		{"a label in another case", alarms.Search{Labels: map[string]string{"LINE": "3"}}, nil},
+		{"a label's value in another case", alarms.Search{Labels: map[string]string{"team": "Anna"}}, nil},
 		{"a part of a label's value", alarms.Search{Labels: map[string]string{"line": "1"}}, nil},
 		{"a backslash at the end", alarms.Search{Labels: map[string]string{"path": `c:\`}}, []int{5}},
 		{"an equals sign", alarms.Search{Labels: map[string]string{"温度": "a=b"}}, []int{5}},

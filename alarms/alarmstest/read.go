@@ -217,7 +217,7 @@ func testEventsOf(t *testing.T, s *store) {
 
 func testSuppression(t *testing.T, s *store) {
 	until := noon.Add(time.Hour + time.Microsecond)
-	s.raise(t, noon, nil, "a", "b")
+	s.raise(t, noon, nil, "b", "z", "a")
 	shelve := func(f alarms.RefResult) {
 		f.Condition.Suppression, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = alarms.SuppressionShelved, until, "anna"
 		f.Condition.SuppressedBy, f.Condition.SuppressedAt, f.Condition.SuppressionComment = "anna", noon, "in repair"
@@ -225,28 +225,32 @@ func testSuppression(t *testing.T, s *store) {
 			f.Occurrence.Suppression = f.Condition.Suppression
 		}
 	}
-	s.change(t, alarms.ByKey("b"), noon, alarms.Shelved, shelve)
-	s.change(t, alarms.Ref{Key: "never raised", Create: true}, noon, alarms.Shelved, shelve)
+	// Neither the order of keys nor that of changes is that of codes.
+	keys := []string{"b", "z", "never raised"}
+	s.change(t, alarms.ByKey(keys[1]), noon, alarms.Shelved, shelve)
+	s.change(t, alarms.ByKey(keys[0]), noon, alarms.Shelved, shelve)
+	s.change(t, alarms.Ref{Key: keys[2], Create: true}, noon, alarms.Shelved, shelve)
 	list, err := s.SuppressedConditions(t.Context())
 	require.NoError(t, err)
-	require.Len(t, list, 2)
-	for i, key := range []string{"b", "never raised"} {
-		require.Equal(t, key, list[i].Key, "by code")
+	require.Len(t, list, len(keys))
+	for i, key := range keys {
+		require.Equal(t, key, list[i].Key, "SuppressedConditions: not in the order of codes")
 		require.Equal(t, alarms.SuppressionShelved, list[i].Suppression)
-		require.True(t, until.Equal(list[i].ShelvedUntil))
+		require.True(t, until.Equal(list[i].ShelvedUntil), "ShelvedUntil was not stored")
 		require.Equal(t, "anna", list[i].ShelvedBy)
 		require.Equal(t, "anna", list[i].SuppressedBy)
 		require.True(t, noon.Equal(list[i].SuppressedAt))
 		require.Equal(t, "in repair", list[i].SuppressionComment)
 	}
+	require.NotNil(t, list[0].Last, "Condition.Last was not stored")
 	require.Equal(t, alarms.SuppressionShelved, list[0].Last.Suppression)
-	require.Nil(t, list[1].Last)
+	require.Nil(t, list[2].Last)
 	events := s.events(t)
 	last := events[len(events)-1]
 	require.Empty(t, last.Occurrence.ID)
-	require.Equal(t, list[1].Code, last.Occurrence.Code)
+	require.Equal(t, list[2].Code, last.Occurrence.Code)
 
-	for _, key := range []string{"b", "never raised"} {
+	for _, key := range keys {
 		s.change(t, alarms.ByKey(key), noon, alarms.Unshelved, func(f alarms.RefResult) {
 			f.Condition.Suppression, f.Condition.ShelvedUntil, f.Condition.ShelvedBy = 0, time.Time{}, ""
 			if f.Occurrence != nil {

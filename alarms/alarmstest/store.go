@@ -3,6 +3,7 @@ package alarmstest
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -168,12 +169,27 @@ func (s *store) acknowledge(t testing.TB, ref alarms.Ref, at time.Time) {
 func (s *store) query(t testing.TB, q alarms.Query) alarms.Page {
 	t.Helper()
 	p, err := s.Occurrences(t.Context(), q)
-	require.NoError(t, err, "Occurrences of %+v", q)
-	require.LessOrEqual(t, len(p.Occurrences), q.Limit, "Occurrences of %+v", q)
+	require.NoError(t, err, "Occurrences of %v", described(q))
+	require.False(t, len(p.Occurrences) > q.Limit, "Occurrences of %v: Limit %d: %d occurrences returned", described(q), q.Limit, len(p.Occurrences))
 	for i := 1; i < len(p.Occurrences); i++ {
-		require.Negative(t, p.Occurrences[i].Position().Compare(p.Occurrences[i-1].Position()), "order of %+v", q)
+		require.Negative(t, p.Occurrences[i].Position().Compare(p.Occurrences[i-1].Position()),
+			"Occurrences of %v: not newest first (by RaisedAt, then Seq)", described(q))
 	}
 	return p
+}
+
+// described is a query for the messages of failures: its members that are not zero.
+type described alarms.Query
+
+func (d described) String() string {
+	text := ""
+	v := reflect.ValueOf(d)
+	for i := range v.NumField() {
+		if f := v.Field(i); !f.IsZero() {
+			text += fmt.Sprintf(" %s: %+v", v.Type().Field(i).Name, f)
+		}
+	}
+	return "Query{" + strings.TrimPrefix(text, " ") + "}"
 }
 
 // all returns every occurrence, newest first.

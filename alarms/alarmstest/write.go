@@ -69,10 +69,11 @@ func testRoundTrip(t *testing.T, s *store) {
 	require.NoError(t, err)
 	require.Equal(t, full.Code, c.Code)
 	require.Equal(t, "full", c.Key)
-	require.NotNil(t, c.Last)
+	require.NotNil(t, c.Last, "Condition.Last was not stored")
 	same(t, full, *c.Last, "Condition.Last")
 	c, err = s.Condition(t.Context(), alarms.ByCode(plain.Code))
 	require.NoError(t, err)
+	require.NotNil(t, c.Last, "Condition.Last was not stored")
 	same(t, plain, *c.Last, "Condition.Last")
 }
 
@@ -92,8 +93,10 @@ func testUpdate(t *testing.T, s *store) {
 	same(t, second, s.stored(t, second.ID), "the second occurrence")
 	c, err := s.Condition(t.Context(), alarms.ByCode(first.Code))
 	require.NoError(t, err)
+	require.NotNil(t, c.Last, "Condition.Last was not stored")
 	require.Equal(t, second.ID, c.Last.ID, "Last is the newest occurrence, not the one changed last")
 	require.Equal(t, []int64{second.Seq, first.Seq}, seqs(s.all(t)))
+	s.keepsKey(t, second)
 
 	events := s.events(t)
 	var kinds []alarms.EventKind
@@ -108,6 +111,26 @@ func testUpdate(t *testing.T, s *store) {
 	require.Equal(t, "anna", events[3].By)
 	require.Equal(t, "why", events[3].Comment)
 	require.False(t, events[3].Annunciate)
+}
+
+// keepsKey stores a condition with another Key and with a Last that has another message.
+func (s *store) keepsKey(t *testing.T, last alarms.Occurrence) {
+	t.Helper()
+	err := s.Write(t.Context(), []alarms.Ref{alarms.ByCode(last.Code)}, func(int64, []alarms.RefResult) (alarms.Changes, error) {
+		other := last
+		other.Message = "not stored"
+		c := &alarms.Condition{Code: last.Code, Key: "another", ShelvedBy: "anna", Last: &other}
+		return alarms.Changes{Conditions: []*alarms.Condition{c}}, nil
+	})
+	require.NoError(t, err)
+	c, err := s.Condition(t.Context(), alarms.ByKey(last.Key))
+	require.NoError(t, err, "Changes.Conditions must not change the Key of a condition")
+	require.Equal(t, last.Key, c.Key, "Changes.Conditions must not change the Key of a condition")
+	require.Equal(t, "anna", c.ShelvedBy, "ShelvedBy was not stored")
+	require.NotNil(t, c.Last, "Condition.Last was not stored")
+	same(t, last, *c.Last, "Changes.Conditions must not change an occurrence")
+	_, err = s.Condition(t.Context(), alarms.ByKey("another"))
+	require.ErrorIs(t, err, alarms.ErrAlarmNotFound, "Changes.Conditions must not change the Key of a condition")
 }
 
 func testCodes(t *testing.T, s *store) {
@@ -198,6 +221,7 @@ func testCallersValues(t *testing.T, s *store) {
 	got[0].Message = "changed afterwards"
 	c, err := s.Condition(t.Context(), alarms.ByKey("a"))
 	require.NoError(t, err)
+	require.NotNil(t, c.Last, "Condition.Last was not stored")
 	c.Last.Message = "changed afterwards"
 	same(t, want, s.stored(t, want.ID), "after a reader changed what it got")
 	same(t, want, s.events(t)[0].Occurrence, "after the caller changed its event")
@@ -213,6 +237,7 @@ func testAwkwardTexts(t *testing.T, s *store) {
 		same(t, o, s.stored(t, o.ID), "awkward texts")
 		c, err := s.Condition(t.Context(), alarms.ByKey(key))
 		require.NoError(t, err)
+		require.NotNil(t, c.Last, "Condition.Last was not stored")
 		same(t, o, *c.Last, "awkward texts by key")
 		events := s.events(t)
 		same(t, o, events[len(events)-1].Occurrence, "awkward texts in the journal")
@@ -257,9 +282,10 @@ func testCanceledContext(t *testing.T, s *store) {
 	s.raise(t, noon, nil, "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Error(t, s.Write(ctx, nil, func(int64, []alarms.RefResult) (alarms.Changes, error) { return alarms.Changes{}, nil }))
-	_, err := s.Occurrences(ctx, alarms.Query{Limit: 1})
-	require.Error(t, err)
+	err := s.Write(ctx, nil, func(int64, []alarms.RefResult) (alarms.Changes, error) { return alarms.Changes{}, nil })
+	require.Error(t, err, "Write with a canceled context returned nil")
+	_, err = s.Occurrences(ctx, alarms.Query{Limit: 1})
+	require.Error(t, err, "Occurrences with a canceled context returned no error")
 	_, err = s.Events(ctx, 0, 1)
-	require.Error(t, err)
+	require.Error(t, err, "Events with a canceled context returned no error")
 }

@@ -15,8 +15,8 @@ import (
 
 // DriverHarness makes a driver for the suite and describes its device.
 type DriverHarness struct {
-	// New makes a driver that is not connected. It is called for each part of the suite; what it
-	// starts besides the driver is to be ended with t.Cleanup.
+	// New makes a driver that is not connected. It is called for each part of the suite, which closes the
+	// driver; stop everything else that it starts in t.Cleanup.
 	New func(t testing.TB) tags.Driver
 
 	// Readable lists points that the device answers, with the type that they have; at least one.
@@ -31,10 +31,10 @@ type DriverHarness struct {
 	// Malformed is a point whose address the driver cannot understand; none when its Address is empty.
 	Malformed tags.Point
 
-	// Break cuts the connection and keeps the device away, so that reading and connecting fail; Mend
-	// brings it back. Both or neither.
+	// Disconnect cuts the connection and keeps the device away, so that reading and connecting fail;
+	// Reconnect brings it back. Set both or neither.
 	Disconnect, Reconnect func(t testing.TB, d tags.Driver)
-	// Freeze keeps the device connected but silent; Thaw ends that. Both or neither.
+	// Stall keeps the device connected but silent; Resume ends that. Set both or neither.
 	Stall, Resume func(t testing.TB, d tags.Driver)
 
 	// Timeout is how long one call may take, and how long recovery may take; default 10 s.
@@ -51,10 +51,10 @@ func TestDriver(t *testing.T, h DriverHarness) {
 	t.Helper()
 	require.NotNil(t, h.New, "DriverHarness.New is required")
 	require.NotEmpty(t, h.Readable, "DriverHarness.Readable needs a point")
-	require.Equal(t, h.Disconnect == nil, h.Reconnect == nil, "DriverHarness.Break and Mend belong together")
-	require.Equal(t, h.Stall == nil, h.Resume == nil, "DriverHarness.Freeze and Thaw belong together")
+	require.Equal(t, h.Disconnect == nil, h.Reconnect == nil, "set DriverHarness.Disconnect and Reconnect, or neither")
+	require.Equal(t, h.Stall == nil, h.Resume == nil, "set DriverHarness.Stall and Resume, or neither")
 	for _, p := range slices.Concat(h.Readable, pointsOf(h.Writable), []tags.Point{h.Missing, h.Malformed}) {
-		require.True(t, p.Address == "" || p.Type.Valid(), "the harness gives %q no data type", p.Address)
+		require.True(t, p.Address == "" || p.Type.Valid(), "the Type of the harness's point %q is %q: set Bool, Int, Float, String or Bytes", p.Address, p.Type)
 	}
 	if h.Timeout == 0 {
 		h.Timeout = 10 * time.Second
@@ -76,17 +76,17 @@ func TestDriver(t *testing.T, h DriverHarness) {
 		{"RefusedWrite", testRefusedWrite},
 		{"CanceledContext", testCanceledContext},
 		{"ExpiredDeadline", testExpiredDeadline},
-		{"BreakAndMend", testBreakAndMend},
-		{"FreezeAndThaw", testFreezeAndThaw},
+		{"DisconnectAndReconnect", testDisconnectAndReconnect},
+		{"StallAndResume", testStallAndResume},
 		{"MaxBatch", testMaxBatch},
 		{"Plan", testPlan},
 		{"PlansTogether", testPlansTogether},
 		{"PlanEndedContext", testPlanEndedContext},
-		{"PlanBreak", testPlanBreak},
+		{"PlanDisconnect", testPlanDisconnect},
 		{"Browse", testBrowse},
 		{"ValidatePoint", testValidatePoint},
 		{"Subscribe", testSubscribe},
-		{"SubscribeBreak", testSubscribeBreak},
+		{"SubscribeDisconnect", testSubscribeDisconnect},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, newDevice(t, h)) })
 	}
@@ -201,7 +201,7 @@ func (dev *device) readGood(t testing.TB, points ...tags.Point) []tags.Reading {
 func requireGood(t testing.TB, p tags.Point, r tags.Reading) {
 	t.Helper()
 	require.NoError(t, r.Err, "Read of %s", p.Address)
-	require.NotEqual(t, tags.Bad, r.Quality, "Read of %s: the quality of a value that was read", p.Address)
+	require.False(t, r.Quality == tags.Bad, "Read of %s: Quality is Bad: set Reading.Quality", p.Address)
 }
 
 func (dev *device) batch() int {

@@ -2,6 +2,7 @@ package tagstest
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -79,9 +80,9 @@ func (dev *device) endedContext(t testing.TB, ctx context.Context) {
 	}
 }
 
-func testBreakAndMend(t *testing.T, dev *device) {
+func testDisconnectAndReconnect(t *testing.T, dev *device) {
 	if dev.Disconnect == nil {
-		t.Skip("the harness has no Break")
+		t.Skip("the harness has no Disconnect")
 	}
 	for range 2 {
 		dev.connect(t)
@@ -114,13 +115,12 @@ func (dev *device) untilNotConnected(t testing.TB) {
 	}
 }
 
-func testFreezeAndThaw(t *testing.T, dev *device) {
+func testStallAndResume(t *testing.T, dev *device) {
 	if dev.Stall == nil {
-		t.Skip("the harness has no Freeze")
+		t.Skip("the harness has no Stall")
 	}
 	dev.connect(t)
 	dev.readGood(t, dev.Readable...)
-	dev.Stall(t, dev.d)
 	for _, end := range []struct {
 		how  string
 		make func() (context.Context, context.CancelFunc)
@@ -134,24 +134,54 @@ func testFreezeAndThaw(t *testing.T, dev *device) {
 			return ctx, func() { stop.Stop(); cancel() }
 		}},
 	} {
+		dev.Stall(t, dev.d)
 		ctx, cancel := end.make()
 		out, err := dev.readCtx(t, ctx, soon, dev.Readable[0])
 		cancel()
 		if err == nil {
 			require.Error(t, out[0].Err, "Read from a silent device, ended by %s", end.how)
 		}
-		if len(dev.Writable) == 0 {
-			continue
+		dev.Resume(t, dev.d)
+		dev.recover(t)
+		if len(dev.Writable) > 0 {
+			dev.stalledWrite(t, end.how, end.make)
 		}
-		ctx, cancel = end.make()
-		errs, err := dev.writeCtx(t, ctx, soon, dev.Writable[0])
-		cancel()
-		if err == nil {
-			require.Error(t, errs[0], "Write to a silent device, ended by %s", end.how)
-		}
+	}
+}
+
+// stalledWrite writes to a silent device, and sees whether the value arrived that the driver reports as not taken.
+func (dev *device) stalledWrite(t *testing.T, how string, end func() (context.Context, context.CancelFunc)) {
+	t.Helper()
+	item, differs := dev.newValue(t)
+	dev.Stall(t, dev.d)
+	ctx, cancel := end()
+	errs := make([]error, 1)
+	var failed error
+	dev.limited(t, "Write", soon, func() { failed = dev.d.Write(ctx, []tags.WriteItem{item}, errs) })
+	cancel()
+	if failed == nil {
+		require.Error(t, errs[0], "Write to a silent device, ended by %s", how)
 	}
 	dev.Resume(t, dev.d)
 	dev.recover(t)
+	err := errs[0]
+	if err == nil || !differs || errors.Is(err, tags.ErrUncertain) || errors.Is(err, tags.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	require.False(t, dev.readGood(t, item.Point)[0].Value == item.Value,
+		"Write of %s returned %v, but the device has the value: wrap tags.ErrUncertain", item.Point.Address, err)
+}
+
+// newValue returns a writable point with a value that it does not have. Where the harness has one value for each point, and
+// they all have it, differs is false.
+func (dev *device) newValue(t *testing.T) (item tags.WriteItem, differs bool) {
+	t.Helper()
+	for i, r := range dev.readGood(t, pointsOf(dev.Writable)...) {
+		if r.Value != dev.Writable[i].Value {
+			return dev.Writable[i], true
+		}
+	}
+	return dev.Writable[0], false
 }
 
 func testNoGoroutineLeft(t *testing.T, h DriverHarness) {

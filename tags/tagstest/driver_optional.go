@@ -197,13 +197,13 @@ func (dev *device) untilEmitted(t *testing.T, s *subscription) {
 	}
 }
 
-func testSubscribeBreak(t *testing.T, dev *device) {
+func testSubscribeDisconnect(t *testing.T, dev *device) {
 	if _, ok := dev.d.(tags.Subscriber); !ok || dev.Disconnect == nil {
-		t.Skip("the driver is no Subscriber, or the harness has no Break")
+		t.Skip("the driver is not a Subscriber, or the harness has no Disconnect")
 	}
 	dev.connect(t)
 	s := dev.subscribe(t, dev.Readable)
-	time.Sleep(20 * time.Millisecond) // so that the break finds a subscription, most of the time
+	time.Sleep(20 * time.Millisecond) // so that the cut finds a subscription, most of the time
 	dev.Disconnect(t, dev.d)
 	require.ErrorIs(t, s.wait(t, dev.Timeout, "the connection was cut"), tags.ErrNotConnected, "Subscribe when the connection is gone")
 	dev.Reconnect(t, dev.d)

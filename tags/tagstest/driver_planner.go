@@ -169,10 +169,10 @@ func testPlanEndedContext(t *testing.T, dev *device) {
 	dev.plan(t, dev.Readable...).finishGood(t)
 }
 
-func testPlanBreak(t *testing.T, dev *device) {
+func testPlanDisconnect(t *testing.T, dev *device) {
 	dev.needPlanner(t)
 	if dev.Disconnect == nil {
-		t.Skip("the harness has no Break")
+		t.Skip("the harness has no Disconnect")
 	}
 	dev.connect(t)
 	p := dev.plan(t, dev.Readable...)

@@ -8,7 +8,7 @@ import (
 	"github.com/otkit/otkit/tags/tagstest"
 )
 
-// A harness that also has Writable, Missing, Break and Mend lets the suite look at more.
+// A harness that also has Writable, Missing, Disconnect and Reconnect lets the suite look at more.
 func ExampleTestDriver() {
 	// In a test file of the driver's package this function has a name, such as TestConformance.
 	_ = func(t *testing.T) {

@@ -147,6 +147,9 @@ func (d *memDriver) Read(ctx context.Context, points []tags.Point, out []tags.Re
 		default:
 			out[i] = tags.Reading{Value: v, Quality: tags.Good}
 		}
+		if d.defect == "vouches for nothing" {
+			out[i].Quality = tags.Bad
+		}
 	}
 	if d.defect == "shifts the answers" && len(out) > 1 {
 		copy(out, append(slices.Clone(out[1:]), out[0]))
@@ -221,6 +224,16 @@ func (r *memRequests) Next(ctx context.Context, out []tags.Reading) (tags.Answer
 }
 
 func (d *memDriver) Write(ctx context.Context, items []tags.WriteItem, errs []error) error {
+	if d.defect == "lies about stalled writes" && d.connected && len(items) == 1 {
+		select {
+		case <-d.thawed:
+		default: // the device has the request, and takes the value when it goes on
+			<-ctx.Done()
+			d.values[items[0].Point.Address] = items[0].Value
+			errs[0] = errors.New("no answer")
+			return nil
+		}
+	}
 	if err := d.begin(ctx); err != nil {
 		return err
 	}
