@@ -170,33 +170,31 @@ func (o DriverOptions) withDefaults() (DriverOptions, error) {
 
 // AddDriver registers a driver under an id, defines its tags and starts it. The engine owns the
 // driver from then on and closes it. Tags that were defined for the id before become readable. If the id is in use, AddDriver
-// returns ErrDriverExists; if a tag is not valid, ErrInvalidTag; if d is nil, ErrInvalidDriver. Then nothing is registered.
+// returns ErrDriverExists; if a tag is not valid or names another driver, ErrInvalidTag; if d is nil, ErrInvalidDriver. Then nothing is registered.
 func (e *Engine) AddDriver(id string, d Driver, o DriverOptions) error {
 	o, err := o.withDefaults()
 	if err != nil {
 		return err
 	}
 	if d == nil {
-		return ErrInvalidDriver.Because("the driver %q is nil", clip(id))
+		return ErrInvalidDriver.Because("driver %q is nil", clip(id))
+	}
+	if id == "" {
+		return ErrInvalidDriver.Because("driver id must not be empty")
 	}
 	if msg := nameFault(id); msg != "" || strings.ContainsRune(id, '/') {
 		return ErrInvalidDriver.Because("%q is not a driver id", clip(id))
 	}
 	list := slices.Clone(o.Tags)
 	for i := range list {
-		list[i].Driver = cmp.Or(list[i].Driver, id)
-	}
-	if d == nil {
-		return fmt.Errorf("tags: AddDriver %q: the Driver is nil", id)
+		if own := cmp.Or(list[i].Driver, id); own != id {
+			return ErrInvalidTag.On("tagName", clip(list[i].Name)).Because("driver is %q, but the tag is defined with the driver %q",
+				clip(own), id)
+		}
+		list[i].Driver = id
 	}
 	own, _ := d.(PointValidator)
-	err = validateAll(list, func(driver string) PointValidator {
-		if driver == id {
-			return own
-		}
-		return e.addressChecker(driver)
-	})
-	if err != nil {
+	if err := validateAll(list, func(string) PointValidator { return own }); err != nil {
 		return err
 	}
 	r := newRunner(e, id, d, o)

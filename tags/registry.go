@@ -72,6 +72,9 @@ func (e *Engine) untidy() bool { return len(e.unsorted)+e.gone > 2*len(e.byName)
 func validateAll(list []Tag, checker func(driver string) PointValidator) error {
 	for i := range list {
 		t := &list[i]
+		if t.Name == "" {
+			return ErrInvalidTag.Because("tag %d", i).Invalid(fault.Field{Field: "name", Message: "is required"})
+		}
 		if err := t.Validate(); err != nil {
 			return err
 		}

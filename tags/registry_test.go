@@ -88,6 +88,23 @@ func TestANilDriverIsRefused(t *testing.T) {
 	require.NoError(t, e.AddDriver("plc", newDevice(), tags.DriverOptions{}), "nothing was registered")
 }
 
+func TestDriversAreRefusedWithTheirReason(t *testing.T) {
+	e := newEngine(t, tags.Options{})
+	for want, add := range map[string]func() error{
+		`driver "n" is nil`:           func() error { return e.AddDriver("n", nil, tags.DriverOptions{}) },
+		"driver id must not be empty": func() error { return e.AddDriver("", newDevice(), tags.DriverOptions{}) },
+		"tag definition is not valid: tag 1: name is required": func() error {
+			return e.AddDriver("d", newDevice(), tags.DriverOptions{Tags: []tags.Tag{intTag("d.a"), {}}})
+		},
+		`tag definition is not valid: d.a: driver is "D", but the tag is defined with the driver "d"`: func() error {
+			return e.AddDriver("d", newDevice(), tags.DriverOptions{Tags: []tags.Tag{{Name: "d.a", Driver: "D", DataType: tags.Int}}})
+		},
+	} {
+		require.ErrorContains(t, add(), want)
+	}
+	require.False(t, e.HasDriver("d"), "nothing was registered")
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	_, err := tags.New(tags.Options{SweepInterval: -1})
 	require.ErrorContains(t, err, "Options.SweepInterval")

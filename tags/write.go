@@ -30,7 +30,7 @@ type queuedWrite struct {
 	wait          time.Duration
 }
 
-// Write queues one write and returns immediately; Get returns the outcome later. What the errors mean:
+// Write queues one write and returns immediately; GetWrite returns the outcome. What the errors mean:
 // ErrTagNotFound, ErrInvalidDriver (the tag's driver is not registered), ErrReadOnly,
 // ErrInvalidValue (wrong type or outside minValue..maxValue), ErrDriverOffline, ErrQueueFull. After
 // an error nothing is queued.
@@ -47,8 +47,8 @@ func (e *Engine) Write(ctx context.Context, q WriteRequest) (Write, error) {
 
 // WriteMany queues writes in order. writes and errs have the length of requests: where errs[i] is
 // nil, writes[i] is queued. A failure to log them is the error; then none is queued. More than
-// MaxBatch requests are an ErrBatchSizeExceeded. Once the requests are checked, an end of ctx does
-// not take them back.
+// MaxBatch requests are an ErrBatchSizeExceeded. Once the requests are checked, ending ctx
+// does not withdraw them.
 func (e *Engine) WriteMany(ctx context.Context, requests []WriteRequest) (writes []Write, errs []error, err error) {
 	if len(requests) > MaxBatch {
 		return nil, nil, ErrBatchSizeExceeded

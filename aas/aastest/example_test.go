@@ -8,7 +8,7 @@ import (
 
 // A store's own test calls the suite with a function that opens an empty one.
 func TestMemory(t *testing.T) {
-	aastest.TestStore(t, func(testing.TB) (repository.Store, func() repository.Store) { return repository.NewMemory(), nil })
+	aastest.TestStore(t, func(testing.TB) (s repository.Store, another, reopen func() repository.Store) { return repository.NewMemory(), nil, nil })
 }
 
 func BenchmarkMemory(b *testing.B) {

@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStore checks a store against the contract of repository.Store, alone and behind an repository.Service. open
+// TestStore checks a store against the contract of repository.Store, alone and behind a repository.Service. open
 // makes an empty store and closes it with t.Cleanup; it is called for each part of the suite. another
-// opens the same store once more, as a second process would; nil where that cannot be.
-func TestStore(t *testing.T, open func(testing.TB) (s repository.Store, another func() repository.Store)) {
+// opens the same store beside s, as a second process does; nil if only one process may have it open. reopen
+// closes s and opens what it left on disk; nil if nothing survives.
+func TestStore(t *testing.T, open func(testing.TB) (s repository.Store, another, reopen func() repository.Store)) {
 	t.Helper()
 	for _, part := range []struct {
 		name string
@@ -51,10 +52,12 @@ func TestStore(t *testing.T, open func(testing.TB) (s repository.Store, another 
 		{"ServiceLastElement", testServiceLastElement},
 		{"ServiceUpdates", testServiceUpdates},
 		{"ServiceFiles", testServiceFiles},
+		{"Reopen", testReopen},
+		{"ReopenElements", testReopenElements},
 	} {
 		t.Run(part.name, func(t *testing.T) {
-			s, another := open(t)
-			part.run(t, &store{Store: s, another: another})
+			s, another, reopen := open(t)
+			part.run(t, &store{Store: s, another: another, reopen: reopen})
 		})
 	}
 }
@@ -63,6 +66,7 @@ func TestStore(t *testing.T, open func(testing.TB) (s repository.Store, another 
 type store struct {
 	repository.Store
 	another func() repository.Store
+	reopen  func() repository.Store
 }
 
 // second returns the store as another process has it, or the same one.

@@ -21,10 +21,15 @@ func open(t testing.TB, path string) *fileStore {
 }
 
 func TestItIsAStore(t *testing.T) {
-	aastest.TestStore(t, func(t testing.TB) (repository.Store, func() repository.Store) {
-		s := open(t, filepath.Join(t.TempDir(), "shells.jsonl"))
+	aastest.TestStore(t, func(t testing.TB) (_ repository.Store, another, reopen func() repository.Store) {
+		path := filepath.Join(t.TempDir(), "shells.jsonl")
+		s := open(t, path)
 		t.Cleanup(func() { require.NoError(t, s.close()) })
-		return s, nil
+		return s, nil, func() repository.Store { // another is nil: one process at a time
+			require.NoError(t, s.close())
+			s = open(t, path)
+			return s
+		}
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// fileStore is an repository.Store in one file, of which one process at a time may write. aastest.TestStore
+// fileStore is a repository.Store in one file, of which one process at a time may write. aastest.TestStore
 // proves it. Looking for documents passes over all of them, which suits some thousand.
 type fileStore struct {
 	mu        sync.RWMutex

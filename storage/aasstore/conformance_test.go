@@ -12,18 +12,23 @@ import (
 )
 
 func TestAAS(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) {
-		aastest.TestStore(t, func(t testing.TB) (repository.Store, func() repository.Store) {
-			db := storetest.OnSQLite(t)(t, storage.Options{})
-			return db.AAS(), func() repository.Store { return db.AAS() } // one process writes
+	for _, kind := range storetest.Kinds {
+		t.Run(kind, func(t *testing.T) {
+			aastest.TestStore(t, func(t testing.TB) (s repository.Store, another, reopen func() repository.Store) {
+				open := storetest.Must(storetest.Fresh(t, kind)())
+				db := open(t, storage.Options{})
+				another = func() repository.Store { return open(t, storage.Options{}).AAS() }
+				if kind == "sqlite" {
+					another = func() repository.Store { return db.AAS() } // one process writes
+				}
+				return db.AAS(), another, func() repository.Store {
+					require.NoError(t, db.Close())
+					db = open(t, storage.Options{})
+					return db.AAS()
+				}
+			})
 		})
-	})
-	t.Run("postgres", func(t *testing.T) {
-		aastest.TestStore(t, func(t testing.TB) (repository.Store, func() repository.Store) {
-			open := storetest.OnPostgres(t)
-			return open(t, storage.Options{}).AAS(), func() repository.Store { return open(t, storage.Options{}).AAS() }
-		})
-	})
+	}
 }
 
 func BenchmarkAASStore(b *testing.B) {
