@@ -177,6 +177,22 @@ func testElementsGrow(t *testing.T, s *store) {
 	k.same(t, s, 2201)
 }
 
+// testElementsOnly keeps the only element.
+func testElementsOnly(t *testing.T, s *store) {
+	store, k := s.elementStore(t), newKept(2)
+	s.put(t, k.document())
+	remove := func(name string, version uint64) error {
+		_, err := store.WriteElement(t.Context(), repository.ElementChange{Kind: repository.KindSubmodel, ID: "urn:apart", Version: version, IDShort: name, Count: 1})
+		return err
+	}
+	require.NoError(t, remove("Element0", 1))
+	var mismatch *repository.MismatchError
+	require.ErrorAs(t, remove("Element1", 2), &mismatch)
+	require.Equal(t, uint64(2), mismatch.Version)
+	k.change("Element0", nil)
+	k.same(t, s, 2)
+}
+
 // testElementsApartAndWhole has a document that is kept apart, whole and apart again, and is then gone.
 func testElementsApartAndWhole(t *testing.T, s *store) {
 	store, k := s.elementStore(t), newKept(300)
@@ -209,6 +225,30 @@ func testElementsApartAndWhole(t *testing.T, s *store) {
 	require.False(t, ok)
 	s.put(t, newKept(3).document())
 	newKept(3).same(t, s, 1)
+}
+
+// testServiceLastElement lets a submodel grow and loses its elements one by one.
+func testServiceLastElement(t *testing.T, s *store) {
+	service, err := repository.New(s.Store, repository.Options{})
+	require.NoError(t, err)
+	m := &aas.Submodel{Identifiable: aas.Identifiable{ID: "urn:m"}}
+	_, err = service.Submodels.Create(t.Context(), m)
+	require.NoError(t, err)
+	for range 2 {
+		for i := range 100 {
+			p := &aas.Property{ValueType: aas.String, Value: new(strings.Repeat("x", 1000))}
+			p.IDShort = fmt.Sprintf("Name%d", i)
+			_, err := service.InsertElement(t.Context(), m.ID, nil, p, repository.Match{})
+			require.NoError(t, err)
+		}
+		for i := range 100 {
+			_, err := service.DeleteElement(t.Context(), m.ID, aas.Path{{IDShort: fmt.Sprintf("Name%d", i)}}, repository.Match{})
+			require.NoError(t, err)
+		}
+		got, err := service.Submodels.Get(t.Context(), m.ID)
+		require.NoError(t, err)
+		require.Equal(t, m, got)
+	}
 }
 
 // testServiceElements makes the same calls over the store and over one in memory. A submodel is the same after each.

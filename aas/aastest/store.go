@@ -45,8 +45,10 @@ func TestStore(t *testing.T, open func(testing.TB) (s repository.Store, another 
 		{"ParallelCounts", testParallelCounts},
 		{"Elements", testElements},
 		{"ElementsGrow", testElementsGrow},
+		{"ElementsOnly", testElementsOnly},
 		{"ElementsApartAndWhole", testElementsApartAndWhole},
 		{"ServiceElements", testServiceElements},
+		{"ServiceLastElement", testServiceLastElement},
 		{"ServiceUpdates", testServiceUpdates},
 		{"ServiceFiles", testServiceFiles},
 	} {

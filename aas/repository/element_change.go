@@ -147,8 +147,8 @@ func (s *Service) changeTop(ctx context.Context, t *top, idShort string, fn func
 	if d.JSON, err = t.splice(now); err != nil {
 		return t.document, err
 	}
-	if len(d.JSON) >= minDivided {
-		d.Divided = s.divide(d.JSON, t.most()+growth)
+	if s.divide(d.JSON, 0) != nil {
+		return t.document, errWhole // it is to be kept apart, with the exact number of its elements
 	}
 	return s.Submodels.write(ctx, Batch{Changes: []Change{{Document: d, Match: Match{Version: t.document.Version}}}}, event)
 }

@@ -198,8 +198,8 @@ type ElementStore interface {
 	// not there, ok is false.
 	Element(ctx context.Context, kind Kind, id, idShort string) (d Document, ok bool, err error)
 	// WriteElement changes one element of a document that is kept apart, durably, and returns the document's new
-	// version, one more than c.Version. If the document is not in that version, or not kept apart, WriteElement changes
-	// nothing and returns a *MismatchError.
+	// version, one more than c.Version. If the document is not in that version, or not kept apart, or if its only element
+	// would go, WriteElement changes nothing and returns a *MismatchError.
 	WriteElement(ctx context.Context, c ElementChange) (uint64, error)
 }
 

@@ -162,6 +162,8 @@ func (a *apart) change(ctx context.Context, c *repository.ElementChange) error {
 	case f.ok && c.JSON != nil:
 		a.size += int64(len(c.JSON) - (f.place.to - f.place.from))
 		f.chunk.replace(f.place, c.IDShort, c.JSON)
+	case f.ok && a.size == int64(len(a.Head)+f.place.to-f.place.from+len(a.Tail)): // the only one
+		return &repository.MismatchError{Version: a.Version}
 	case f.ok:
 		a.size -= int64(f.place.to - f.place.from + 1)
 		f.chunk.remove(f.place)
