@@ -1,5 +1,5 @@
-// Package alerting holds the words of alarm notifications: [Notification], [Channel], [Routes], [Record] and what goes with them.
-// It is all that an own channel imports.
+// Package alerting has the types of notifications: [Notification], [Channel], [Routes], [Record] and what goes with them. It is
+// all that a channel of your own imports.
 //
 // # Parts
 //

@@ -28,13 +28,13 @@ func (e *SendError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *SendError) Unwrap() error { return e.Err }
 
-// Permanent returns err as that of a message which the peer has rejected permanently.
+// Permanent marks err: the peer has rejected the message, which becomes a dead letter.
 func Permanent(err error) error { return &SendError{Outcome: OutcomePermanent, Err: err} }
 
-// Retryable returns err as that of a message which has not arrived. after is how long the peer asked to wait; 0 if it did not.
+// Retryable marks err: the message has not arrived and is sent again. after is how long the peer asked to wait; 0 if it did not.
 func Retryable(err error, after time.Duration) error {
 	return &SendError{Outcome: OutcomeRetryable, RetryAfter: after, Err: err}
 }
 
-// Ambiguous returns err as that of a message which may have arrived, for example because the answer was lost.
+// Ambiguous marks err: the message may have arrived, for example because the answer was lost. It is sent again.
 func Ambiguous(err error) error { return &SendError{Outcome: OutcomeAmbiguous, Err: err} }

@@ -16,7 +16,7 @@ import (
 // Package tagstest has a conformance suite for drivers.
 type Driver interface {
 	// Connect opens the connection. The engine calls it until it returns nil, and again after any
-	// call that returned ErrNotConnected; a half-open connection from before is to be closed first.
+	// call that returned ErrNotConnected. Connect first closes a connection that is left.
 	Connect(ctx context.Context) error
 
 	// Read reads points into out, which has their length and order and is zeroed. A point that
@@ -25,12 +25,12 @@ type Driver interface {
 	Read(ctx context.Context, points []Point, out []Reading) error
 
 	// Write writes items in order and sets errs, which has their length, to nil for each that the
-	// device took. An error means that the device has surely not taken the value, unless it wraps
+	// device took. An error means that the device has certainly not taken the value, unless it wraps
 	// ErrUncertain, ErrTimeout or context.DeadlineExceeded: the value may have arrived. The returned
-	// error is as for Read; the fate of an item that has no such error of its own is then unknown.
+	// error is as for Read. If Write returns an error, items whose errs is nil count as unknown.
 	Write(ctx context.Context, items []WriteItem, errs []error) error
 
-	// Close closes the connection. It may be called at any time, also twice.
+	// Close closes the connection. It may be called in any state, also twice and before Connect.
 	Close() error
 }
 
@@ -44,7 +44,7 @@ type Point struct {
 // Reading is what a driver read from one point, before scaling.
 type Reading struct {
 	Value   Value
-	Quality Quality   // Good when the device vouches for it
+	Quality Quality   // set it: a reading without Quality is Bad
 	Time    time.Time // the device's own time stamp; zero takes the time of the call
 	Late    bool      // delivered late, from a buffer: goes to history, and to the cache only when newer
 	Err     error     // set when the point could not be read; Value and Quality are then ignored
@@ -58,15 +58,15 @@ type WriteItem struct {
 
 // Subscriber is a driver whose device sends changes. Subscribe calls emit with the index
 // into points and the new reading, from any goroutine but never after it has returned, and blocks
-// until ctx ends or the connection is gone, which it reports as ErrNotConnected. Read and Write may
-// be called meanwhile: the engine still reads every point at DriverOptions.RefreshInterval,
+// until ctx ends, when it returns any error or nil, or the connection is gone or there is none, which it
+// reports as ErrNotConnected. Read and Write may be called meanwhile: the engine still reads every point at DriverOptions.RefreshInterval,
 // because a subscription can die without notice.
 type Subscriber interface {
 	Subscribe(ctx context.Context, points []Point, emit func(i int, r Reading)) error
 }
 
 // Browser is a driver that can list the points of its device. The tags have Name (without the
-// driver's prefix), Address, DataType and Access set.
+// driver's prefix), Address, DataType and Access set (not empty).
 type Browser interface {
 	Browse(ctx context.Context) ([]Tag, error)
 }

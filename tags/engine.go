@@ -132,7 +132,7 @@ func (e *Engine) Close(ctx context.Context) error {
 type DriverOptions struct {
 	Type            string        // for DriverStatus, such as Modbus
 	PollInterval    time.Duration // polling interval of tags that have none of their own; default 1 s
-	RefreshInterval time.Duration // polling interval under a Subscriber; default 60 s
+	RefreshInterval time.Duration // polling interval if the driver is a Subscriber; default 60 s
 	Timeout         time.Duration // of one call of the driver; default 5 s; see also Planner.CallTimeout
 	MinBackoff      time.Duration // wait after the first failed connection; default 500 ms
 	MaxBackoff      time.Duration // the wait doubles up to this; default 10 s

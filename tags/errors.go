@@ -6,7 +6,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Errors that callers of the engine meet. Their codes are part of the service interface.
+// Errors that callers of the engine meet. Their codes are part of the API.
 var (
 	ErrTagNotFound       = fault.New(fault.NotFound, "TAG_NOT_FOUND", "tag not found")
 	ErrInvalidDriver     = fault.New(fault.Invalid, "INVALID_DRIVER", "driver id is not a known driver")
@@ -33,7 +33,7 @@ var ErrNotConnected = errors.New("driver is not connected")
 // calls the write WriteUnknown and not WriteFailed.
 var ErrUncertain = errors.New("the device may have taken the value")
 
-// Errors that a driver sets on single readings; the engine turns them into a quality reason.
+// Errors that a driver sets on single readings and writes. The engine turns those of readings into a quality reason.
 var (
 	ErrNoSuchAddress = errors.New("the device has no such address")
 	ErrAddress       = errors.New("address cannot be read by this driver")

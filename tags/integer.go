@@ -3,7 +3,7 @@ package tags
 import "math"
 
 // integerScale returns scale and offset of an Int tag where both are whole, so that raw and engineering
-// values can be reckoned without the limit of a float64 at 2^53.
+// values can be computed without the limit of a float64 at 2^53.
 func (t *Tag) integerScale() (scale, offset int64, ok bool) {
 	s, o := t.scale(), t.Offset
 	const limit = 1 << 53 // what a float64 holds exactly

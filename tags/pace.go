@@ -48,7 +48,7 @@ func (p *pace) reachable() time.Duration { return max(p.interval, time.Duration(
 // Cycle describes the polling of the tags of one interval.
 type Cycle struct {
 	Wanted   time.Duration // the polling interval
-	Reached  time.Duration // from one poll to the next, or as long as the one under way will take; 0 before there was one
+	Reached  time.Duration // from one poll to the next, or the expected duration of the current poll; 0 before there was one
 	Tags     int
 	Requests int // of the last poll that is over
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Quality is how far a value can be trusted. The zero Quality is Bad: what nobody vouched for is
-// not good.
+// Quality is how far a value can be trusted. The zero Quality is Bad: a reading without
+// Quality is Bad.
 type Quality uint8
 
-// The qualities of the service interface.
+// The qualities of the API.
 const (
 	Bad       Quality = iota // communication failure or error; the value is the last one known
 	Uncertain                // low reliability: stale, or outside the tag's range

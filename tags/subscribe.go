@@ -12,7 +12,7 @@ import (
 // SubscribeOptions sets what a subscription watches and how often it delivers.
 type SubscribeOptions struct {
 	Names    []string      // each must exist; repeated names count once
-	Patterns []string      // LIKE patterns; tags that are defined later and match are joined
+	Patterns []string      // LIKE patterns; tags that are defined later and match are added
 	Throttle time.Duration // least time between two deliveries; 0 for none
 	Deadband float64       // skip a number that differs by less from what was last delivered; 0 for none
 }

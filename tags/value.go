@@ -13,7 +13,7 @@ import (
 // DataType is the type of a tag's value.
 type DataType string
 
-// The data types of the service interface.
+// The data types of the API.
 const (
 	Bool   DataType = "Bool"
 	Int    DataType = "Int"    // 64-bit signed
@@ -110,7 +110,7 @@ func (v Value) Int() int64 {
 	return int64(v.num)
 }
 
-// Text returns a String's text or a Bytes' bytes as a string; "" for any other type.
+// Text returns the text of a String or the bytes of Bytes; "" for any other type. For the text of any value use String.
 func (v Value) Text() string { return v.text }
 
 // Bytes returns a copy of a Bytes' bytes; nil for any other type.

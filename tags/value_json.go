@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// MarshalJSON writes the choice of the service interface: an object with exactly one of the members
+// MarshalJSON writes the choice of the API: an object with exactly one of the members
 // stringValue, doubleValue, int64Value, boolValue, bytesValue. The zero Value is null.
 func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil) }
 

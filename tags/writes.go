@@ -8,7 +8,7 @@ import (
 // WriteState is where a queued write stands.
 type WriteState string
 
-// The states of a write. Queued is passing, the others are final.
+// The states of a write. Queued is temporary, the others are final.
 const (
 	WriteQueued    WriteState = "Queued"
 	WriteDone      WriteState = "Written"   // the device took the value

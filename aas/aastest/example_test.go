@@ -10,14 +10,16 @@ import (
 // A store of your own passes the suite in a test like this one.
 func ExampleTestStore() {
 	_ = func(t *testing.T) { // TestStore of your package
-		aastest.TestStore(t, func(testing.TB) (repository.Store, func() repository.Store) {
-			return repository.NewMemory(), nil // nil: another process cannot open a Memory
+		aastest.TestStore(t, func(testing.TB) (s repository.Store, another, reopen func() repository.Store) {
+			return repository.NewMemory(), nil, nil // nil: no other process has a Memory, and it keeps nothing over a restart
 		})
 	}
 }
 
 func TestMemory(t *testing.T) {
-	aastest.TestStore(t, func(testing.TB) (s repository.Store, another, reopen func() repository.Store) { return repository.NewMemory(), nil, nil })
+	aastest.TestStore(t, func(testing.TB) (s repository.Store, another, reopen func() repository.Store) {
+		return repository.NewMemory(), nil, nil
+	})
 }
 
 func BenchmarkMemory(b *testing.B) {

@@ -28,7 +28,7 @@ type Verifier interface {
 	Verify(v any) []fault.Field
 }
 
-// Options are the settings of a [Service]. The zero Options works.
+// Options are the settings of a [Service]. The zero Options work.
 type Options struct {
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // default: discard

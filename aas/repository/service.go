@@ -14,9 +14,9 @@ import (
 	"github.com/otkit/otkit/aas"
 )
 
-// Service keeps shells, submodels, concept descriptions and descriptors in a [Store] and tells of
-// every change. Safe for concurrent use, and several services may share a store: a write that meets
-// another one is made again or refused, never lost.
+// Service keeps shells, submodels, concept descriptions and descriptors in a [Store] and publishes
+// every change. Safe for concurrent use, and several services may share a store: a write that conflicts
+// with another is repeated or refused, never lost.
 type Service struct {
 	Shells              *Repository[aas.Shell]
 	Submodels           *Repository[aas.Submodel]

@@ -7,7 +7,7 @@ import (
 	"github.com/otkit/otkit/aas"
 )
 
-// Kind returns what a document is.
+// Kind is the kind of a document.
 type Kind uint8
 
 // The kinds of document. Their numbers are kept in databases.
@@ -17,7 +17,7 @@ const (
 	KindConceptDescription Kind = 3
 	KindShellDescriptor    Kind = 4
 	KindSubmodelDescriptor Kind = 5
-	KindAssetLinks         Kind = 6 // asset ids that were linked to a shell id by themselves
+	KindAssetLinks         Kind = 6 // asset ids that were linked to a shell id without a shell or descriptor
 	KindPackage            Kind = 7 // an AASX package that is kept as it was sent
 )
 
@@ -60,8 +60,8 @@ type Term struct{ Name, Value string }
 type Query struct {
 	Kind    Kind
 	After   string // only ids above it; empty means from the start
-	Offset  int    // leave out so many; with After they are counted from there
-	Limit   int    // at most so many, at least 1
+	Offset  int    // number of documents to skip, counted after After
+	Limit   int    // greatest number of documents, at least 1
 	IDShort string // equals the idShort; empty means any
 	// Contains is a part of the idShort without regard to case, by strings.ToLower of both.
 	Contains string
@@ -108,14 +108,14 @@ type Change struct {
 	Document Document
 	Delete   bool
 	Match    Match
-	// Start is the version of the document when it is new; 0 is taken for 1. The service gives its clock,
-	// in microseconds since 1970: a document that is made again under an old id then has a version that
+	// Start is the version of the document when it is new; 0 is taken for 1. The service passes its clock,
+	// in microseconds since 1970: a document that is created again with an old id then has a version that
 	// the old one never had.
 	Start uint64
 }
 
-// Next returns the version that a document has after the change, when it had another before; 0 before
-// means that it was not there. A deleted document has version 0.
+// Next returns the version that a document has after the change: before is its version until then, 0 for
+// a new one. A deleted document has version 0.
 func (c *Change) Next(before uint64) uint64 {
 	switch {
 	case c.Delete:
@@ -160,7 +160,7 @@ type Batch struct {
 	Files []StoredFile
 }
 
-// MismatchError returns which change of a [Batch] did not find what its Match asks for.
+// MismatchError names the change of a [Batch] that did not find what its Match asks for.
 type MismatchError struct {
 	Index   int    // of the change
 	Version uint64 // that the document has; 0 when there is none
@@ -170,8 +170,8 @@ type MismatchError struct {
 func (e *MismatchError) Error() string { return "aas: a document is not as the change expects it" }
 
 // Store keeps documents and files. Ids and names are any valid UTF-8, compared byte by byte. Safe for
-// concurrent use, by several processes too if it is to be shared. If ctx has ended before a call begins, the error is
-// context.Canceled for errors.Is, and nothing is written. Package aastest has a conformance suite.
+// concurrent use, by several processes too if it is to be shared. If ctx has ended before a call begins, the error
+// wraps ctx.Err(), and nothing is written. Package aastest has a conformance suite.
 //
 // A store may also be an [ElementStore].
 type Store interface {

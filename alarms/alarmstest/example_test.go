@@ -10,7 +10,7 @@ import (
 // A store of your own passes the suite in a test like this one.
 func ExampleTestStore() {
 	_ = func(t *testing.T) {
-		alarmstest.TestStore(t, func(testing.TB) (alarms.Store, func() alarms.Store) {
+		alarmstest.TestStore(t, func(testing.TB) (s alarms.Store, reopen func() alarms.Store) {
 			return alarms.NewMemory(), nil // nil: a Memory keeps nothing over a restart
 		})
 	}

@@ -22,7 +22,7 @@ const (
 	LowLow       Kind = "LowLow"       // below Limit
 	Deviation    Kind = "Deviation"    // further than Limit from the setpoint
 	RateOfChange Kind = "RateOfChange" // changing by more than Limit a second, on average over Window
-	Discrete     Kind = "State"        // equal to one of States
+	Discrete     Kind = "State"        // equal to one of States; its name in files and APIs is State
 	BadQuality   Kind = "BadQuality"   // the tag's quality is Bad
 	Stale        Kind = "Stale"        // no reading for longer than the tag allows
 )
@@ -42,7 +42,7 @@ type Rule struct {
 	Limit       float64  // in the tag's unit; above 0 for Deviation, and for RateOfChange, where it is per second
 	Setpoint    float64  // for Deviation, if SetpointTag is empty
 	SetpointTag string   // for Deviation: the tag that has the setpoint
-	States      []string // for State: values in the form of tags.ParseValue
+	States      []string // for Discrete: values in the form of tags.ParseValue
 
 	// Window is the time over which RateOfChange is averaged, 1 s to 24 h. For others it is 0.
 	Window time.Duration
@@ -54,7 +54,7 @@ type Rule struct {
 	OffDelay time.Duration // how long the condition must be false to clear the alarm; 0..24 h
 	Latching bool          // the alarm stays active until it is reset
 
-	Severity alarms.Severity
+	Severity alarms.Severity // Info if it is not set
 	// Message is the text of the alarm, with the placeholders {name}, {tag}, {kind}, {value}, {unit}, {limit} and
 	// {setpoint}; {{ and }} are braces. Default: the name and a text for the kind.
 	Message string

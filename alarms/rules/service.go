@@ -26,8 +26,8 @@ type Options struct {
 
 	// States stores delays, so that they survive a restart. Default: the store, if it is a StateStore.
 	States StateStore
-	// Current returns a tag and its newest sample, such as tags.Engine.Read, so that a new rule is evaluated
-	// immediately. Default: a rule is first evaluated when its tag changes.
+	// Current returns a tag and its newest sample, so that a new rule is evaluated immediately: for example a
+	// function that calls tags.Engine.Read. Default: a rule is first evaluated when its tag changes.
 	Current func(tag string) (tags.Snapshot, bool)
 
 	// Pending stores alarms while the target cannot, so that they survive a restart. Default: none.

@@ -123,8 +123,13 @@ func prepare(deps Deps, o Options) (*Dispatcher, error) {
 		errs: make(map[string]error),
 	}
 	for _, c := range deps.Channels {
-		if c == nil || c.Name() == "" || d.channels[c.Name()] != nil {
-			return nil, errors.New("dispatch: Deps.Channels must have different names")
+		switch {
+		case c == nil:
+			return nil, errors.New("dispatch: Deps.Channels: a channel is nil")
+		case c.Name() == "":
+			return nil, errors.New("dispatch: Deps.Channels: a channel has no name")
+		case d.channels[c.Name()] != nil:
+			return nil, fmt.Errorf("dispatch: Deps.Channels: two channels have the name %q", c.Name())
 		}
 		if len(recipientsOf(c)) == 0 {
 			return nil, fmt.Errorf("dispatch: Deps.Channels: %s has no recipients", c.Name())
@@ -205,7 +210,7 @@ func (d *Dispatcher) Close(ctx context.Context) error {
 	return nil
 }
 
-// Wake makes the dispatcher read the journal now. It never blocks. Call it after alarms were stored.
+// Wake makes the dispatcher read the journal now. It never blocks. Optional: otherwise the journal is read every PollInterval.
 func (d *Dispatcher) Wake() { d.wake.Set() }
 
 func (d *Dispatcher) wakeWorkers() {

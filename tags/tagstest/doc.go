@@ -1,5 +1,4 @@
-// Package tagstest has conformance suites for what the tag engine is given from outside: drivers,
-// history stores and write logs. Who writes one runs the suite in a test of their own:
+// Package tagstest has conformance suites for drivers, history stores and write logs. Run the suite in a test:
 //
 //	func TestConformance(t *testing.T) {
 //		tagstest.TestDriver(t, tagstest.DriverHarness{
