@@ -61,7 +61,7 @@ func assets() []asset {
 }
 
 // FillShells adds the plant's three shells with their submodels to a service, unless it has any of them. Their operational
-// data
+// data are live values of the plant's tags.
 func FillShells(ctx context.Context, s *repository.Service, mapper *tagmap.Mapper, list []tags.Tag) error {
 	var env aas.Environment
 	for _, a := range assets() {
