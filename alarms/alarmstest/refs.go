@@ -16,7 +16,7 @@ func (s *store) Write(ctx context.Context, refs []alarms.Ref, change func(int64,
 		}
 		for i, f := range found {
 			if !matches(refs[i], f) {
-				return alarms.Changes{}, fmt.Errorf("Ref %+v: Occurrence must be Condition.Last for a Ref by Key or Code, and the occurrence itself for a Ref by ID; "+
+				return alarms.Changes{}, fmt.Errorf("result of Ref %+v: Occurrence must be Condition.Last for a Ref by Key or Code, and the occurrence itself for a Ref by ID; "+
 					"without a Condition there is none", refs[i])
 			}
 		}

@@ -201,7 +201,7 @@ func (dev *device) readGood(t testing.TB, points ...tags.Point) []tags.Reading {
 func requireGood(t testing.TB, p tags.Point, r tags.Reading) {
 	t.Helper()
 	require.NoError(t, r.Err, "Read of %s", p.Address)
-	require.False(t, r.Quality == tags.Bad, "Read of %s: Quality is Bad: set Reading.Quality", p.Address)
+	require.NotEqual(t, tags.Bad, r.Quality, "Read of %s: Quality is Bad: set Reading.Quality", p.Address)
 }
 
 func (dev *device) batch() int {

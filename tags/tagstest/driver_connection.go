@@ -168,7 +168,7 @@ func (dev *device) stalledWrite(t *testing.T, how string, end func() (context.Co
 	if err == nil || !differs || errors.Is(err, tags.ErrUncertain) || errors.Is(err, tags.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
-	require.False(t, dev.readGood(t, item.Point)[0].Value == item.Value,
+	require.NotEqual(t, item.Value, dev.readGood(t, item.Point)[0].Value,
 		"Write of %s returned %v, but the device has the value: wrap tags.ErrUncertain", item.Point.Address, err)
 }
 
