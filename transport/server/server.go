@@ -104,9 +104,11 @@ func New(ctx context.Context, o Options, parts ...Part) (_ *Server, err error) {
 }
 
 func operationsOf(parts []Part) (all []auth.Operation) {
-	all = serverOperations()
-	for _, p := range parts {
-		all = append(all, p.Operations...)
+	for _, p := range append([]Part{{Name: "server", Operations: serverOperations()}}, parts...) {
+		for _, op := range p.Operations {
+			op.Part = p.Name
+			all = append(all, op)
+		}
 	}
 	return all
 }
@@ -130,7 +132,7 @@ func (s *Server) newGuard() (*auth.Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return auth.NewGuard(s.opts.Authenticator, table, auth.GuardOptions{Recorder: recorder, ProtectOpenSurfaces: s.opts.Access.ProtectOpenSurfaces,
+	return auth.NewGuard(s.opts.Authenticator, table, auth.GuardOptions{Recorder: recorder,
 		OpenTo: s.access.openTo, Limit: s.access.limitPrincipal, OnRefused: s.onRefused, WriteError: refuse,
 		Inside: inside, StaticTokens: tokens, Logger: s.log})
 }
