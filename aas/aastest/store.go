@@ -49,6 +49,7 @@ func TestStore(t *testing.T, open func(testing.TB) (s repository.Store, another 
 		{"ElementsApartAndWhole", testElementsApartAndWhole},
 		{"ServiceElements", testServiceElements},
 		{"ServiceLastElement", testServiceLastElement},
+		{"ServiceEntries", testServiceEntries},
 		{"ServiceUpdates", testServiceUpdates},
 		{"ServiceFiles", testServiceFiles},
 	} {
