@@ -12,6 +12,32 @@ type DividedElement struct {
 	JSON    []byte
 }
 
+// CountEntries returns how many entries all arrays of a valid JSON text have together, which [MaxEntries] bounds.
+func CountEntries(text []byte) (n int) {
+	s := scanner{text: text}
+	var open []byte // the brackets around the position
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"':
+			i = s.str(i) - 1
+		case '{':
+			open = append(open, c)
+		case '[':
+			open = append(open, c)
+			if next := s.space(i + 1); next < len(text) && text[next] != ']' {
+				n++
+			}
+		case '}', ']':
+			open = open[:max(len(open)-1, 0)]
+		case ',':
+			if len(open) > 0 && open[len(open)-1] == '[' {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // Divide takes the JSON form of a submodel apart without decoding it. The parts are slices of the text, which must be
 // one that [Append] has written. If it has no elements, ok is false.
 func Divide(submodel []byte) (d Divided, ok bool) {

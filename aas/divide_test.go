@@ -33,3 +33,11 @@ func TestDividedPartsMakeUpTheSubmodel(t *testing.T) {
 	_, ok = aas.Divide([]byte(`{"modelType":"Submodel","id":"urn:m"}`))
 	require.False(t, ok)
 }
+
+func TestCountEntries(t *testing.T) {
+	for text, n := range map[string]int{
+		`{}`: 0, `{"a":[ ],"b":1,"c":"[1,2"}`: 0, `{"a":[1],"b":[{"c":[1,2],"d":3} , [ "x\"]" ] ]}`: 6, `[[],[[]]]`: 3,
+	} {
+		require.Equal(t, n, aas.CountEntries([]byte(text)), text)
+	}
+}

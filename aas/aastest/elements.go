@@ -20,7 +20,7 @@ type kept struct {
 
 func (k *kept) document() repository.Document {
 	d := repository.Document{Kind: repository.KindSubmodel, ID: "urn:apart", IDShort: "Apart", Terms: []repository.Term{{Name: "type", Value: "apart"}},
-		Divided: &repository.Divided{Divided: aas.Divided{Head: []byte(k.head), Tail: []byte(k.tail), Elements: k.elements}, Count: k.count}}
+		Divided: &repository.Divided{Divided: aas.Divided{Head: []byte(k.head), Tail: []byte(k.tail), Elements: k.elements}, Count: k.count, Entries: 3 * k.count}}
 	d.JSON = []byte(k.head)
 	for i, e := range k.elements {
 		if i > 0 {
@@ -105,6 +105,7 @@ func testElements(t *testing.T, s *store) {
 		require.Equal(t, k.head, string(d.Divided.Head))
 		require.Equal(t, k.tail, string(d.Divided.Tail))
 		require.Equal(t, k.count, d.Divided.Count)
+		require.Equal(t, 3*k.count, d.Divided.Entries)
 		if len(d.Divided.Elements) == 0 {
 			return d, ""
 		}
@@ -116,7 +117,7 @@ func testElements(t *testing.T, s *store) {
 		t.Helper()
 		k.change(name, text)
 		k.count++
-		now, err := store.WriteElement(t.Context(), repository.ElementChange{Kind: repository.KindSubmodel, ID: "urn:apart", Version: version, IDShort: name, JSON: text, Count: k.count})
+		now, err := store.WriteElement(t.Context(), repository.ElementChange{Kind: repository.KindSubmodel, ID: "urn:apart", Version: version, IDShort: name, JSON: text, Count: k.count, Entries: 3 * k.count})
 		require.NoError(t, err)
 		version++
 		require.Equal(t, version, now)
@@ -177,6 +178,22 @@ func testElementsGrow(t *testing.T, s *store) {
 	k.same(t, s, 2201)
 }
 
+// testElementsOnly keeps the only element.
+func testElementsOnly(t *testing.T, s *store) {
+	store, k := s.elementStore(t), newKept(2)
+	s.put(t, k.document())
+	remove := func(name string, version uint64) error {
+		_, err := store.WriteElement(t.Context(), repository.ElementChange{Kind: repository.KindSubmodel, ID: "urn:apart", Version: version, IDShort: name, Count: 1})
+		return err
+	}
+	require.NoError(t, remove("Element0", 1))
+	var mismatch *repository.MismatchError
+	require.ErrorAs(t, remove("Element1", 2), &mismatch)
+	require.Equal(t, uint64(2), mismatch.Version)
+	k.change("Element0", nil)
+	k.same(t, s, 2)
+}
+
 // testElementsApartAndWhole has a document that is kept apart, whole and apart again, and is then gone.
 func testElementsApartAndWhole(t *testing.T, s *store) {
 	store, k := s.elementStore(t), newKept(300)
@@ -209,6 +226,58 @@ func testElementsApartAndWhole(t *testing.T, s *store) {
 	require.False(t, ok)
 	s.put(t, newKept(3).document())
 	newKept(3).same(t, s, 1)
+}
+
+// testServiceEntries lets a submodel grow by elements until it has all the entries that can be read.
+func testServiceEntries(t *testing.T, s *store) {
+	service, err := repository.New(s.Store, repository.Options{})
+	require.NoError(t, err)
+	reference := func(name string) aas.Element {
+		e := &aas.ReferenceElement{Value: &aas.Reference{Type: aas.ModelReference, Keys: []aas.Key{{Type: aas.KeySubmodel, Value: "a"}}}}
+		for range aas.MaxEntries / 3 {
+			e.Value.Keys = append(e.Value.Keys, aas.Key{Type: aas.KeyType(aas.KindProperty), Value: "a"})
+		}
+		e.IDShort = name
+		return e
+	}
+	m := &aas.Submodel{Identifiable: aas.Identifiable{ID: "urn:m"}, Elements: []aas.Element{reference("Name0"), &aas.Capability{}}}
+	m.Elements[1].Common().IDShort = "Capability"
+	_, err = service.Submodels.Create(t.Context(), m)
+	require.NoError(t, err)
+	_, err = service.InsertElement(t.Context(), m.ID, nil, reference("Name1"), repository.Match{})
+	require.NoError(t, err)
+	_, err = service.InsertElement(t.Context(), m.ID, nil, reference("Name2"), repository.Match{})
+	require.ErrorIs(t, err, aas.ErrInvalidRequest)
+	_, err = service.Submodels.Get(t.Context(), m.ID)
+	require.NoError(t, err)
+	_, err = service.DeleteElement(t.Context(), m.ID, aas.Path{{IDShort: "Name0"}}, repository.Match{})
+	require.NoError(t, err)
+	_, err = service.InsertElement(t.Context(), m.ID, nil, reference("Name2"), repository.Match{})
+	require.NoError(t, err)
+}
+
+// testServiceLastElement lets a submodel grow and loses its elements one by one.
+func testServiceLastElement(t *testing.T, s *store) {
+	service, err := repository.New(s.Store, repository.Options{})
+	require.NoError(t, err)
+	m := &aas.Submodel{Identifiable: aas.Identifiable{ID: "urn:m"}}
+	_, err = service.Submodels.Create(t.Context(), m)
+	require.NoError(t, err)
+	for range 2 {
+		for i := range 100 {
+			p := &aas.Property{ValueType: aas.String, Value: new(strings.Repeat("x", 1000))}
+			p.IDShort = fmt.Sprintf("Name%d", i)
+			_, err := service.InsertElement(t.Context(), m.ID, nil, p, repository.Match{})
+			require.NoError(t, err)
+		}
+		for i := range 100 {
+			_, err := service.DeleteElement(t.Context(), m.ID, aas.Path{{IDShort: fmt.Sprintf("Name%d", i)}}, repository.Match{})
+			require.NoError(t, err)
+		}
+		got, err := service.Submodels.Get(t.Context(), m.ID)
+		require.NoError(t, err)
+		require.Equal(t, m, got)
+	}
 }
 
 // testServiceElements makes the same calls over the store and over one in memory. A submodel is the same after each.

@@ -45,8 +45,11 @@ func TestStore(t *testing.T, open func(testing.TB) (s repository.Store, another 
 		{"ParallelCounts", testParallelCounts},
 		{"Elements", testElements},
 		{"ElementsGrow", testElementsGrow},
+		{"ElementsOnly", testElementsOnly},
 		{"ElementsApartAndWhole", testElementsApartAndWhole},
 		{"ServiceElements", testServiceElements},
+		{"ServiceLastElement", testServiceLastElement},
+		{"ServiceEntries", testServiceEntries},
 		{"ServiceUpdates", testServiceUpdates},
 		{"ServiceFiles", testServiceFiles},
 	} {

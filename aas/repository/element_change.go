@@ -25,6 +25,7 @@ type top struct {
 	element    []byte   // its JSON; nil if there is none
 	from, to   int      // where it is in document.JSON
 	count      int      // of all elements, where the store keeps them apart
+	entries    int      // of all arrays, likewise
 }
 
 // top reads the element with an idShort at the top of a submodel. If the submodel is not there, ok is false.
@@ -44,7 +45,7 @@ func (s *Service) top(ctx context.Context, submodelID, idShort string) (t top, o
 		return t, false, err
 	}
 	if d := t.document.Divided; d != nil {
-		t.head, t.tail, t.count, t.document.Divided = d.Head, d.Tail, d.Count, nil
+		t.head, t.tail, t.count, t.entries, t.document.Divided = d.Head, d.Tail, d.Count, d.Entries, nil
 		if len(d.Elements) > 0 {
 			t.element = d.Elements[0].JSON
 		}
@@ -138,17 +139,18 @@ func (s *Service) changeTop(ctx context.Context, t *top, idShort string, fn func
 	}
 	event := Event{Type: c.edit.event, Path: c.edit.path}
 	growth := countElements(c.value.Elements) - c.count
-	if growth > 0 && t.most() > aas.MaxElements-growth {
+	entries := aas.CountEntries(d.JSON) - aas.CountEntries(old.JSON)
+	if growth > 0 && t.most() > aas.MaxElements-growth || entries > 0 && t.mostEntries() > aas.MaxEntries-entries {
 		return t.document, errWhole
 	}
 	if t.document.JSON == nil {
-		return s.writeElement(ctx, t, ElementChange{IDShort: idShort, JSON: now, Count: t.count + growth}, event)
+		return s.writeElement(ctx, t, ElementChange{IDShort: idShort, JSON: now, Count: t.count + growth, Entries: t.entries + entries}, event)
 	}
 	if d.JSON, err = t.splice(now); err != nil {
 		return t.document, err
 	}
-	if len(d.JSON) >= minDivided {
-		d.Divided = s.divide(d.JSON, t.most()+growth)
+	if s.divide(d.JSON, 0) != nil {
+		return t.document, errWhole // it is to be kept apart, with the exact number of its elements
 	}
 	return s.Submodels.write(ctx, Batch{Changes: []Change{{Document: d, Match: Match{Version: t.document.Version}}}}, event)
 }
@@ -188,6 +190,17 @@ func (t *top) most() int {
 		return size / 10
 	}
 	return bytes.Count(t.document.JSON, []byte(`"modelType":"`)) - 1 // with what unknown members have
+}
+
+// mostEntries returns how many entries the arrays of the submodel have at the most.
+func (t *top) mostEntries() int {
+	switch size := len(t.document.JSON); {
+	case size == 0:
+		return t.entries
+	case size < aas.MaxEntries: // each has a byte and a comma
+		return size / 2
+	}
+	return aas.CountEntries(t.document.JSON)
 }
 
 // splice returns the JSON of the submodel with another element in the place of this one, or without it if now is nil.
@@ -242,7 +255,7 @@ func (s *Service) divide(text []byte, count int) *Divided {
 	if !ok || len(d.Elements) == 1 {
 		return nil
 	}
-	return &Divided{d, count}
+	return &Divided{d, count, aas.CountEntries(text)}
 }
 
 func countElements(list []aas.Element) (n int) {

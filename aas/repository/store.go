@@ -44,6 +44,8 @@ type Divided struct {
 	aas.Divided
 	// Count is the number of elements at all depths. A store keeps it for the service.
 	Count int
+	// Entries is the number of entries of all arrays, see [aas.CountEntries], kept likewise.
+	Entries int
 }
 
 // Term is one fact that documents are found by. The service uses these names: asset (of a shell, its
@@ -193,13 +195,13 @@ type Store interface {
 // Divided set; what Get and Find return of the document is the same.
 type ElementStore interface {
 	Store
-	// Element returns a document that is kept apart without its JSON: Divided has Head, Tail and Count, and the first
-	// element with the idShort, or none. Another document is returned as by Get, with Divided nil. If the document is
+	// Element returns a document that is kept apart without its JSON: Divided has Head, Tail, Count and Entries, and
+	// the first element with the idShort, or none. Another document is returned as by Get, with Divided nil. If the document is
 	// not there, ok is false.
 	Element(ctx context.Context, kind Kind, id, idShort string) (d Document, ok bool, err error)
 	// WriteElement changes one element of a document that is kept apart, durably, and returns the document's new
-	// version, one more than c.Version. If the document is not in that version, or not kept apart, WriteElement changes
-	// nothing and returns a *MismatchError.
+	// version, one more than c.Version. If the document is not in that version, or not kept apart, or if its only element
+	// would go, WriteElement changes nothing and returns a *MismatchError.
 	WriteElement(ctx context.Context, c ElementChange) (uint64, error)
 }
 
@@ -211,6 +213,7 @@ type ElementChange struct {
 	IDShort string // of the element: the first one with it
 	// JSON replaces the element or, where there is none with the idShort, is added after the last element. Nil removes
 	// the element, which is there and not the only one.
-	JSON  []byte
-	Count int // Divided.Count after the change
+	JSON []byte
+	// Count and Entries are those of Divided after the change.
+	Count, Entries int
 }

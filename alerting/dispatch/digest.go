@@ -21,21 +21,31 @@ const (
 )
 
 // split divides claimed deliveries for a channel that may send n messages: those to send, those to combine into one digest, which is
-// the last of the n, and those to release. The most severe are sent. A delivery that may have arrived already is never combined,
-// because the digest would repeat it.
+// the last of the n, and those to release. The most severe are sent. Deliveries that may have arrived already are sent alone, because a
+// digest would repeat them, as long as a place is left for all the others. After a crash there can be thousands of them: one by one they
+// would hold up every other message for hours.
 func split(claimed []outbox.Delivery, n int) (send, combine, release []outbox.Delivery) {
 	if len(claimed) <= n {
 		return claimed, nil, nil
 	}
+	var uncertain []outbox.Delivery
 	for _, d := range claimed {
-		if d.Uncertain || d.Notification.Digest > 0 {
+		switch {
+		case d.Notification.Digest > 0:
 			send = append(send, d)
-		} else {
+		case d.Uncertain:
+			uncertain = append(uncertain, d)
+		default:
 			combine = append(combine, d)
 		}
 	}
 	if len(send) >= n {
-		return send[:n], nil, append(send[n:len(send):len(send)], combine...)
+		return send[:n], nil, slices.Concat(send[n:], uncertain, combine)
+	}
+	if len(send)+len(uncertain) < n {
+		send = append(send, uncertain...)
+	} else {
+		combine = append(combine, uncertain...)
 	}
 	slices.SortStableFunc(combine, func(a, b outbox.Delivery) int {
 		return cmp.Compare(weight(&b.Notification), weight(&a.Notification))

@@ -286,3 +286,50 @@ func TestFloodAfterAnOutage(t *testing.T) {
 		require.LessOrEqual(t, len(f.messages()), 31)
 	})
 }
+
+// dyingAfterClaim is an outbox of a process that dies when it has claimed something.
+type dyingAfterClaim struct {
+	outbox.Store
+	dead atomic.Bool
+}
+
+func (d *dyingAfterClaim) Claim(ctx context.Context, c outbox.Claim) ([]outbox.Delivery, error) {
+	if d.dead.Load() {
+		return nil, errDead
+	}
+	list, err := d.Store.Claim(ctx, c)
+	if len(list) == 0 {
+		return nil, err
+	}
+	d.dead.Store(true)
+	return nil, errDead
+}
+
+// What a process had claimed when it was killed may have arrived. It holds up nothing for longer than a flood does anyway.
+func TestACrashInAFloodHoldsNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const flood = 300
+		f := &fake{name: "email"}
+		o := dispatch.Options{Owner: "engine-1", Routes: alerting.Routes{alarms.Critical: {"email"}},
+			RateLimits: map[string]alerting.RateLimit{"email": {Burst: 3, Interval: 10 * time.Second}}}
+		k := newDesk(t, o, f)
+		k.close(t)
+		raiseCritical(t, k, flood, func(i int) string { return fmt.Sprintf("Pump <%d>", i) })
+		deps := k.deps(f)
+		deps.Outbox = &dyingAfterClaim{Store: k.store}
+		killed, err := dispatch.New(deps, o)
+		require.NoError(t, err)
+		killed.Start()
+		pass(time.Minute)
+		require.NoError(t, killed.Close(t.Context()))
+		require.Empty(t, f.messages())
+
+		k.start(t, o, f)
+		pass(time.Second)
+		_, err = k.alarms.RaiseMany(t.Context(), []alarms.Alarm{{Key: "new", Source: "<new>", Message: "fire", Severity: alarms.Critical}})
+		require.NoError(t, err)
+		pass(time.Minute)
+		requireSources(t, f.messages(), flood)
+		require.Contains(t, fmt.Sprint(f.messages()), "<new>")
+	})
+}

@@ -18,12 +18,6 @@ import (
 // maxFiles is how many files a package may have, tests and generated code left out: it is then about one thing.
 const maxFiles = 30
 
-// manyFiles are the packages that still have more. None may be added.
-var manyFiles = []string{"alarms", "tags"}
-
-// uncommented are the packages, from the module's root, where exported names still lack comments. None may be added.
-var uncommented = []string{"storage/accountstore", "storage/alertstore"}
-
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 // sources are the Go files of each folder that has any, tests and generated code left out.
@@ -51,21 +45,15 @@ func sources(t *testing.T) map[string][]string {
 
 func TestNoPackageHasTooManyFiles(t *testing.T) {
 	for dir, files := range sources(t) {
-		switch known := slices.Contains(manyFiles, dir); {
-		case len(files) > maxFiles && !known:
+		if len(files) > maxFiles {
 			t.Errorf("%s has %d files, of %d: divide it", dir, len(files), maxFiles)
-		case len(files) <= maxFiles && known:
-			t.Logf("%s has %d files: take it out of manyFiles", dir, len(files))
 		}
 	}
 }
 
 // Every exported name has a comment.
 func TestExportedNamesHaveComments(t *testing.T) {
-	for dir, files := range sources(t) {
-		if slices.Contains(uncommented, dir) {
-			continue
-		}
+	for _, files := range sources(t) {
 		for _, file := range files {
 			set := token.NewFileSet()
 			parsed, err := parser.ParseFile(set, filepath.Join("../..", file), nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -77,6 +65,41 @@ func TestExportedNamesHaveComments(t *testing.T) {
 				t.Errorf("%s: %s has no comment", set.Position(name.Pos()), name.Name)
 			}
 		}
+	}
+}
+
+// Every package that others can import has a doc.go with the package's comment, and an Example.
+func TestPublicPackagesHaveADocAndAnExample(t *testing.T) {
+	example := regexp.MustCompile(`(?m)^func Example(_?[A-Za-z0-9_]+)?\(\) \{`)
+	for dir, files := range sources(t) {
+		top, _, _ := strings.Cut(dir, "/")
+		if top == "cmd" || top == "examples" || slices.Contains(strings.Split(dir, "/"), "internal") {
+			continue
+		}
+		if !slices.ContainsFunc(files, hasPackageComment(t)) {
+			t.Errorf("%s has no doc.go with a comment of the package", dir)
+		}
+		tests, err := filepath.Glob(filepath.Join("../..", dir, "*_test.go"))
+		require.NoError(t, err)
+		if !slices.ContainsFunc(tests, func(file string) bool {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			return example.Match(text)
+		}) {
+			t.Errorf("%s has no Example", dir)
+		}
+	}
+}
+
+// hasPackageComment returns a function that reports whether a file is a doc.go with a comment of its package.
+func hasPackageComment(t *testing.T) func(file string) bool {
+	return func(file string) bool {
+		if filepath.Base(file) != "doc.go" {
+			return false
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join("../..", file), nil, parser.ParseComments|parser.PackageClauseOnly)
+		require.NoError(t, err)
+		return f.Doc != nil && strings.HasPrefix(f.Doc.Text(), "Package "+f.Name.Name+" ")
 	}
 }
 

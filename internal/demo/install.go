@@ -9,12 +9,14 @@ import (
 	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/simdriver"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
-// Install adds the demo plant to the options of a server. On the first start it fills the stores with history, alarms and shells.
+// Install adds the demo plant to the options of a server. On the first start it fills the stores with history, alarms and shells. On a
+// full disk, where the history that there was may have been removed, it adds none: the engine must start and show its alarms.
 func Install(ctx context.Context, o *engine.Options) error {
 	d, known, err := NewDriver(nil)
 	if err != nil {
@@ -22,7 +24,9 @@ func Install(ctx context.Context, o *engine.Options) error {
 	}
 	began := time.Now()
 	samples, err := FillHistory(ctx, d, known, o.Tags.HistoryStore, began)
-	if err != nil {
+	if errors.Is(err, storage.ErrFull) {
+		o.Server.Logger.Warn("failed to create the demo history", "error", err)
+	} else if err != nil {
 		return err
 	}
 	events, err := installAlarms(ctx, o, d, began)

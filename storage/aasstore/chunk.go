@@ -26,6 +26,7 @@ const (
 type outline struct {
 	Head, Tail string
 	Count      int   // see repository.Divided
+	Entries    int   // likewise
 	Buckets    int   // of the index
 	Last       int64 // chunk
 }
@@ -44,7 +45,7 @@ func outlineOf(d *repository.Divided) (outline, []chunk, int64) {
 	for i := range d.Elements {
 		size += len(d.Elements[i].JSON)
 	}
-	return outline{string(d.Head), string(d.Tail), d.Count, 1 + len(d.Elements)/bucketEntries, int64(len(chunks) - 1)}, chunks, int64(size)
+	return outline{string(d.Head), string(d.Tail), d.Count, d.Entries, 1 + len(d.Elements)/bucketEntries, int64(len(chunks) - 1)}, chunks, int64(size)
 }
 
 // textFor returns the columns json and size.

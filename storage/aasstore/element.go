@@ -115,7 +115,7 @@ func (s *Store) Element(ctx context.Context, kind repository.Kind, id, idShort s
 		}
 		f, err := a.find(ctx, idShort)
 		d = r.Document
-		d.Divided = &repository.Divided{Divided: aas.Divided{Head: []byte(a.Head), Tail: []byte(a.Tail)}, Count: a.Count}
+		d.Divided = &repository.Divided{Divided: aas.Divided{Head: []byte(a.Head), Tail: []byte(a.Tail)}, Count: a.Count, Entries: a.Entries}
 		if f.ok {
 			d.Divided.Elements = []aas.DividedElement{{IDShort: idShort, JSON: f.chunk.data[f.place.from:f.place.to]}}
 		}
@@ -157,11 +157,13 @@ func (a *apart) change(ctx context.Context, c *repository.ElementChange) error {
 	if err != nil {
 		return err
 	}
-	a.Count = c.Count
+	a.Count, a.Entries = c.Count, c.Entries
 	switch {
 	case f.ok && c.JSON != nil:
 		a.size += int64(len(c.JSON) - (f.place.to - f.place.from))
 		f.chunk.replace(f.place, c.IDShort, c.JSON)
+	case f.ok && a.size == int64(len(a.Head)+f.place.to-f.place.from+len(a.Tail)): // the only one
+		return &repository.MismatchError{Version: a.Version}
 	case f.ok:
 		a.size -= int64(f.place.to - f.place.from + 1)
 		f.chunk.remove(f.place)
@@ -223,7 +225,7 @@ func (a *apart) rebuild(ctx context.Context) error {
 		return err
 	}
 	d := repository.Document{Kind: a.Kind, ID: a.ID, Divided: &repository.Divided{
-		Divided: aas.Divided{Head: []byte(a.Head), Tail: []byte(a.Tail), Elements: elements}, Count: a.Count}}
+		Divided: aas.Divided{Head: []byte(a.Head), Tail: []byte(a.Tail), Elements: elements}, Count: a.Count, Entries: a.Entries}}
 	a.outline, _, a.size = outlineOf(d.Divided)
 	return writeChunks(ctx, a.tx, &d, a.size)
 }

@@ -29,6 +29,7 @@ func readAccount(ctx context.Context, tx *storage.Tx, name string) (accounts.Acc
 	return a, err
 }
 
+// Account implements [accounts.Store].
 func (s *Store) Account(ctx context.Context, name string) (a accounts.Account, err error) {
 	err = s.set.View(ctx, "accounts.get", func(ctx context.Context, tx *storage.Tx) error {
 		a, err = readAccount(ctx, tx, name)
@@ -37,6 +38,7 @@ func (s *Store) Account(ctx context.Context, name string) (a accounts.Account, e
 	return a, err
 }
 
+// AddAccount implements [accounts.Store].
 func (s *Store) AddAccount(ctx context.Context, a accounts.Account) error {
 	err := s.set.Update(ctx, "accounts.add", func(ctx context.Context, tx *storage.Tx) error {
 		_, err := tx.Exec(ctx, "INSERT INTO accounts (name_key, "+accountColumns+") VALUES (?, ?, ?, ?, ?, ?)",
@@ -49,6 +51,7 @@ func (s *Store) AddAccount(ctx context.Context, a accounts.Account) error {
 	return err
 }
 
+// UpdateAccount implements [accounts.Store].
 func (s *Store) UpdateAccount(ctx context.Context, name string, update func(*accounts.Account) error) error {
 	return s.set.Update(ctx, "accounts.update", func(ctx context.Context, tx *storage.Tx) error {
 		a, err := readAccount(ctx, tx, name)
@@ -64,6 +67,7 @@ func (s *Store) UpdateAccount(ctx context.Context, name string, update func(*acc
 	})
 }
 
+// RemoveAccount implements [accounts.Store]. It removes the account and its sessions in one transaction.
 func (s *Store) RemoveAccount(ctx context.Context, name string) error {
 	return s.set.Update(ctx, "accounts.remove", func(ctx context.Context, tx *storage.Tx) error {
 		n, err := tx.Exec(ctx, "DELETE FROM accounts WHERE name_key = ?", nameKey(name))
@@ -78,6 +82,7 @@ func (s *Store) RemoveAccount(ctx context.Context, name string) error {
 	})
 }
 
+// Accounts implements [accounts.Store].
 func (s *Store) Accounts(ctx context.Context) (all []accounts.Account, err error) {
 	err = s.set.View(ctx, "accounts.list", func(ctx context.Context, tx *storage.Tx) error {
 		all = nil

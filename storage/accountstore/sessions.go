@@ -36,6 +36,7 @@ func orEmpty(b []byte) []byte {
 	return b
 }
 
+// AddSession implements [accounts.SessionStore]. It may use all of the reserve of a full disk.
 func (s *Store) AddSession(ctx context.Context, v accounts.Session) error {
 	return s.set.UpdateVital(ctx, "sessions.add", func(ctx context.Context, tx *storage.Tx) error {
 		if _, err := readAccount(ctx, tx, v.Account); err != nil {
@@ -48,6 +49,7 @@ func (s *Store) AddSession(ctx context.Context, v accounts.Session) error {
 	})
 }
 
+// Session implements [accounts.SessionStore].
 func (s *Store) Session(ctx context.Context, id string) (v accounts.Session, err error) {
 	err = s.set.View(ctx, "sessions.get", func(ctx context.Context, tx *storage.Tx) error {
 		v, err = readSession(ctx, tx, id)
@@ -56,6 +58,7 @@ func (s *Store) Session(ctx context.Context, id string) (v accounts.Session, err
 	return v, err
 }
 
+// UpdateSession implements [accounts.SessionStore]. It may use all of the reserve of a full disk.
 func (s *Store) UpdateSession(ctx context.Context, id string, update func(*accounts.Session) error) error {
 	return s.set.UpdateVital(ctx, "sessions.update", func(ctx context.Context, tx *storage.Tx) error {
 		v, err := readSession(ctx, tx, id)
@@ -72,6 +75,7 @@ func (s *Store) UpdateSession(ctx context.Context, id string, update func(*accou
 	})
 }
 
+// Sessions implements [accounts.SessionStore].
 func (s *Store) Sessions(ctx context.Context, account string) (all []accounts.Session, err error) {
 	query, args := "SELECT "+sessionColumns+" FROM sessions", []any(nil)
 	if account != "" {
@@ -89,6 +93,7 @@ func (s *Store) Sessions(ctx context.Context, account string) (all []accounts.Se
 	return all, err
 }
 
+// EndSessions implements [accounts.SessionStore]. It may use all of the reserve of a full disk.
 func (s *Store) EndSessions(ctx context.Context, account, keep string, at time.Time) error {
 	return s.set.UpdateVital(ctx, "sessions.end", func(ctx context.Context, tx *storage.Tx) error {
 		_, err := tx.Exec(ctx, "UPDATE sessions SET ended_us = ? WHERE account_key = ? AND id <> ? AND ended_us IS NULL",
@@ -97,6 +102,7 @@ func (s *Store) EndSessions(ctx context.Context, account, keep string, at time.T
 	})
 }
 
+// RemoveSessions implements [accounts.SessionStore]. It may use all of the reserve of a full disk.
 func (s *Store) RemoveSessions(ctx context.Context, before time.Time) error {
 	return s.set.UpdateVital(ctx, "sessions.trim", func(ctx context.Context, tx *storage.Tx) error {
 		_, err := tx.Exec(ctx, "DELETE FROM sessions WHERE expires_us < ?", storage.Timestamp(before))

@@ -19,6 +19,7 @@ func recordKey(k alerting.RecordKey) string {
 	return storage.Text(k.Alarm) + "@" + microText(k.At)
 }
 
+// ApplyRecords implements [history.Writer].
 func (s *Store) ApplyRecords(ctx context.Context, changes history.Changes) error {
 	if len(changes.Add)+len(changes.Update)+len(changes.Complete)+len(changes.Ends) == 0 {
 		return nil
@@ -218,6 +219,7 @@ func sourceIDs(ctx context.Context, tx *storage.Tx, add []alerting.Record) (map[
 	return ids, tx.Insert(ctx, "INSERT INTO alert_sources (id, source, folded) VALUES", rows, "")
 }
 
+// RelatedRecords implements [history.ReceiverStore].
 func (s *Store) RelatedRecords(ctx context.Context, keys []alerting.RecordKey) (history.Related, error) {
 	var whole, names []any
 	alarm := func(k alerting.RecordKey) string { return storage.Text(k.Alarm) }

@@ -58,6 +58,7 @@ func scanRecord(row storage.Scanner) (alerting.Record, error) {
 	return r, nil
 }
 
+// Record implements [history.Store].
 func (s *Store) Record(ctx context.Context, id string) (r alerting.Record, err error) {
 	err = s.set.View(ctx, "alerts.get", func(ctx context.Context, tx *storage.Tx) error {
 		err := sql.ErrNoRows
@@ -73,6 +74,7 @@ func (s *Store) Record(ctx context.Context, id string) (r alerting.Record, err e
 	return r, err
 }
 
+// Records implements [history.Store].
 func (s *Store) Records(ctx context.Context, f history.Filter, offset, limit int) ([]alerting.Record, int64, error) {
 	var (
 		page  []alerting.Record
@@ -163,6 +165,7 @@ func recordsWhere(f history.Filter, severity string) (string, []any) {
 	return search.Where(where, args, nil, f.Labels)
 }
 
+// CountBySeverity implements [history.Statistics].
 func (s *Store) CountBySeverity(ctx context.Context, start, end time.Time) ([]history.SeverityCount, error) {
 	var counts []history.SeverityCount
 	err := s.set.View(ctx, "alerts.by_severity", func(ctx context.Context, tx *storage.Tx) error {
@@ -185,6 +188,7 @@ func (s *Store) CountBySeverity(ctx context.Context, start, end time.Time) ([]hi
 	return counts, err
 }
 
+// CountBySource implements [history.Statistics].
 func (s *Store) CountBySource(ctx context.Context, start, end time.Time) ([]history.SourceCount, error) {
 	from, to := search.Bounds(start, end)
 	var counts []history.SourceCount

@@ -9,6 +9,7 @@ import (
 	"github.com/otkit/otkit/storage"
 )
 
+// AddSilence implements [silences.Store].
 func (s *Store) AddSilence(ctx context.Context, n silences.Silence, room silences.Room) error {
 	return s.set.Update(ctx, "silences.add", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "alert_silences"); err != nil {
@@ -50,6 +51,7 @@ func makeRoom(ctx context.Context, tx *storage.Tx, n silences.Silence, room int,
 	return err
 }
 
+// RemoveSilence implements [silences.Store].
 func (s *Store) RemoveSilence(ctx context.Context, id string) error {
 	return s.set.Update(ctx, "silences.remove", func(ctx context.Context, tx *storage.Tx) error {
 		n, err := tx.Exec(ctx, "DELETE FROM alert_silences WHERE id = ?", storage.Text(id))
@@ -60,6 +62,7 @@ func (s *Store) RemoveSilence(ctx context.Context, id string) error {
 	})
 }
 
+// Silences implements [silences.Store].
 func (s *Store) Silences(ctx context.Context, endsAfter time.Time) ([]silences.Silence, error) {
 	after := int64(math.MinInt64)
 	if !endsAfter.IsZero() {

@@ -67,6 +67,7 @@ const (
 	maxHeld = 50_000
 	// releaseInterval is the time between two looks whether silences have ended.
 	releaseInterval = time.Second
+	releaseTime     = 250 * time.Millisecond // of one release: events wait for it
 	loadTimeout     = 10 * time.Second
 	loadRetry       = 10 // of these intervals are between attempts to load
 )
@@ -228,7 +229,8 @@ func (d *Dashboard) releaseEnded(ctx context.Context) {
 			if !loaded && n%loadRetry == 0 {
 				loaded = d.load(ctx)
 			}
-			d.release(ctx)
+			for d.release(ctx) {
+			}
 		}
 	}
 }
@@ -264,15 +266,17 @@ func (d *Dashboard) load(ctx context.Context) bool {
 	return true
 }
 
-func (d *Dashboard) release(ctx context.Context) {
+// release sends what no silence holds any more. It returns true if it stopped before the end, so that what happens meanwhile does not
+// wait: after a restart the journal is read for each alarm.
+func (d *Dashboard) release(ctx context.Context) (more bool) {
 	if !d.mu.TryLock() {
-		return // events are being handled; the next look is soon
+		return false // events are being handled; the next look is soon
 	}
 	defer d.mu.Unlock()
 	if d.waiting == 0 {
-		return
+		return false
 	}
-	now := d.o.Now()
+	began, now := time.Now(), d.o.Now()
 	active := d.silences.read(ctx, now)
 	var ended []*heldAlarm
 	for _, h := range d.held {
@@ -282,6 +286,9 @@ func (d *Dashboard) release(ctx context.Context) {
 	}
 	slices.SortFunc(ended, func(a, b *heldAlarm) int { return cmp.Compare(a.occurrence.Seq, b.occurrence.Seq) })
 	for _, h := range ended {
+		if ctx.Err() == nil && time.Since(began) > releaseTime {
+			return true
+		}
 		known := *h
 		if h.earlier {
 			known = d.past(ctx, &h.occurrence, 0, active)
@@ -291,4 +298,5 @@ func (d *Dashboard) release(ctx context.Context) {
 			d.sendAlarm(ctx, &known.occurrence, false)
 		}
 	}
+	return false
 }

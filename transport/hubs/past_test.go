@@ -1,6 +1,11 @@
 package hubs_test
 
 import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/transport/hubs"
 )
 
 // restart stops the Dashboard and starts another one, which knows nothing of what the first has sent.
@@ -155,4 +161,61 @@ func TestEndsOfAlarmsWhoseSeverityIsNotSent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// slowJournal takes its time for the journal of an occurrence, and calls first when that is first read.
+type slowJournal struct {
+	*alarms.Service
+	loaded chan struct{} // closed when the active alarms were read
+	first  func()
+}
+
+func (j *slowJournal) EachActive(ctx context.Context) iter.Seq2[alarms.Occurrence, error] {
+	return func(yield func(alarms.Occurrence, error) bool) {
+		defer close(j.loaded)
+		j.Service.EachActive(ctx)(yield)
+	}
+}
+
+func (j *slowJournal) EventsOf(ctx context.Context, id string, page, size int) ([]alarms.Event, int, error) {
+	if do := j.first; do != nil {
+		j.first = nil
+		do()
+	}
+	time.Sleep(20 * time.Millisecond)
+	return j.Service.EventsOf(ctx, id, page, size)
+}
+
+// TestNewAlarmsDoNotWaitForTheEndOfASilence ends, after a restart, a silence of so many alarms that it takes seconds to read what became
+// of them. An alarm that is raised meanwhile is sent before the last of them.
+func TestNewAlarmsDoNotWaitForTheEndOfASilence(t *testing.T) {
+	t.Parallel()
+	const held = 75
+	d := newDesk(t)
+	s := d.silence("quiet", time.Hour)
+	for i := range held {
+		_, err := d.alarms.Raise(t.Context(), alarms.Alarm{Key: fmt.Sprint(i), Source: "quiet", Severity: alarms.Error, Message: "quiet is hot"})
+		require.NoError(t, err)
+	}
+	journal := &slowJournal{Service: d.alarms, loaded: make(chan struct{}), first: func() { d.raise("new", alarms.Critical) }}
+	dashboard, err := hubs.NewDashboard(d.hub, journal, d.silences, hubs.DashboardOptions{})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		dashboard.Run(ctx)
+	}()
+	<-journal.loaded
+	require.NoError(t, d.silences.Delete(t.Context(), s.ID))
+	sent := func() []string {
+		d.hub.mu.Lock()
+		defer d.hub.mu.Unlock()
+		return slices.DeleteFunc(slices.Clone(d.hub.sent), func(s string) bool { return strings.HasPrefix(s, "OnAlarm") })
+	}
+	require.Eventually(t, func() bool { return len(sent()) == held+1 }, time.Minute, 10*time.Millisecond)
+	cancel()
+	<-ended
+	require.NoError(t, d.alarms.Close(context.Background()))
+	require.Less(t, slices.Index(sent(), "new is hot"), held)
 }

@@ -1,4 +1,3 @@
-// Package limit counts calls by who makes them, and refuses those that come too fast.
 package limit
 
 import (

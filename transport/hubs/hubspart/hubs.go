@@ -1,4 +1,3 @@
-// Package hubspart is the part of a server for the SignalR hubs that browsers listen to.
 package hubspart
 
 import (

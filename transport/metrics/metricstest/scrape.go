@@ -1,4 +1,3 @@
-// Package metricstest helps to test the collectors of parts.
 package metricstest
 
 import (

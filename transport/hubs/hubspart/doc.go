@@ -1,0 +1,2 @@
+// Package hubspart is the part of a server for the SignalR hubs that browsers listen to.
+package hubspart

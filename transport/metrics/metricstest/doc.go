@@ -1,0 +1,2 @@
+// Package metricstest helps to test the collectors of parts.
+package metricstest

@@ -1,0 +1,3 @@
+// Package tagspart is the part of a server for tags: the engine that reads and writes them, their
+// history and their configuration.
+package tagspart
