@@ -1,5 +1,5 @@
 // Package aastest is the conformance suite for [repository.Store].
 //
-// Whoever keeps shells and submodels somewhere else runs [TestStore] against it: a store that passes
-// can stand behind aas.Service.
+// If you keep shells and submodels in a store of your own, run [TestStore] against it. A store that passes can stand
+// behind a repository.Service.
 package aastest

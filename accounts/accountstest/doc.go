@@ -1,5 +1,5 @@
 // Package accountstest is the conformance suite for [accounts.Store] and [accounts.SessionStore].
 //
-// Whoever keeps accounts somewhere else runs [TestStore] against it: a store that passes can stand
-// behind accounts.Service.
+// If you keep accounts in a store of your own, run [TestStore] against it. A store that passes can stand behind an
+// accounts.Service.
 package accountstest

@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkStore measures a store behind an alarms.Service: raising in batches, with a subscriber, and
-// one by one from many goroutines; a page of 20,000 active alarms; the trend of a month. open makes an
+// one by one from many goroutines; a page of 20,000 active alarms; the trend of a month. open returns an
 // empty store and closes it with b.Cleanup.
 func BenchmarkStore(b *testing.B, open func(testing.TB) alarms.Store) {
 	b.Helper()
@@ -45,7 +45,7 @@ func batchOf(size, from int) []alarms.Alarm {
 	return list
 }
 
-// benchmarkRaise makes an occurrence with each operation and has a subscriber read it.
+// benchmarkRaise raises an occurrence with each operation, which a subscriber reads.
 func benchmarkRaise(b *testing.B, s alarms.Store, size int) {
 	service := serve(b, s)
 	sub, err := service.Subscribe(alarms.SubscribeOptions{Buffer: 100_000})

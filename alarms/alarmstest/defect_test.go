@@ -20,7 +20,7 @@ import (
 const defectVariable = "OTKIT_ALARMSTEST_DEFECT"
 
 // TestSuiteFindsDefects runs the suite on stores with one defect each, in a process of its own because
-// the suite is meant to fail there, and looks whether the part of it fails that is about the defect.
+// the suite is meant to fail there, and checks that the part that is about the defect fails.
 func TestSuiteFindsDefects(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)

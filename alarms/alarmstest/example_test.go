@@ -11,7 +11,7 @@ import (
 func ExampleTestStore() {
 	_ = func(t *testing.T) {
 		alarmstest.TestStore(t, func(testing.TB) (alarms.Store, func() alarms.Store) {
-			return alarms.NewMemory(), nil // nil: a Memory keeps nothing over a restart
+			return alarms.NewMemory(), nil // nil: a Memory is empty after a restart
 		})
 	}
 	// Output:

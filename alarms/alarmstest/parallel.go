@@ -13,7 +13,7 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// errNothing ends a write that finds that it has nothing to do.
+// errNothing ends a write that has nothing to do.
 var errNothing = errors.New("nothing to do")
 
 func testParallelRaises(t *testing.T, s *store) {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestStore checks a store against the contract of alarms.Store, and against those of the optional interfaces that it
-// implements: alarms.CodeLister, EventLister, Statistics, Trimmer and ResolutionStore. open makes an empty store and
+// implements: alarms.CodeLister, EventLister, Statistics, Trimmer and ResolutionStore. open returns an empty store and
 // closes it with t.Cleanup; it is called for each part of the suite. reopen closes that store and opens what it left on
 // disk; nil if nothing survives.
 func TestStore(t *testing.T, open func(testing.TB) (s alarms.Store, reopen func() alarms.Store)) {
@@ -89,7 +89,7 @@ func (s *store) id() string {
 }
 
 // raise writes one new active occurrence of each key, one event each, and returns them as they are
-// stored. alter may change each before it is stored.
+// stored. alter may change each of them before it is stored.
 func (s *store) raise(t testing.TB, at time.Time, alter func(i int, o *alarms.Occurrence), keys ...string) []alarms.Occurrence {
 	t.Helper()
 	refs := make([]alarms.Ref, len(keys))
@@ -129,7 +129,7 @@ func occurrence(id string, seq int64, c *alarms.Condition, at time.Time) *alarms
 	}
 }
 
-// change alters what one ref names and journals it as an event of the kind.
+// change changes what one ref names and journals it as an event of the kind.
 func (s *store) change(t testing.TB, ref alarms.Ref, at time.Time, kind alarms.EventKind, alter func(alarms.RefResult)) {
 	t.Helper()
 	id := s.id()
@@ -200,7 +200,7 @@ func (s *store) stored(t testing.TB, id string) alarms.Occurrence {
 	return list[0]
 }
 
-// same compares occurrences; times are equal when they are the same instant.
+// same requires that occurrences are equal; times are equal if they are the same instant.
 func same(t testing.TB, want, got alarms.Occurrence, what string) {
 	t.Helper()
 	for _, at := range []struct {

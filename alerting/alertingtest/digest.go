@@ -57,7 +57,7 @@ func testUnfold(t *testing.T, o outboxStore) {
 	require.Equal(t, []string{id(2)}, ids(silenced))
 	require.Len(t, claim(t, o, "email", "a", base), 1)
 	require.NoError(t, o.TrimDeliveries(t.Context(), now.Add(time.Microsecond), time.Time{}))
-	require.NoError(t, o.Settle(t.Context(), "a", nil, []outbox.Delivery{digest})) // its identity is free again
+	require.NoError(t, o.Settle(t.Context(), "a", nil, []outbox.Delivery{digest})) // its identity can be used again
 	require.Contains(t, ids(claim(t, o, "sms", "a", now)), digest.ID)
 }
 

@@ -1,6 +1,6 @@
 // Package alertingtest is the conformance suite for the stores of package alerting.
 //
-// Whoever keeps silences, records or deliveries somewhere else runs [TestSilenceStore],
-// [TestHistoryStore] and [TestOutbox] against it: a store that passes can stand behind
-// alerting.Silences, alerting.History, alerting.Webhook and alerting.Dispatcher.
+// If you keep silences, records or deliveries in a store of your own, run [TestSilenceStore], [TestHistoryStore] or [TestOutbox]
+// against it. A store that passes can stand behind a silences.Service, a history.Service and an alertsource.Receiver, or a
+// dispatch.Dispatcher.
 package alertingtest

@@ -14,8 +14,8 @@ import (
 	"github.com/otkit/otkit/alerting/history"
 )
 
-// TestHistoryStore runs the suite for a store of records. newStore gives an empty store each time it
-// is called and cleans up with t.Cleanup.
+// TestHistoryStore runs the suite for a store of records. newStore returns an empty store each time it
+// is called, and cleans up with t.Cleanup.
 func TestHistoryStore(t *testing.T, newStore func(testing.TB) history.Store) {
 	t.Helper()
 	runAll(t, func(t testing.TB) historyStore { return historyStore{newStore(t), t} }, []test[historyStore]{
@@ -69,7 +69,7 @@ func sameRecord(t *testing.T, want, got alerting.Record) {
 	sameTime(t, want.CompletedAt, got.CompletedAt, "CompletedAt")
 	got.Key.At, got.CompletedAt = want.Key.At, want.CompletedAt
 	if len(want.Labels)+len(got.Labels) == 0 {
-		got.Labels = want.Labels // nil and empty are one
+		got.Labels = want.Labels // nil and empty are equal
 	}
 	if len(want.Annotations)+len(got.Annotations) == 0 {
 		got.Annotations = want.Annotations
@@ -119,8 +119,8 @@ func testCompletion(t *testing.T, s historyStore) {
 	apply(t, s, []alerting.Record{record(1), record(2)})
 	apply(t, s, nil, history.Completion{Key: recordKey(1), At: ended})
 	apply(t, s, nil, history.Completion{Key: recordKey(1), At: ended.Add(time.Hour)}) // too late
-	apply(t, s, nil, history.Completion{Key: recordKey(3), At: ended})                // not there
-	apply(t, s, []alerting.Record{record(1)})                                         // does not open it again
+	apply(t, s, nil, history.Completion{Key: recordKey(3), At: ended})                // missing
+	apply(t, s, []alerting.Record{record(1)})                                         // stays complete
 	for n, want := range map[int]time.Time{1: ended, 2: {}} {
 		got, err := s.Record(t.Context(), id(n))
 		require.NoError(t, err)

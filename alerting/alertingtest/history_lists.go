@@ -48,7 +48,7 @@ func testRecordSearch(t *testing.T, s historyStore) {
 	}
 }
 
-// testRecordManyPages compares pages out of thousands of records with what going through all of them says.
+// testRecordManyPages compares pages of thousands of records with a list of all of them.
 func testRecordManyPages(t *testing.T, s historyStore) {
 	random := rand.New(rand.NewPCG(3, 5))
 	var all []alerting.Record // ascending

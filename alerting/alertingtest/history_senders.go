@@ -24,8 +24,8 @@ const senderBody = `{"receiver":"otkit","status":"STATUS","alerts":[{"status":"S
 "HighTemperature","instance":"oven-1:9100","job":"ovens","severity":"critical"},"commonAnnotations":{},"externalURL":
 "http://SENDER:9093","version":"4","groupKey":"{}:{alertname=\"HighTemperature\"}","truncatedAlerts":0}`
 
-// told is a body of the sender named a, which heard of the alert first, or of b.
-func told(sender string, ended time.Time) []byte {
+// postOf returns a body of the sender a, which has the earlier start of the alert, or of b. It is resolved unless ended is zero.
+func postOf(sender string, ended time.Time) []byte {
 	starts, status := base, "firing"
 	if sender == "b" {
 		starts = base.Add(12 * time.Second)
@@ -62,8 +62,8 @@ func testEnds(t *testing.T, s historyStore) {
 	require.Equal(t, []history.End{end(1, time.Hour, "a")}, read(recordKey(2), recordKey(1)))
 }
 
-// testFiringAgain has two webhooks over one store, as two engines have: one is told the end, the other one is
-// told that it fires again.
+// testFiringAgain has two receivers over one store, as two engines have: one receives the end, the other one that the
+// alert fires again.
 func testFiringAgain(t *testing.T, s historyStore) {
 	now := base.Add(time.Hour)
 	clock := func() time.Time { return now }
@@ -85,7 +85,7 @@ func testFiringAgain(t *testing.T, s historyStore) {
 		require.NoError(t, err)
 		require.Len(t, list, active)
 	}
-	firing, over := told("a", time.Time{}), told("a", base.Add(10*time.Minute))
+	firing, over := postOf("a", time.Time{}), postOf("a", base.Add(10*time.Minute))
 	post(0, "1", firing, 1)
 	post(1, "1", over, 0)
 	post(0, "2", firing, 0) // late
@@ -93,7 +93,7 @@ func testFiringAgain(t *testing.T, s historyStore) {
 	post(0, "1", firing, 1)
 	post(1, "2", firing, 1)
 	post(0, "2", over, 1) // the old end, late
-	post(0, "1", told("a", base.Add(20*time.Minute)), 0)
+	post(0, "1", postOf("a", base.Add(20*time.Minute)), 0)
 	events, err := service.Events(t.Context(), 0, 100)
 	require.NoError(t, err)
 	require.Len(t, events, 4)
@@ -105,18 +105,18 @@ func testFiringAgain(t *testing.T, s historyStore) {
 	require.True(t, list[0].Key.At.After(list[1].CompletedAt))
 }
 
-// testSenders posts what a pair of Alertmanagers sends, in each order, through a webhook over the store.
+// testSenders posts what a pair of Alertmanagers sends, in each order, through a receiver over the store.
 func testSenders(t *testing.T, s historyStore) {
 	firing, over := time.Time{}, base.Add(time.Minute)
 	for i, bodies := range [][][]byte{
-		{told("a", firing), told("b", firing), told("a", over), told("b", over)},
-		{told("a", firing), told("b", firing), told("b", over), told("a", over)},
-		{told("b", firing), told("a", firing), told("a", over), told("b", over)},
-		{told("b", firing), told("a", firing), told("b", over), told("a", over)},
-		{told("a", firing), told("b", over)},
-		{told("b", firing), told("a", over)},
+		{postOf("a", firing), postOf("b", firing), postOf("a", over), postOf("b", over)},
+		{postOf("a", firing), postOf("b", firing), postOf("b", over), postOf("a", over)},
+		{postOf("b", firing), postOf("a", firing), postOf("a", over), postOf("b", over)},
+		{postOf("b", firing), postOf("a", firing), postOf("b", over), postOf("a", over)},
+		{postOf("a", firing), postOf("b", over)},
+		{postOf("b", firing), postOf("a", over)},
 	} {
-		hour := time.Duration(i) * time.Hour // the orders do not meet: each has times of its own
+		hour := time.Duration(i) * time.Hour // each order has times of its own
 		later := func(body []byte) []byte {
 			return []byte(strings.NewReplacer(
 				base.Format(time.RFC3339Nano), base.Add(hour).Format(time.RFC3339Nano),
@@ -131,7 +131,7 @@ func testSenders(t *testing.T, s historyStore) {
 		webhook, err := alertsource.New(service, s, silences, alertsource.Options{Now: now})
 		require.NoError(t, err)
 		for _, body := range bodies {
-			for range 2 { // a sender may repeat what was not answered
+			for range 2 { // a sender may repeat a post that was not answered
 				result, err := webhook.Receive(t.Context(), "", later(body))
 				require.NoError(t, err)
 				require.True(t, result.Success)

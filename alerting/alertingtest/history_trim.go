@@ -41,7 +41,7 @@ func testTrimRecords(t *testing.T, s historyStore) {
 	require.NoError(t, s.TrimRecords(t.Context(), limit.Add(time.Hour)))
 	require.Equal(t, []string{id(3)}, kept(t, s))
 	require.Error(t, s.TrimRecords(cancelled(t), limit))
-	apply(t, s, []alerting.Record{record(1)}) // a source that was removed comes back
+	apply(t, s, []alerting.Record{record(1)}) // a source that was removed is stored again
 	got, err = s.Record(t.Context(), id(1))
 	require.NoError(t, err)
 	sameRecord(t, record(1), got)

@@ -101,7 +101,7 @@ func settlement(d outbox.Delivery, state outbox.DeliveryState) outbox.Settlement
 	return s
 }
 
-// settle claims everything that is due and gives it a state.
+// settle claims everything that is due and sets its state.
 func settle(t *testing.T, o outboxStore, channel string, state outbox.DeliveryState) {
 	t.Helper()
 	var done []outbox.Settlement
@@ -248,7 +248,7 @@ func testSettle(t *testing.T, o outboxStore) {
 	want.State, want.Owner, want.LeaseUntil = outbox.Sending, "b", base.Add(61*time.Minute)
 	want.Attempts, want.Uncertain, want.LastError, want.NextAttempt = 5, true, "busy 'ä'", base.Add(time.Hour)
 	sameDelivery(t, want, got[0])
-	for _, state := range []outbox.DeliveryState{outbox.Sent, outbox.Pending} { // the second call holds it no more
+	for _, state := range []outbox.DeliveryState{outbox.Sent, outbox.Pending} { // the second call no longer holds it
 		require.NoError(t, o.Settle(t.Context(), "b", []outbox.Settlement{settlement(got[0], state)}, nil))
 		require.Empty(t, claim(t, o, "sms", "c", base.Add(48*time.Hour)))
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/otkit/otkit/alerting/silences"
 )
 
-// TestSilenceStore runs the suite for a store of silences. newStore gives an empty store each time it
-// is called and cleans up with t.Cleanup.
+// TestSilenceStore runs the suite for a store of silences. newStore returns an empty store each time it
+// is called, and cleans up with t.Cleanup.
 func TestSilenceStore(t *testing.T, newStore func(testing.TB) silences.Store) {
 	t.Helper()
 	runAll(t, newStore, []test[silences.Store]{

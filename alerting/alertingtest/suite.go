@@ -33,7 +33,7 @@ func id(n int) string { return fmt.Sprintf("01890000-0000-7000-8000-%012x", n) }
 
 func freshID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// together runs f in several goroutines that start at the same moment and waits for all.
+// together runs f in several goroutines that start at the same time, and waits for them.
 func together(f func(caller int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
@@ -47,7 +47,7 @@ func together(f func(caller int)) {
 	wg.Wait()
 }
 
-// sameTime compares times as moments, and zero with zero.
+// sameTime requires that two times are the same instant, or both zero.
 func sameTime(t *testing.T, want, got time.Time, what string) {
 	t.Helper()
 	require.Equal(t, want.IsZero(), got.IsZero(), "%s is %v, not %v", what, got, want)

@@ -28,12 +28,12 @@ func testTrimDeliveries(t *testing.T, o outboxStore) {
 	first, err := o.FirstDeliveries(t.Context(), []string{delivery(1, "").Occurrence})
 	require.NoError(t, err)
 	require.Empty(t, first)
-	plan(t, o, ends...) // their identities are free again
+	plan(t, o, ends...) // their identities can be used again
 	require.Len(t, claim(t, o, "sms", "a", base), 1)
 	require.Len(t, claim(t, o, "fax", "a", base), 1, "what is to be sent stays")
 }
 
-// end is the message that the occurrence of another one has cleared.
+// end returns the resolved message for the occurrence of another message.
 func end(n int, first outbox.Delivery) outbox.Delivery {
 	d := delivery(n, first.Channel)
 	d.Occurrence, d.Recipient, d.Resolved = first.Occurrence, first.Recipient, true
@@ -97,7 +97,7 @@ func testTrimStanding(t *testing.T, o outboxStore) {
 		"what is not over, or just became a dead letter, stays however old it is")
 }
 
-// testTrimEnds has ends that are not told yet, of another channel and of another recipient.
+// testTrimEnds has resolved messages that are pending, of another channel and of another recipient.
 func testTrimEnds(t *testing.T, o outboxStore) {
 	late := base.Add(40 * 24 * time.Hour)
 	for n, state := range []outbox.DeliveryState{outbox.Pending, outbox.Sending, outbox.DeadLettered} {

@@ -1,4 +1,5 @@
 // Package audittest is the conformance suite for [audit.Store].
 //
-// Whoever stores the audit log somewhere else runs [TestStore]: a store that passes can stand behind [audit.Log].
+// If you keep the audit log in a store of your own, run [TestStore] against it. A store that passes can stand behind an
+// [audit.Log].
 package audittest

@@ -12,8 +12,8 @@ import (
 	"github.com/otkit/otkit/tags/simdriver"
 )
 
-// Rules are the alarm rules of the plant. The pressure passes its limit every few minutes, the
-// vibration every few days; the temperature does when the setpoint is set too high.
+// Rules returns the alarm rules of the plant. The pressure passes its limit every few minutes, the
+// vibration every few days; the temperature does if the setpoint is too high.
 func Rules() []rules.Rule {
 	return []rules.Rule{
 		{ID: "sim.temperature-high", Name: "Reactor warm", Tag: "sim.temperature", Kind: rules.High, Limit: 80, Deadband: 2,
@@ -52,14 +52,13 @@ func AddRules(ctx context.Context, service *rules.Service) error {
 	return nil
 }
 
-// alarmStep is how fine the past alarms are. Every 37th look at the pressure is one that counts, or
-// there would be hundreds of the same every day.
+// alarmStep is the time between two evaluations of the past alarms. Only every 37th value of the pressure is evaluated, because
+// otherwise there would be hundreds of its alarms every day.
 const alarmStep = 5 * time.Minute
 
 // FillAlarms stores a month of past alarms, unless the journal has events already, and returns the
-// number of the last of them: alarms up to it are history, and are not to be notified. Call it
-// before any notification is sent: then it returns the same number again when the one before
-// it has been killed, and 0 when the journal begins with events that are not the plant's.
+// number of the last of them: no notifications are sent for alarms up to it. Call it before any notification is sent. After a
+// call that was killed it returns the same number, and 0 if the journal begins with events that are not the plant's.
 func FillAlarms(ctx context.Context, d *simdriver.Driver, service *alarms.Service, now time.Time) (last int64, err error) {
 	known, err := service.Events(ctx, 0, 1)
 	if err != nil {

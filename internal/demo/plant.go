@@ -13,12 +13,12 @@ import (
 // DriverID is the id of the demo's driver.
 const DriverID = "sim"
 
-// seed and start make the plant the same for everybody.
+// seed and start make the plant the same in each run.
 const seed = 20260101
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// NewDriver makes the driver of the plant and the definitions of its tags. now is the clock, nil for
+// NewDriver returns the driver of the plant and the definitions of its tags. now is the clock, nil for
 // time.Now.
 func NewDriver(now func() time.Time) (*simdriver.Driver, []tags.Tag, error) {
 	d, err := simdriver.New(simdriver.Options{Signals: signals(), Seed: seed, Start: start, UpdateInterval: 500 * time.Millisecond, Now: now})
@@ -67,14 +67,14 @@ func signals() []simdriver.Signal {
 	}
 }
 
-// HistoryAge is how far back the plant's past goes, and historyStep how fine it is.
+// HistoryAge is the age of the plant's oldest value, and historyStep the time between two values.
 const (
 	HistoryAge  = 31 * 24 * time.Hour
 	historyStep = 5 * time.Minute
 )
 
-// FillHistory stores the plant's past up to now, unless there is one already. Filling takes well
-// under a second on an embedded database.
+// FillHistory stores the plant's past up to now, unless the store has one. It takes less than a second with an embedded
+// database.
 func FillHistory(ctx context.Context, d *simdriver.Driver, list []tags.Tag, store history.Store, now time.Time) (samples int, err error) {
 	from := now.Add(-HistoryAge).Truncate(historyStep)
 	for _, err := range store.Range(ctx, DriverID+".pressure", from, now) {
@@ -104,7 +104,7 @@ func past(d *simdriver.Driver, t tags.Tag, from, to time.Time) ([]history.Sample
 		if err != nil {
 			return nil, err
 		}
-		if v == last { // what is not written to does not change
+		if v == last { // a tag that is not written does not change
 			continue
 		}
 		last = v

@@ -23,7 +23,7 @@ type asset struct {
 // technical is one rated value.
 type technical struct{ idShort, text, value, unit string }
 
-// ids of the shells and the assets begin so.
+// Prefixes of the ids of shells and assets.
 const (
 	shellPrefix = "https://demo.otkit.example/aas/"
 	assetPrefix = "https://demo.otkit.example/asset/"
@@ -60,8 +60,8 @@ func assets() []asset {
 	}
 }
 
-// FillShells brings the plant's three shells with their submodels into a service, unless any of them is
-// there. Their operational data are live values of the plant's tags.
+// FillShells adds the plant's three shells with their submodels to a service, unless it has any of them. Their operational
+// data are live values of the plant's tags.
 func FillShells(ctx context.Context, s *repository.Service, mapper *tagmap.Mapper, list []tags.Tag) error {
 	var env aas.Environment
 	for _, a := range assets() {
@@ -99,7 +99,7 @@ func anyThere(ctx context.Context, s *repository.Service, env *aas.Environment) 
 	return len(found) > 0, err
 }
 
-// equipment returns the tags of the asset.
+// equipment returns the mapping of the asset's tags.
 func (a *asset) equipment(list []tags.Tag) tagmap.Equipment {
 	e := tagmap.Equipment{ShellID: shellPrefix + a.name, Category: a.category}
 	for _, t := range list {

@@ -1,2 +1,2 @@
-// Package accountstore keeps accounts, sessions and the public keys of engines in a database.
+// Package accountstore stores accounts, sessions and the public keys of engines in a database.
 package accountstore

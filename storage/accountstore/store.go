@@ -19,7 +19,7 @@ func Schema() storage.Schema {
 	}}
 }
 
-// Store keeps accounts, their sessions and the public keys of engines. Safe for concurrent use.
+// Store stores accounts, their sessions and the public keys of engines. Safe for concurrent use.
 type Store struct{ set *storage.Set }
 
 var (

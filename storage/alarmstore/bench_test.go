@@ -14,7 +14,7 @@ import (
 	"github.com/otkit/otkit/internal/storetest"
 )
 
-// bareAlarms puts the rows that a new alarm has into the tables, with nothing around it.
+// bareAlarms inserts the rows of new alarms and does nothing else.
 func bareAlarms(b *testing.B, bare *sql.DB, first, count int) {
 	b.Helper()
 	tx, err := bare.Begin()
@@ -42,8 +42,8 @@ func bareAlarms(b *testing.B, bare *sql.DB, first, count int) {
 	require.NoError(b, tx.Commit())
 }
 
-// BenchmarkAlarmBatch measures 1000 new alarms in one call, bare inserts of the same rows beside it,
-// and 1000 known alarms that come again and again.
+// BenchmarkAlarmBatch measures 1000 new alarms in one call, bare inserts of the same rows,
+// and 1000 known alarms that recur.
 func BenchmarkAlarmBatch(b *testing.B) {
 	const size = 1000
 	rate := func(b *testing.B) { b.ReportMetric(float64(size*b.N)/b.Elapsed().Seconds(), "alarms/s") }
@@ -103,7 +103,7 @@ func BenchmarkAlarmSingle(b *testing.B) {
 	}
 }
 
-// BenchmarkAlarmList measures the reads that people wait for.
+// BenchmarkAlarmList measures the reads of pages that people look at.
 func BenchmarkAlarmList(b *testing.B) {
 	const active, ended = 20_000, 180_000
 	for _, kind := range []string{"sqlite", "postgres"} {

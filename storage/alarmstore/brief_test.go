@@ -12,8 +12,8 @@ import (
 	"github.com/otkit/otkit/storage"
 )
 
-// TestLabelsThatNobodyWantsAreNotRead keeps the list that has no pages from reading all labels of all active alarms.
-func TestLabelsThatNobodyWantsAreNotRead(t *testing.T) {
+// TestLabelsAreReadOnlyOnRequest keeps the list that has no pages from reading all labels of all active alarms.
+func TestLabelsAreReadOnlyOnRequest(t *testing.T) {
 	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		db := open(t, storage.Options{})
 		service, err := alarms.New(t.Context(), db.Alarms(), alarms.Options{})

@@ -98,7 +98,7 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) ([]alarms.Ev
 	}
 }
 
-// events reads some events and returns the number of the last one that is there.
+// events reads some events and returns the number of the last one, readable or not.
 func (s *Store) events(ctx context.Context, after int64, limit int) (all []alarms.Event, last int64, err error) {
 	err = s.set.View(ctx, "alarms.events", func(ctx context.Context, tx *storage.Tx) error {
 		all, last = nil, after

@@ -10,7 +10,7 @@ import (
 	"github.com/otkit/otkit/storage"
 )
 
-// TestEventsFromBefore brings a journal up that does not say of which occurrence its events are.
+// TestEventsFromBefore migrates a journal whose events do not name their occurrences.
 func TestEventsFromBefore(t *testing.T) {
 	for _, kind := range storetest.Kinds {
 		t.Run(kind, func(t *testing.T) {

@@ -21,7 +21,7 @@ const (
 	partReturned = "NOT active AND acknowledged_us IS NULL"
 )
 
-// occurrencesWhere returns the condition for what a query selects, Before, Offset and Limit apart.
+// occurrencesWhere returns the condition for what a query selects, without Before, Offset and Limit.
 func occurrencesWhere(q *alarms.Query) (string, []any) {
 	where, args := "1 = 1", []any(nil)
 	if q.Active {
@@ -145,7 +145,7 @@ func (s *Store) Occurrences(ctx context.Context, q alarms.Query) (alarms.Page, e
 	return page, err
 }
 
-// findOccurrences returns where the page of a query is.
+// findOccurrences returns the position of a query's page.
 func findOccurrences(ctx context.Context, tx *storage.Tx, q *alarms.Query) (positions.Page[int64], error) {
 	sel := positions.Selection{Set: ranked.SetOf(q.SelectsClass)}
 	sel.From, sel.To = search.Bounds(q.Start, q.End)

@@ -25,9 +25,9 @@ func (s *Store) Write(ctx context.Context, refs []alarms.Ref, changeWith func(ne
 		if err != nil {
 			return err
 		}
-		stood := make(map[int64]positions.Change[int64], len(look.bySeq)) // what goes from the counts where it is written
+		stored := make(map[int64]positions.Change[int64], len(look.bySeq)) // what the counts lose if it is written again
 		for n, o := range look.bySeq {
-			stood[n] = counted(o, positions.Deleted)
+			stored[n] = counted(o, positions.Deleted)
 		}
 		changes, err := changeWith(seq+1, found)
 		if err != nil {
@@ -45,7 +45,7 @@ func (s *Store) Write(ctx context.Context, refs []alarms.Ref, changeWith func(ne
 		if err := putConditions(ctx, tx, append(look.created, changes.Conditions...), code); err != nil {
 			return err
 		}
-		moved, err := recount(ctx, tx, changes.Occurrences, stood, seq)
+		moved, err := recount(ctx, tx, changes.Occurrences, stored, seq)
 		if err != nil {
 			return err
 		}
@@ -64,16 +64,16 @@ func counted(o *alarms.Occurrence, change func(positions.Place[int64], uint8) po
 	return change(positions.Place[int64]{Micros: o.RaisedAt.UnixMicro(), ID: o.Seq}, o.Class())
 }
 
-// recount returns what storing occurrences changes in the counts. stood has those that were read, as they are stored;
+// recount returns what storing occurrences changes in the counts. stored has those that were read, as they are stored;
 // last is the number of the newest event that is stored.
-func recount(ctx context.Context, tx *storage.Tx, list []*alarms.Occurrence, stood map[int64]positions.Change[int64], last int64) ([]positions.Change[int64], error) {
+func recount(ctx context.Context, tx *storage.Tx, list []*alarms.Occurrence, stored map[int64]positions.Change[int64], last int64) ([]positions.Change[int64], error) {
 	var (
 		moved []positions.Change[int64]
 		other []any
 	)
 	for _, o := range storage.Distinct(list, func(o *alarms.Occurrence) int64 { return o.Seq }) {
 		after := counted(o, positions.Inserted)
-		before, known := stood[o.Seq]
+		before, known := stored[o.Seq]
 		switch {
 		case known && before.At == after.At && before.Class == after.Class:
 			continue
@@ -92,8 +92,8 @@ func recount(ctx context.Context, tx *storage.Tx, list []*alarms.Occurrence, sto
 	return moved, err
 }
 
-// putNew puts in the rows whose number, in the first column, is above the last one that was given, and
-// the others in place of those that are there. It is less work where nothing can be there.
+// putNew inserts the rows whose number, in the first column, is above last, and replaces the others. A plain insert is less
+// work.
 func putNew(ctx context.Context, tx *storage.Tx, into string, rows [][]any, last int64, replace string) error {
 	var added, changed [][]any
 	for _, row := range rows {

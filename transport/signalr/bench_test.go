@@ -77,7 +77,7 @@ func countAlarms(ctx context.Context, socket *websocket.Conn, n int) error {
 	return nil
 }
 
-// The bar that the hub is held to: 1,000 alarms for 200 stock clients in order within 2 s and with
+// The hub must reach: 1,000 alarms for 200 stock clients in order within 2 s and with
 // 60 MB more than idle, and five stalled clients change nothing for the rest.
 func TestThousandAlarmsToTwoHundredClients(t *testing.T) {
 	const clients, messages = 200, 1000
@@ -151,6 +151,6 @@ func memory(t *testing.T) float64 {
 	require.True(t, found)
 	kB, err := strconv.Atoi(strings.Fields(rest)[0])
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)) // starts the peak anew
+	require.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)) // resets the peak
 	return float64(kB) / 1024
 }

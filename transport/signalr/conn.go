@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// transport is how a connection reaches its client.
+// transport is the way by which a connection reaches its client.
 type transport uint8
 
 const (
@@ -24,43 +24,43 @@ func (t transport) String() string {
 	return [...]string{"none", "WebSockets", "ServerSentEvents", "LongPolling"}[t]
 }
 
-// conn is one connection, whatever its transport. Its context ends when it does, for whatever reason,
-// and everything else follows from that.
+// conn is one connection over any transport. Its context ends when the connection does, for any reason, and ends everything
+// that serves it.
 type conn struct {
 	hub       *Hub
 	principal string // who began it
 	address   string // from where
-	id, token string // what may be shown, and what a client proves with
+	id, token string // what may be shown, and the client's secret
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	wake      chan struct{} // has an element when the queue may have
+	wake      chan struct{} // has an element if the queue may have one
 
 	mu        sync.Mutex
 	transport transport
-	polling   bool          // a long poll waits
-	next      chan struct{} // closed when another long poll has come while this one waits
-	over      chan struct{} // closed when the long poll that waits is over
+	polling   bool          // a long poll is pending
+	next      chan struct{} // closed when another long poll has arrived while one is pending
+	over      chan struct{} // closed when the pending long poll is over
 	ready     bool          // the handshake is done
 	protocol  protocol      // that the handshake chose; c.receiving is held for writing as well
 	oneByOne  bool          // the client reads one message of each answer to a poll
-	pinged    bool          // the client pings, so that its silence means something
+	pinged    bool          // the client pings, so that its silence means that it is gone
 	ending    error         // why nothing more is queued; the connection ends when the queue is written
-	released  bool          // drop has been here
-	watch     *time.Timer   // what the client must do next has a limit
+	released  bool          // drop was called
+	watch     *time.Timer   // limits the time for what the client must do next
 	stopLife  func()
 	queue     [][]byte
 	bytes     int // of queue
 
 	receiving sync.Mutex
-	early     []byte // what was sent before the transport was known
-	partial   []byte // a message whose end has not come yet
+	early     []byte // received before the transport was known
+	partial   []byte // a message whose end has not arrived
 }
 
 // begin assigns the connection to a request that will serve it, which must call finish. A connection has
 // one transport, and at most one request that writes.
 func (c *conn) begin(t transport, r *http.Request) (first bool, err error) {
 	if first, err = c.assign(t, r); first {
-		c.receive(nil) // what came early
+		c.receive(nil) // what was received early
 	}
 	return first, err
 }
@@ -79,7 +79,7 @@ func (c *conn) assign(t transport, r *http.Request) (first bool, err error) {
 	if first {
 		c.watch.Reset(c.hub.opts.HandshakeTimeout)
 		c.transport = t
-		// The request's values stay, its end is not the connection's.
+		// The connection keeps the request's values and does not end with it.
 		life, stop := c.hub.opts.Lifetime(context.WithoutCancel(r.Context()))
 		unhook := context.AfterFunc(life, func() { c.end("The lifetime of the connection has ended.", true, errLifetime) })
 		c.stopLife = func() {
@@ -91,12 +91,12 @@ func (c *conn) assign(t transport, r *http.Request) (first bool, err error) {
 		c.next, c.over = make(chan struct{}), make(chan struct{})
 	}
 	c.rearm()
-	c.hub.wg.Add(1) // not from zero: the connection itself counts until it is released
+	c.hub.wg.Add(1) // never from zero: the connection itself counts until it is released
 	return first, nil
 }
 
-// beginPoll is begin for a long poll. A client that polls has done with its last poll, whether the
-// server knows that yet or not: that one is ended and awaited.
+// beginPoll is begin for a long poll. A client that polls has finished its last poll, even if the server has not noticed:
+// beginPoll ends that poll and waits for it.
 func (c *conn) beginPoll(r *http.Request) (first bool, err error) {
 	for {
 		c.mu.Lock()
@@ -111,7 +111,7 @@ func (c *conn) beginPoll(r *http.Request) (first bool, err error) {
 		}
 		c.mu.Unlock()
 		if !waiting {
-			// Of several that come together one is served, and the others end that one in turn.
+			// Of several that arrive together one is served, until the next one ends it.
 			if first, err = c.begin(longPolling, r); !errors.Is(err, ErrConnectionInUse) {
 				return first, err
 			}
@@ -131,17 +131,17 @@ func (c *conn) beginPoll(r *http.Request) (first bool, err error) {
 	}
 }
 
-// packs is 1 for a client that speaks MessagePack, from its handshake on.
+// packs returns 1 for a client that speaks MessagePack, from its handshake on, else 0.
 func (c *conn) packs() int { return int(c.protocol) }
 
-// superseded is closed when another long poll has come.
+// superseded returns a channel that is closed when another long poll has arrived.
 func (c *conn) superseded() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.next
 }
 
-// finish takes the connection back from a request.
+// finish ends the assignment of the connection to a request.
 func (c *conn) finish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,13 +150,13 @@ func (c *conn) finish() {
 	}
 	c.polling = false
 	c.rearm()
-	if len(c.queue) > 0 { // came too late for the request that has just ended
+	if len(c.queue) > 0 { // queued too late for the request that has just ended
 		c.signal()
 	}
 	c.hub.wg.Done()
 }
 
-// release ends what the connection itself has started.
+// release ends what the connection has started.
 func (c *conn) release() (t transport, stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +177,7 @@ const pollGrace = 2 * time.Second
 func (c *conn) rearm() {
 	switch {
 	case !c.ready || c.released:
-	case c.transport != longPolling && !c.pinged: // as the stock server has it: some clients never ping
+	case c.transport != longPolling && !c.pinged: // like the stock server: some clients never ping
 		c.watch.Stop()
 	case c.transport != longPolling:
 		c.watch.Reset(c.hub.opts.ClientTimeout)
@@ -190,7 +190,7 @@ func (c *conn) rearm() {
 	}
 }
 
-// timeout is called when the client has not done in time what it must.
+// timeout is called when the client has missed its deadline.
 func (c *conn) timeout() {
 	c.mu.Lock()
 	t, ready, polling := c.transport, c.ready, c.polling
@@ -207,7 +207,7 @@ func (c *conn) timeout() {
 	}
 }
 
-// push queues a message, or cuts the connection when too much waits.
+// push queues a message, or cuts the connection if the queue is full.
 func (c *conn) push(record []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,8 +241,8 @@ func (c *conn) signal() {
 	}
 }
 
-// end closes the connection once what is queued, and a message that says why, are written. text is
-// for the client; "" is no error.
+// end closes the connection once the queue and a closing message are written. text is the reason for the client; "" is no
+// error.
 func (c *conn) end(text string, reconnect bool, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -254,7 +254,7 @@ func (c *conn) end(text string, reconnect bool, cause error) {
 		c.ending = cause
 		c.enqueue(c.protocol.encode(closing{Type: typeClose, Error: text, AllowReconnect: reconnect}))
 		c.rearm()
-	default: // before the handshake a client understands an answer to it only
+	default: // before the handshake a client understands only an answer to it
 		if text == "" {
 			text = "The server is closing."
 		}
@@ -267,7 +267,7 @@ func (c *conn) end(text string, reconnect bool, cause error) {
 const keepQueue = 256
 
 // take returns all that is queued, and the reason if it is the last. written is a slice that take has
-// given before and that is done with.
+// returned before and that is no longer used.
 func (c *conn) take(written [][]byte) (batch [][]byte, last error) {
 	clear(written)
 	if cap(written) > keepQueue {
@@ -280,7 +280,7 @@ func (c *conn) take(written [][]byte) (batch [][]byte, last error) {
 	return batch, c.ending
 }
 
-// putBack queues again, before all others, what take gave and the client did not get.
+// putBack queues again, before all others, what take returned and the client did not receive.
 func (c *conn) putBack(batch [][]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -301,7 +301,7 @@ const (
 )
 
 // pump writes what is queued, some messages at a time, and pings, until the connection ends or its
-// client is gone. The error says why.
+// client is gone. The error is the reason.
 func (c *conn) pump(gone <-chan struct{}, write func(chunk [][]byte) error) error {
 	ping := time.NewTicker(c.hub.opts.KeepAlive)
 	defer ping.Stop()

@@ -68,8 +68,8 @@ func TestAClientOfVersion0GetsOneMessageAPoll(t *testing.T) {
 	})
 }
 
-// A client that never pings cannot be told from one that has nothing to say; the others are closed when
-// their pings stay away.
+// A client that never pings cannot be distinguished from an idle one; the others are closed when their
+// pings stop.
 func TestAClientThatNeverPingsStays(t *testing.T) {
 	inBubble(t, signalr.Options{}, func(t *testing.T, r *rig) {
 		p, _ := r.stream()

@@ -6,7 +6,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Errors of a hub, as its callers and clients meet them.
+// Errors of a hub, for its callers and clients.
 var (
 	ErrNotEncodable       = fault.New(fault.Internal, "HUB_MESSAGE_NOT_ENCODABLE", "message cannot be encoded as JSON")
 	ErrInvalidRequest     = fault.New(fault.Invalid, "INVALID_REQUEST", "request is not valid")
@@ -18,7 +18,7 @@ var (
 	ErrClosed             = fault.New(fault.Unavailable, "HUB_CLOSED", "the hub is closed")
 )
 
-// Why a connection ended.
+// Reasons why a connection ended.
 var (
 	errSlow         = errors.New("client reads too slowly")
 	errSilent       = errors.New("client has sent nothing for too long")

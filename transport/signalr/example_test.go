@@ -25,7 +25,7 @@ func Example() {
 	defer server.Close()
 	defer func() { _ = hub.Close(ctx) }()
 
-	// A browser would say: new signalR.HubConnectionBuilder().withUrl("/hubs/alarms").build().
+	// In a browser: new signalR.HubConnectionBuilder().withUrl("/hubs/alarms").build().
 	client, _, err := websocket.Dial(ctx, server.URL+"/hubs/alarms", nil)
 	if err != nil {
 		fmt.Println(err)

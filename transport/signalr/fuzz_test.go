@@ -15,7 +15,7 @@ import (
 )
 
 // FuzzMessages sends bytes as a client that polls, once as they are and once in two parts: the hub
-// must answer both alike, with messages of the protocol, and come to an end.
+// must answer both alike, with messages of the protocol, and terminate.
 func FuzzMessages(f *testing.F) {
 	for _, seed := range []string{
 		"", hello, hello + pinging, hello + `{"type":1,"invocationId":"1","target":"x","arguments":[1,{}]}` + "\x1e",
@@ -139,7 +139,7 @@ func FuzzSocket(f *testing.F) {
 			defer close(drained)
 			_, _ = io.Copy(io.Discard, in)
 		}()
-		_, _ = conn.Write(data) // the hub may have hung up
+		_, _ = conn.Write(data) // the hub may have closed the connection
 		require.NoError(t, conn.Close())
 		<-drained
 		require.NoError(t, r.Close(t.Context()))

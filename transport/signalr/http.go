@@ -53,11 +53,11 @@ func (h *Hub) Negotiate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer := negotiation{Version: min(version, 1), ConnectionID: c.id, ConnectionToken: c.token}
-	if answer.Version == 0 { // knows one id only
+	if answer.Version == 0 { // has one id only
 		answer.ConnectionID, answer.ConnectionToken = c.token, ""
 	}
 	for _, t := range []transport{webSockets, serverSentEvents, longPolling} {
-		formats := []string{"Text"} // first: some clients take the first
+		formats := []string{"Text"} // first: some clients use the first
 		if t != serverSentEvents {
 			formats = append(formats, "Binary")
 		}
@@ -70,7 +70,7 @@ func (h *Hub) Negotiate(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(body) // a client that has gone is dropped when its time is over
+	_, _ = w.Write(body) // a client that has gone is dropped after its timeout
 }
 
 // Connect serves the hub's path: GET opens a transport or polls, POST sends, DELETE ends.
@@ -103,7 +103,7 @@ func (h *Hub) Connect(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveSend takes what a client sends that has no WebSocket.
+// serveSend receives what a client without a WebSocket sends.
 func (c *conn) serveSend(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	t := c.transport
@@ -138,8 +138,8 @@ func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 	return false
 }
 
-// checkOrigin refuses web pages of other hosts, which a browser lets open any WebSocket. What is no
-// browser sends no origin.
+// checkOrigin refuses web pages of other hosts, which a browser lets open any WebSocket. Other
+// programs send no origin.
 func (h *Hub) checkOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" || slices.ContainsFunc(h.opts.AllowedOrigins, func(s string) bool { return s == "*" || strings.EqualFold(s, origin) }) {
@@ -155,7 +155,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	problem.Write(w, r, err, problem.FamilyOf(r.URL.Path))
 }
 
-// unlessUnsupported is for abilities of a ResponseWriter that one in a test may lack.
+// unlessUnsupported returns err, or nil if a ResponseWriter, as in some tests, lacks an optional ability.
 func unlessUnsupported(err error) error {
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil

@@ -15,7 +15,7 @@ type Hub struct {
 	log  *slog.Logger
 	wg   sync.WaitGroup // connections, and requests that serve one
 
-	// mu also makes broadcasts one after the other, so that all clients see one order.
+	// mu also serializes broadcasts, so that all clients see one order.
 	mu      sync.Mutex
 	closed  bool
 	conns   map[string]*conn    // all, by token
@@ -29,14 +29,14 @@ type Hub struct {
 type Stats struct {
 	// Clients that are connected, by transport.
 	WebSockets, ServerSentEvents, LongPolling int
-	// Connecting are those that have negotiated or connected and not shaken hands yet.
+	// Connecting are those that have negotiated or connected but not completed the handshake.
 	Connecting int
 	Broadcasts uint64 // calls of Broadcast that had a message to send
 	Cut        uint64 // clients cut because they read too slowly
 	Refused    uint64 // clients refused because of MaxConnections, MaxPerPrincipal or MaxPerAddress
 }
 
-// New returns a hub. It starts nothing until a client comes.
+// New returns a hub. It starts nothing until a client connects.
 func New(opts Options) (*Hub, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func New(opts Options) (*Hub, error) {
 	return &Hub{opts: opts, log: opts.Logger, conns: make(map[string]*conn), owned: make(map[owner]int), clients: make(map[*conn]transport)}, nil
 }
 
-// Broadcast invokes the method target on all connected clients. It never waits for one. An argument
-// that encoding/json cannot encode is [ErrNotEncodable], and nothing is sent. After Close it does nothing.
+// Broadcast invokes the method target on all connected clients. It never waits for one. If
+// encoding/json cannot encode an argument, it returns [ErrNotEncodable] and sends nothing. After Close it does nothing.
 func (h *Hub) Broadcast(target string, args ...any) error {
 	if args == nil {
 		args = []any{}
@@ -76,11 +76,11 @@ func (h *Hub) Clients() int {
 	return len(h.clients)
 }
 
-// roomInterval is the time between two looks at the queues.
+// roomInterval is the time between two checks of the queues.
 const roomInterval = 5 * time.Millisecond
 
 // WaitForRoom waits until every client's queue is at most half full, but not longer than timeout or until ctx ends. A caller that has very
-// many broadcasts calls it now and then, so that clients that read are not cut.
+// many broadcasts calls it regularly, so that clients that read are not cut.
 func (h *Hub) WaitForRoom(ctx context.Context, timeout time.Duration) {
 	if h.hasRoom() {
 		return
@@ -128,9 +128,9 @@ func (h *Hub) Stats() Stats {
 	return s
 }
 
-// Close asks all clients to reconnect later, which they do when they are made to, and waits until
-// what was queued for them is sent and they have gone. When ctx ends first they are cut, and the
-// error is its cause. New clients are refused with 503 from the beginning on.
+// Close asks all clients to reconnect later, which those with automatic reconnect do, and waits until
+// their queues are sent and they have gone. If ctx ends first, Close cuts them and returns its cause.
+// New clients are refused with 503 as soon as Close is called.
 func (h *Hub) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
@@ -168,13 +168,13 @@ func (h *Hub) all() []*conn {
 // owner is a principal or an address.
 type owner struct{ principal, address string }
 
-// mayOwn reports whether the owners may have one connection more. h.mu is held.
+// mayOwn reports whether the owners may have another connection. h.mu is held.
 func (h *Hub) mayOwn(principal, address string) bool {
 	within := func(o owner, most int) bool { return o == owner{} || most < 0 || h.owned[o] < most }
 	return within(owner{principal: principal}, h.opts.MaxPerPrincipal) && within(owner{address: address}, h.opts.MaxPerAddress)
 }
 
-// own counts a connection of the owners that comes (1) or goes (-1). h.mu is held.
+// own counts a new connection of the owners (1) or one that has ended (-1). h.mu is held.
 func (h *Hub) own(principal, address string, change int) {
 	for _, o := range [...]owner{{principal: principal}, {address: address}} {
 		if o == (owner{}) {
@@ -186,7 +186,7 @@ func (h *Hub) own(principal, address string, change int) {
 	}
 }
 
-// open makes a connection that waits for its transport.
+// open returns a new connection, which has no transport yet.
 func (h *Hub) open(ctx context.Context) (*conn, error) {
 	principal, address := h.opts.Owner(ctx)
 	h.mu.Lock()
@@ -216,7 +216,7 @@ func (h *Hub) open(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// find returns the connection of a token.
+// find returns the connection with a token.
 func (h *Hub) find(token string) (*conn, error) {
 	if token == "" {
 		return nil, ErrInvalidRequest.Because("id is required")
@@ -229,15 +229,15 @@ func (h *Hub) find(token string) (*conn, error) {
 	return nil, ErrConnectionNotFound
 }
 
-// admit makes a connection one that gets broadcasts.
+// admit lets a connection receive broadcasts.
 func (h *Hub) admit(c *conn, t transport) {
-	if c.ctx.Err() == nil { // else drop has been here, or will be
+	if c.ctx.Err() == nil { // else drop was called, or will be
 		h.clients[c] = t
 		h.packed += c.packs()
 	}
 }
 
-// drop forgets a connection that has ended.
+// drop removes a connection that has ended.
 func (h *Hub) drop(c *conn) {
 	cause := context.Cause(c.ctx)
 	h.mu.Lock()

@@ -75,7 +75,7 @@ func TestStalledClientsAreCut(t *testing.T) {
 	opts := signalr.Options{QueueMessages: 500, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	inBubble(t, opts, func(t *testing.T, r *rig) {
 		for range 3 {
-			r.socket() // reads no more
+			r.socket() // no longer reads
 		}
 		r.stream()
 		r.poller()

@@ -9,7 +9,7 @@ import (
 // separator ends every message of the JSON hub protocol, and the handshake of any.
 const separator = 0x1E
 
-// protocol is how messages are written. A handshake is always in JSON, and chooses.
+// protocol is the encoding of messages. A handshake is always in JSON, and chooses it.
 type protocol uint8
 
 const (
@@ -17,12 +17,12 @@ const (
 	messagePack
 )
 
-// protocolNames are those that a handshake has.
+// protocolNames are the names in a handshake.
 var protocolNames = [...]string{jsonProtocol: "json", messagePack: "messagepack"}
 
 func (p protocol) String() string { return protocolNames[p] }
 
-// encode makes a message of the hub's own, of which every value can be encoded.
+// encode returns a message of the hub's own, of which every value can be encoded.
 func (p protocol) encode(m ownMessage) []byte {
 	if p == messagePack {
 		return packed(m.array())
@@ -38,7 +38,7 @@ func (p protocol) parse(record []byte) (message, error) {
 	return parseMessage(record)
 }
 
-// Types of messages that are sent or understood. All others are read over, as the protocol asks.
+// Types of messages that are sent or understood. All others are ignored, as the protocol requires.
 const (
 	typeInvocation       = 1
 	typeStreamInvocation = 4
@@ -53,7 +53,7 @@ type message struct {
 	InvocationID *string `json:"invocationId"`
 }
 
-// ownMessage is a struct for JSON, and has the array that it is in MessagePack.
+// ownMessage is a struct for JSON, with the array for MessagePack.
 type ownMessage interface{ array() []any }
 
 type invocation struct {
@@ -101,7 +101,7 @@ type handshakeResponse struct {
 	Error string `json:"error,omitempty"`
 }
 
-// encode makes a message with its separator.
+// encode returns a message with its separator.
 func encode(m any) ([]byte, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
@@ -116,7 +116,7 @@ func encodeOwn(m any) []byte {
 	return data
 }
 
-// parseMessage reads one message without its separator.
+// parseMessage parses one message without its separator.
 func parseMessage(record []byte) (message, error) {
 	var m message
 	if err := json.Unmarshal(record, &m); err != nil {
@@ -128,9 +128,8 @@ func parseMessage(record []byte) (message, error) {
 	return m, nil
 }
 
-// parseHandshake reads the first message of a client, which comes by a transport. wrong is what is wrong
-// with it; "" when nothing is. A client that negotiated version 0 may give that as the version of the
-// protocol, in which there never was another than 1.
+// parseHandshake parses the first message of a client on a transport. wrong describes the error, "" for none. A client that
+// negotiated version 0 may send 0 as the version of the protocol, although the only version is 1.
 func parseHandshake(record []byte, t transport) (p protocol, version int, wrong string) {
 	var r handshakeRequest
 	if err := json.Unmarshal(record, &r); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// In MessagePack a message is an array behind its length, which is a number of 7 bits a byte, the lowest
+// In MessagePack a message is an array after its length, which is a number of 7 bits a byte, the lowest
 // first.
 
 // maxPrefix is the most bytes of a length.
@@ -20,7 +20,7 @@ var errPacked = errors.New("not a message in MessagePack")
 
 var noHeaders = map[string]string{}
 
-// packed makes a message of values of simple types, all of which can be encoded.
+// packed returns a message of values of simple types, all of which can be encoded.
 func packed(values []any) []byte {
 	var body bytes.Buffer
 	encoder := msgpack.NewEncoder(&body)
@@ -30,8 +30,8 @@ func packed(values []any) []byte {
 	return append(binary.AppendUvarint(make([]byte, 0, maxPrefix+body.Len()), uint64(body.Len())), body.Bytes()...)
 }
 
-// packInvocation makes the MessagePack form of an invocation from its JSON form, so that a client sees
-// the same members and values in both.
+// packInvocation returns the MessagePack form of an invocation in JSON, so that a client sees the same members and values in
+// both.
 func packInvocation(record []byte) ([]byte, error) {
 	var m invocation
 	decoder := json.NewDecoder(bytes.NewReader(record[:len(record)-1]))
@@ -42,7 +42,7 @@ func packInvocation(record []byte) ([]byte, error) {
 	return packed([]any{m.Type, noHeaders, nil, m.Target, withNumbers(m.Arguments), []any{}}), nil
 }
 
-// withNumbers makes the numbers of a JSON value integers where they are, else floats.
+// withNumbers replaces the numbers of a JSON value by integers where possible, else by floats.
 func withNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -52,7 +52,7 @@ func withNumbers(v any) any {
 		if n, err := strconv.ParseUint(v.String(), 10, 64); err == nil {
 			return n
 		}
-		f, _ := v.Float64() // what is beyond all numbers is infinite, as to a reader of JSON
+		f, _ := v.Float64() // a number beyond the range is infinite, as for a reader of JSON
 		return f
 	case []any:
 		for i := range v {
@@ -66,8 +66,8 @@ func withNumbers(v any) any {
 	return v
 }
 
-// parsePacked reads one message without its length, which must be well-formed to its end. Nesting costs
-// nothing: unwanted values are skipped one by one.
+// parsePacked parses one message without its length, which must be well-formed to its end. Nesting costs
+// nothing: other values are skipped one by one.
 func parsePacked(record []byte) (message, error) {
 	var m message
 	if len(record) == 0 {
@@ -94,7 +94,7 @@ func parsePacked(record []byte) (message, error) {
 	return m, msgpack.Unmarshal(rest, &m.InvocationID)
 }
 
-// pass returns the bytes after a number of values.
+// pass returns the bytes that follow a number of values.
 func pass(data []byte, values uint64) (rest []byte, ok bool) {
 	for values > 0 {
 		size, inside, known := head(data)
@@ -102,7 +102,7 @@ func pass(data []byte, values uint64) (rest []byte, ok bool) {
 			return nil, false
 		}
 		data = data[size:]
-		if values += inside - 1; values > uint64(len(data)) { // each takes a byte at least
+		if values += inside - 1; values > uint64(len(data)) { // each has at least one byte
 			return nil, false
 		}
 	}

@@ -22,7 +22,7 @@ const (
 	pingingPacked = "\x02\x91\x06"
 )
 
-// pack makes a message of a client.
+// pack returns a message of a client.
 func pack(t testing.TB, values ...any) string {
 	t.Helper()
 	body, err := msgpack.Marshal(values)

@@ -13,8 +13,8 @@ import (
 // Options configures a [Hub]. Zero values take the defaults.
 type Options struct {
 	// Lifetime returns a connection a context at whose end the client is asked to reconnect, and a
-	// function that is called when the connection has ended. ctx carries the values of the request
-	// that connected, but neither its end nor its deadline. nil: connections live on.
+	// function that is called when the connection has ended. ctx has the values of the request that connected, without its
+	// cancellation and deadline. Default: no limit.
 	Lifetime func(ctx context.Context) (lifetime context.Context, stop func())
 
 	// AllowedOrigins are those of web pages on other hosts that may open a WebSocket, such as
@@ -22,7 +22,7 @@ type Options struct {
 	AllowedOrigins []string
 
 	// Owner returns whose a connection is, from the context of the request that begins it: the principal, or "" if anonymous,
-	// and the address, or "" where it is not known. nil: connections are not counted by owner.
+	// and the address, or "" where it is not known. Default: connections are not counted by owner.
 	Owner           func(ctx context.Context) (principal, address string)
 	MaxPerPrincipal int // connections of one principal, with those that are only negotiated; default 100, negative for no limit. More are answered 429
 	MaxPerAddress   int // connections of one address, likewise; default 1,000, negative for no limit
@@ -30,18 +30,18 @@ type Options struct {
 	MaxConnections  int // with those that are only negotiated; default 10,000. More are answered 503
 	MaxMessageBytes int // longest message, frame or request body of a client; default 32 KiB
 
-	// A client for which more waits than this is cut. A single message is always taken.
+	// A client with more queued messages or bytes than this is cut. A single message is always accepted.
 	QueueMessages int // default 4,096
 	QueueBytes    int // default 4 MiB
 
 	HandshakeTimeout time.Duration // from negotiation to connection, and from there to the end of the handshake; default 15 s
-	KeepAlive        time.Duration // a client that was sent nothing for so long gets a ping; default 15 s
-	ClientTimeout    time.Duration // a client that has begun to ping and then sends nothing for so long is closed; default 30 s
+	KeepAlive        time.Duration // time without a message to a client after which it gets a ping; default 15 s
+	ClientTimeout    time.Duration // time without a message from a client that pings, after which it is closed; default 30 s
 	WriteTimeout     time.Duration // for writing some messages to a client; default 10 s
 	PollTimeout      time.Duration // longest wait of one long poll; default 90 s. The stock client waits 100 s
-	PollIdle         time.Duration // a client between two long polls for so long is dropped; default 30 s
+	PollIdle         time.Duration // time between two long polls after which a client is dropped; default 30 s
 
-	Logger *slog.Logger // nil discards
+	Logger *slog.Logger // default: discards
 }
 
 func (o *Options) complete() error {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// receiveEarly takes bytes that may come before the transport is known, as some clients post their
-// handshake before their first poll. What it cannot take is an error.
+// receiveEarly receives bytes that may arrive before the transport is known, because some clients post their
+// handshake before their first poll. If they are too many, it returns an error.
 func (c *conn) receiveEarly(data []byte) error {
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
@@ -25,14 +25,14 @@ func (c *conn) receiveEarly(data []byte) error {
 	return nil
 }
 
-// receive takes bytes from the client. Messages may come split or several together.
+// receive processes bytes from the client. Messages may be split, or several together.
 func (c *conn) receive(data []byte) {
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
 	c.receiveAll(data)
 }
 
-// receiveAll is receive, behind what came early. c.receiving is held.
+// receiveAll is receive, after what was received early. c.receiving is held.
 func (c *conn) receiveAll(data []byte) {
 	early := c.early
 	c.early = nil
@@ -44,7 +44,7 @@ func (c *conn) receiveAll(data []byte) {
 	c.rearm()
 }
 
-// split acts on the messages of data; false when the connection ends. c.receiving is held.
+// split processes the messages of data, and reports whether the connection continues. c.receiving is held.
 func (c *conn) split(data []byte) bool {
 	for len(data) > 0 {
 		cut := c.cutText
@@ -67,7 +67,7 @@ func (c *conn) split(data []byte) bool {
 	return true
 }
 
-// refusal is why a connection ends, for its client and for the log.
+// refusal is the reason why a connection ends, for its client and for the log.
 type refusal struct {
 	text  string
 	cause error
@@ -78,7 +78,7 @@ var (
 	notValid = &refusal{"The message is not valid.", errMessage}
 )
 
-// cutText cuts the first message off, up to its separator, or keeps data until that comes.
+// cutText cuts off the first message, up to its separator, or keeps data until that arrives.
 func (c *conn) cutText(data []byte) (record, rest []byte, whole bool, err *refusal) {
 	record, rest, whole = bytes.Cut(data, []byte{separator})
 	if len(c.partial)+len(record) > c.hub.opts.MaxMessageBytes {
@@ -95,7 +95,7 @@ func (c *conn) cutText(data []byte) (record, rest []byte, whole bool, err *refus
 	return record, rest, true, nil
 }
 
-// cutPacked cuts the first message off, behind its length, or keeps data until all of it has come.
+// cutPacked cuts off the first message, after its length, or keeps data until all of it has arrived.
 func (c *conn) cutPacked(data []byte) (record, rest []byte, whole bool, err *refusal) {
 	kept := len(c.partial) > 0
 	if kept {
@@ -119,7 +119,7 @@ func (c *conn) cutPacked(data []byte) (record, rest []byte, whole bool, err *ref
 	return data[:length], data[length:], true, nil
 }
 
-// handle acts on one message; false when the connection ends.
+// handle processes one message, and reports whether the connection continues.
 func (c *conn) handle(record []byte) bool {
 	c.mu.Lock()
 	ready, ending := c.ready, c.ending
@@ -137,7 +137,7 @@ func (c *conn) handle(record []byte) bool {
 	}
 	switch *m.Type {
 	case typeInvocation, typeStreamInvocation:
-		if m.InvocationID != nil { // else no answer is wanted
+		if m.InvocationID != nil { // else the client expects no answer
 			c.push(c.protocol.encode(completion{Type: typeCompletion, InvocationID: *m.InvocationID, Error: "The hub has no methods."}))
 		}
 	case typePing:

@@ -80,7 +80,7 @@ func newRig(t testing.TB, opts signalr.Options) *rig {
 	return newRigOver(t, opts, nil)
 }
 
-// newRigOver makes a rig that speaks chosen versions of HTTP; nil: version 1.
+// newRigOver returns a rig that speaks chosen versions of HTTP; nil: version 1.
 func newRigOver(t testing.TB, opts signalr.Options, versions *http.Protocols) *rig {
 	t.Helper()
 	hub, err := signalr.New(opts)
@@ -113,7 +113,7 @@ func inBubble(t *testing.T, opts signalr.Options, test func(t *testing.T, r *rig
 	})
 }
 
-// do sends a request and gives status and body. Any goroutine may call it.
+// do sends a request and returns status and body. Any goroutine may call it.
 func (r *rig) do(method, url, body string, header ...string) (status int, text string) {
 	r.t.Helper()
 	status, text, err := r.try(method, url, body, header)

@@ -238,7 +238,7 @@ func TestStockClientIsToldWhenItsTokenEnds(t *testing.T) {
 			o.URL = p.url()
 			refused := startStock(t, "testdata/client.cjs", o)
 			failed := refused.await("failed").Error
-			if !o.SkipNegotiation { // a WebSocket does not say why
+			if !o.SkipNegotiation { // a WebSocket has no reason
 				require.Contains(t, failed, "401")
 			}
 			o.Tokens = []string{"first", "second"}

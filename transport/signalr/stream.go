@@ -17,7 +17,7 @@ type answer struct {
 	ctrl *http.ResponseController
 }
 
-// newAnswer lifts the server's time limits, which are not for an answer that waits.
+// newAnswer lifts the server's time limits, which are not for long answers.
 func (c *conn) newAnswer(w http.ResponseWriter) (*answer, error) {
 	if err := unlessUnsupported(middleware.Stream(w)); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (c *conn) newAnswer(w http.ResponseWriter) (*answer, error) {
 	return &answer{conn: c, w: w, ctrl: http.NewResponseController(w)}, nil
 }
 
-// write sends parts to the client. It fails immediately if the connection is cut meanwhile.
+// write sends parts to the client. If the connection is cut meanwhile, it fails immediately.
 func (a *answer) write(parts ...[]byte) (err error) {
 	if err := unlessUnsupported(a.ctrl.SetWriteDeadline(time.Now().Add(a.conn.hub.opts.WriteTimeout))); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (a *answer) write(parts ...[]byte) (err error) {
 	cut := make(chan struct{})
 	stop := context.AfterFunc(a.conn.ctx, func() {
 		defer close(cut)
-		_ = a.ctrl.SetWriteDeadline(time.Unix(1, 0)) // long ago
+		_ = a.ctrl.SetWriteDeadline(time.Unix(1, 0)) // in the past
 	})
 	defer func() {
 		if !stop() {
@@ -66,7 +66,7 @@ func (c *conn) serveEvents(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // or a proxy would gather events
+	w.Header().Set("X-Accel-Buffering", "no") // else a proxy would buffer events
 	w.WriteHeader(http.StatusOK)
 	if err := a.write(); err != nil { // the client waits for the head
 		c.cancel(errGone)
@@ -79,12 +79,12 @@ func (c *conn) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}))
 }
 
-// servePoll answers one long poll: 200 with messages or, when none come in time, without; 204 when
+// servePoll answers one long poll: 200 with messages or, if there are none in time, without; 204 when
 // the connection has ended. The first one is answered immediately and makes the connection.
 //
-// What a client that gave up its poll did not get comes with the next poll, as far as the server can
-// tell: the protocol has no acknowledgement, so that what left this machine counts as received. A
-// client that broke off at the last moment may get messages twice, but none out of order.
+// What a client that canceled its poll did not receive is sent with the next poll, as far as the server knows: the protocol has no
+// acknowledgement, so that what left this machine counts as received. A client that canceled at the last moment may get
+// messages twice, but none out of order.
 func (c *conn) servePoll(w http.ResponseWriter, r *http.Request) {
 	first, err := c.beginPoll(r)
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *conn) poll(a *answer, r *http.Request) {
 			a.w.WriteHeader(http.StatusOK)
 			return
 		case <-r.Context().Done():
-			return // a client that wants to go on polls again
+			return // a client that continues polls again
 		case <-timeout.C:
 			a.w.WriteHeader(http.StatusOK)
 			return
@@ -138,7 +138,7 @@ func (c *conn) poll(a *answer, r *http.Request) {
 		}
 		a.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		switch err := a.write(body); {
-		case err != nil || r.Context().Err() != nil && !r.Close: // one that asked for the end hangs up when it has all
+		case err != nil || r.Context().Err() != nil && !r.Close: // one that asked for the end closes the connection when it has all
 			c.putBack(batch)
 		case last != nil:
 			c.cancel(last)
@@ -147,8 +147,8 @@ func (c *conn) poll(a *answer, r *http.Request) {
 	}
 }
 
-// takePoll is take for the answer to a poll. Clients that give 0 as the version of the protocol read one
-// message of an answer, and the rest only when another answer comes.
+// takePoll is take for the answer to a poll. Clients that send 0 as the version of the protocol read one
+// message of an answer, and the rest only with another answer.
 func (c *conn) takePoll() (batch [][]byte, p protocol, last error) {
 	batch, last = c.take(nil)
 	c.mu.Lock()

@@ -125,7 +125,7 @@ func TestMaxConnections(t *testing.T) {
 	})
 }
 
-// One caller does not take the places of all others, and a place that was negotiated and never used comes back.
+// One caller does not use up the places of the others, and a place that was negotiated and never used becomes free.
 func TestPlacesAreCountedByOwner(t *testing.T) {
 	var principal, address string
 	inBubble(t, signalr.Options{Owner: func(context.Context) (string, string) { return principal, address }, MaxPerAddress: 150}, func(t *testing.T, r *rig) {
@@ -233,7 +233,7 @@ func TestLongPolling(t *testing.T) {
 		require.Empty(t, body)
 		require.Equal(t, 90*time.Second, time.Since(start))
 
-		go func() { // a poll that is given up takes nothing with it
+		go func() { // a canceled poll loses nothing
 			time.Sleep(time.Second)
 			_ = r.Broadcast("ReceiveAlarm", 4)
 		}()
@@ -249,7 +249,7 @@ func TestLongPolling(t *testing.T) {
 	})
 }
 
-// broken is an answer that its client never gets.
+// broken is an answer that its client never receives.
 type broken struct {
 	*httptest.ResponseRecorder
 	write func() error
@@ -279,7 +279,7 @@ func TestWhatAPollDidNotDeliverComesWithTheNext(t *testing.T) {
 	})
 }
 
-// A client that asks for the end of the HTTP connection hangs up as soon as it has the answer.
+// A client that asks for the end of the HTTP connection closes it as soon as it has the answer.
 func TestAHungUpPollWasDelivered(t *testing.T) {
 	inBubble(t, signalr.Options{}, func(t *testing.T, r *rig) {
 		at := r.poller()

@@ -69,7 +69,7 @@ func (c *conn) writeSocket(socket *websocket.Conn, gone <-chan struct{}) {
 	_ = socket.CloseNow()
 }
 
-// frameType is that of the protocol; of the answer to a handshake that chose none it is text.
+// frameType returns that of the protocol, text if the handshake chose none.
 func (c *conn) frameType() websocket.MessageType {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	maxTitle = 150 // characters; APNs takes 4096 bytes as a whole
+	maxTitle = 150 // characters; APNs accepts 4096 bytes in all
 	maxBody  = 500
-	// renew is the age at which a provider token is made anew: Apple refuses one older than an hour,
+	// renew is the age at which a provider token is replaced: Apple refuses one older than an hour,
 	// and more than one in 20 minutes.
 	renew = 40 * time.Minute
 	// keep is how long Apple tries to reach a device.
@@ -33,7 +33,7 @@ const (
 
 // Options of a [Channel].
 type Options struct {
-	Key     []byte   // the signing key, PEM as Apple gives it (.p8); never logged
+	Key     []byte   // the signing key, PEM as Apple issues it (.p8); never logged
 	KeyID   string   // its id, ten characters
 	TeamID  string   // ten characters
 	Topic   string   // bundle id of the app
@@ -57,7 +57,7 @@ type Channel struct {
 	made  time.Time
 }
 
-// New makes the channel.
+// New returns a channel.
 func New(o Options) (*Channel, error) {
 	key, err := jwt.ParseECPrivateKeyFromPEM(o.Key)
 	if err != nil {
@@ -103,7 +103,7 @@ func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
 	a, err := c.post.JSON(ctx, c.base+"/3/device/"+url.PathEscape(device), map[string]string{
 		"Authorization": "bearer " + token, "apns-topic": c.o.Topic, "apns-push-type": "alert", "apns-priority": "10",
 		"apns-expiration": strconv.FormatInt(now.Add(keep).Unix(), 10),
-		// A device shows one notification of a collapse id: a message that comes twice is seen once.
+		// A device shows one notification of a collapse id: a message that is sent twice is shown once.
 		"apns-collapse-id": n.ID,
 	}, payload(n))
 	if a.Status == 0 || a.Status == http.StatusOK {
@@ -126,7 +126,7 @@ func payload(n alerting.Notification) map[string]any {
 	}
 }
 
-// read makes an error of Apple's reason.
+// read returns the error for Apple's reason.
 func (c *Channel) read(a post.Answer, token string) error {
 	var body struct {
 		Reason string `json:"reason"`
@@ -141,7 +141,7 @@ func (c *Channel) read(a post.Answer, token string) error {
 	return c.post.Check(a, body.Reason)
 }
 
-// provider returns a provider token, a new one when the last has grown old.
+// provider returns a provider token, a new one if the last is older than renew.
 func (c *Channel) provider() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

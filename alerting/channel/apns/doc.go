@@ -1,2 +1,2 @@
-// Package apns is the channel that pushes to Apple's devices, over HTTP/2 with a provider token.
+// Package apns is the channel that sends push messages to Apple devices, over HTTP/2 with a provider token.
 package apns

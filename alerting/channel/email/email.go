@@ -24,9 +24,9 @@ type Encryption string
 
 // The kinds of protection.
 const (
-	StartTLS Encryption = "starttls" // TLS after a plain greeting; refused when the server has none
+	StartTLS Encryption = "starttls" // TLS after a plain greeting; if the server has none, Send fails
 	TLS      Encryption = "tls"      // TLS from the start
-	None     Encryption = "none"     // in the clear; a password is then sent only if the server has a way to hide it
+	None     Encryption = "none"     // not encrypted; a password is sent only if the server supports a way to hide it
 )
 
 // Options of a [Channel].
@@ -34,13 +34,13 @@ type Options struct {
 	Host       string
 	Port       int        // default 587, 465 with TLS, 25 with None
 	Encryption Encryption // default StartTLS
-	Username   string     // none: no authentication
+	Username   string     // empty: no authentication
 	Password   string     // never logged
 	From       string     // such as "Plant 1 <plant1@example.com>"
 	To         []string
-	Hello      string        // the name that is given to the server; default that of the host
+	Hello      string        // the name that is sent to the server; default that of the host
 	TLS        *tls.Config   // default: the system's roots
-	Timeout    time.Duration // of one step of the conversation; default 20 s
+	Timeout    time.Duration // of one step of the dialogue; default 20 s
 }
 
 // Channel sends e-mail. Safe for concurrent use.
@@ -49,7 +49,7 @@ type Channel struct {
 	to recipients.List
 }
 
-// New makes the channel.
+// New returns a channel.
 func New(o Options) (*Channel, error) {
 	o.Encryption = cmp.Or(o.Encryption, StartTLS)
 	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
@@ -70,7 +70,7 @@ func New(o Options) (*Channel, error) {
 	}
 	c := &Channel{o: o}
 	c.to.Add(o.To...)
-	for _, to := range o.To { // tries the addresses
+	for _, to := range o.To { // validates the addresses
 		if _, err := c.message(alerting.Notification{}, to); err != nil {
 			return nil, err
 		}
@@ -110,9 +110,9 @@ func (c *Channel) message(n alerting.Notification, to string) (*mail.Msg, error)
 	}
 	m.Subject(n.Title)
 	m.SetDateWithValue(time.Now())
-	// One id for each time that it is sent, so that a mailbox can tell a repeat.
+	// One id for all attempts to send it, so that a mailbox can recognize a repeat.
 	m.SetMessageIDWithValue(n.ID + "@otkit.invalid")
-	if n.AlarmID != "" { // no message has this id; a mailbox shows those that name it as one conversation
+	if n.AlarmID != "" { // no message has this id; a mailbox shows messages that name it as one conversation
 		alarm := "<" + n.AlarmID + "@otkit.invalid>"
 		m.SetGenHeader(mail.HeaderInReplyTo, alarm)
 		m.SetGenHeader(mail.HeaderReferences, alarm)
@@ -125,7 +125,7 @@ func (c *Channel) message(n alerting.Notification, to string) (*mail.Msg, error)
 	return m, nil
 }
 
-// line is the connection of one conversation. It ends with a context, however long a step may take.
+// line is the connection of one dialogue. It is closed when a context ends, even during a step.
 type line struct {
 	conn net.Conn
 	stop func() bool
@@ -166,8 +166,8 @@ func (c *Channel) client(ctx context.Context, l *line) (*mail.Client, error) {
 	return mail.NewClient(c.o.Host, opts...)
 }
 
-// policy is what is done after the greeting. TLS from the start is done by dial; the opportunistic
-// policy then finds it there.
+// policy returns what follows the greeting. With TLS from the start, dial has encrypted the connection, which the
+// opportunistic policy accepts.
 func (c *Channel) policy() mail.TLSPolicy {
 	switch c.o.Encryption {
 	case StartTLS:
@@ -207,13 +207,13 @@ func (c *Channel) deliver(ctx context.Context, m *mail.Msg) error {
 	}
 	err = client.SendWithSMTPClient(conversation, m)
 	if m.IsDelivered() {
-		_ = conversation.Quit() // what goes wrong after the server took the message is no failure
+		_ = conversation.Quit() // an error after the server accepted the message is not a failure
 		return nil
 	}
 	return c.outcome(err)
 }
 
-// refused is for errors before the message itself: it has surely not arrived.
+// refused classifies errors before the message itself: it has not arrived.
 func (c *Channel) refused(err error) error {
 	var answer *textproto.Error
 	if errors.As(err, &answer) && answer.Code >= 500 && !credentials(answer.Code) {
@@ -222,8 +222,7 @@ func (c *Channel) refused(err error) error {
 	return alerting.Retryable(c.clean(err), 0)
 }
 
-// credentials reports whether an answer is about username and password, which an operator can mend: RFC
-// 4954.
+// credentials reports whether an answer is about username and password (RFC 4954), which an operator can correct.
 func credentials(code int) bool { return code == 530 || code == 534 || code == 535 }
 
 func (c *Channel) outcome(err error) error {
@@ -239,12 +238,12 @@ func (c *Channel) outcome(err error) error {
 	case code >= 400:
 		return alerting.Retryable(c.clean(err), 0) // greylisting, a full mailbox, too many connections
 	case e.Reason == mail.ErrSMTPDataClose:
-		return alerting.Ambiguous(c.clean(err)) // the server had it all, and its answer is lost
+		return alerting.Ambiguous(c.clean(err)) // the server had the whole message, and its answer is lost
 	}
 	return alerting.Retryable(c.clean(err), 0)
 }
 
-// clean makes an error of one short line that does not hold the password.
+// clean returns an error of one short line without the password.
 func (c *Channel) clean(err error) error {
 	text := err.Error()
 	if c.o.Password != "" {

@@ -179,7 +179,7 @@ func TestPasswordIsNotSentInTheClear(t *testing.T) {
 func TestHangingServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines   string
-		last    string // what the channel says last
+		last    string // the last line of the channel
 		outcome alerting.Outcome
 	}{
 		"before the greeting": {"", "", alerting.OutcomeRetryable},

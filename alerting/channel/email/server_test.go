@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// server is a real mail server that keeps what it gets and refuses what it is told to.
+// server is a mail server that keeps what it receives and refuses as its fields require.
 type server struct {
 	*smtp.Server
 	port int
@@ -151,8 +151,8 @@ func answer(code int, text string) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{code / 100, 7, 1}, Message: text}
 }
 
-// hanging is a server that says the lines and then nothing more. It tells when a client has said the line
-// that begins so.
+// hanging starts a server that sends the lines and then nothing more, and returns its port. The server calls said for each line
+// of the client that begins with last.
 func hanging(t *testing.T, lines, last string, said func()) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,2 +1,2 @@
-// Package fcm is the channel that pushes to mobile devices by Firebase Cloud Messaging, HTTP v1.
+// Package fcm is the channel that sends push messages to mobile devices through Firebase Cloud Messaging, HTTP v1.
 package fcm

@@ -19,7 +19,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// What a notification may have at most; FCM takes 4096 bytes as a whole.
+// Limits of a notification; FCM accepts 4096 bytes in all.
 const (
 	maxTitle = 150
 	maxBody  = 500
@@ -27,7 +27,7 @@ const (
 
 // Options of a [Channel].
 type Options struct {
-	// Credentials is the key file of a service account, JSON as the console gives it. Never logged.
+	// Credentials is the key file of a service account, JSON as the console issues it. Never logged.
 	Credentials []byte
 	// Devices are registration tokens, Topics are names of topics; at least one of either.
 	Devices  []string
@@ -54,7 +54,7 @@ type credentials struct {
 	TokenURI    string `json:"token_uri"`
 }
 
-// New makes the channel.
+// New returns a channel.
 func New(o Options) (*Channel, error) {
 	var cred credentials
 	if json.Unmarshal(o.Credentials, &cred) != nil || cred.ProjectID == "" || cred.ClientEmail == "" {
@@ -125,7 +125,7 @@ func message(n alerting.Notification, to string) map[string]any {
 			"id": n.ID, "severity": n.Severity.String(), "source": post.Cut(n.Source, maxTitle), "at": n.At.UTC().Format(time.RFC3339Nano),
 			"resolved": fmt.Sprint(n.Resolved),
 		},
-		// A device shows one notification of a tag: a message that comes twice is seen once.
+		// A device shows one notification of a tag: a message that is sent twice is shown once.
 		"android": map[string]any{"priority": "high", "notification": map[string]string{"tag": n.ID}},
 	}
 	return map[string]any{"message": m}
@@ -133,7 +133,7 @@ func message(n alerting.Notification, to string) map[string]any {
 
 const scope = "https://www.googleapis.com/auth/firebase.messaging"
 
-// assertion is the signed request for an access token, RFC 7523.
+// assertion returns the signed request for an access token, RFC 7523.
 func assertion(key *rsa.PrivateKey, cred credentials, audience string, now time.Time) (string, error) {
 	t := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
 		"iss": cred.ClientEmail, "scope": scope, "aud": audience, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),

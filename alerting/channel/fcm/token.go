@@ -22,7 +22,7 @@ type tokens struct {
 	post     *post.Client
 	now      func() time.Time
 
-	asking chan struct{} // has one while a token is asked for
+	asking chan struct{} // has an element while a token is requested
 	mu     sync.Mutex
 	token  string
 	until  time.Time
@@ -38,13 +38,13 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", alerting.Retryable(fmt.Errorf("waiting for an access token: %w", ctx.Err()), 0)
 	}
-	if token := t.kept(); token != "" { // who was before has got one
+	if token := t.kept(); token != "" { // the caller before has fetched one
 		return token, nil
 	}
 	return t.ask(ctx)
 }
 
-// kept returns the token that there is, if it is good for some time.
+// kept returns the stored token, or "" if it is missing or ends soon.
 func (t *tokens) kept() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,8 +80,8 @@ func (t *tokens) ask(ctx context.Context) (string, error) {
 	return t.token, nil
 }
 
-// unsent says of an error in getting a token that the message has surely not been sent. A token that is
-// refused is no end either: an operator mends the credentials.
+// unsent marks an error in getting a token as retryable, because the message has not been sent. A refused request is
+// retryable too: an operator can correct the credentials.
 func unsent(err error) error {
 	var e *alerting.SendError
 	if errors.As(err, &e) {
@@ -90,7 +90,7 @@ func unsent(err error) error {
 	return err
 }
 
-// forget drops a token that was refused.
+// forget discards a token that was refused.
 func (t *tokens) forget(token string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,2 +1,2 @@
-// Package line is the channel that sends messages by a LINE official account.
+// Package line is the channel that sends messages from a LINE official account.
 package line

@@ -11,7 +11,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// maxText keeps to LINE's limit of 5000 UTF-16 units, whatever the characters.
+// maxText keeps within LINE's limit of 5000 UTF-16 units for any characters.
 const maxText = 2500
 
 // maxTo bounds the messages of one alarm.
@@ -33,7 +33,7 @@ type Channel struct {
 	to   recipients.List
 }
 
-// New makes the channel.
+// New returns a channel.
 func New(o Options) (*Channel, error) {
 	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://api.line.me"))
 	switch {
@@ -52,7 +52,7 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelLine }
 
-// AcceptsKey implements alerting.Idempotent: LINE takes a message with a retry key once within a day.
+// AcceptsKey implements alerting.Idempotent: LINE accepts a message with a retry key once within a day.
 func (c *Channel) AcceptsKey() bool { return true }
 
 // Recipients implements alerting.RecipientLister.
@@ -69,7 +69,7 @@ func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
 		"Authorization": "Bearer " + c.o.Token, "X-Line-Retry-Key": n.ID,
 	}, map[string]any{"to": to, "messages": []any{text}})
 	if a.Status == http.StatusConflict {
-		return nil // taken before
+		return nil // accepted before
 	}
 	return err
 }

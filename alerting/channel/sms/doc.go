@@ -1,2 +1,2 @@
-// Package sms is the channel that sends text messages by Twilio, or by a service with the same API.
+// Package sms is the channel that sends text messages through Twilio, or a service with the same API.
 package sms

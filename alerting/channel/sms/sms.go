@@ -13,7 +13,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// maxText keeps a message to three parts on the air, even where it needs UCS-2.
+// maxText limits a message to three parts, even if it needs UCS-2.
 const maxText = 200
 
 // Options of a [Channel].
@@ -35,7 +35,7 @@ type Channel struct {
 	to   recipients.List
 }
 
-// New makes the channel.
+// New returns a channel.
 func New(o Options) (*Channel, error) {
 	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://api.twilio.com"))
 	switch {

@@ -36,7 +36,7 @@ type Channel struct {
 	post *post.Client
 }
 
-// New makes the channel.
+// New returns a channel.
 func New(o Options) (*Channel, error) {
 	var err error
 	if o.URL, err = post.HookURL(o.URL); err != nil {
@@ -68,7 +68,7 @@ func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
 	}
 	a, err := c.post.JSON(ctx, c.o.URL, nil, body)
 	if err == nil && c.o.Format == Teams && strings.Contains(string(a.Body), "delivery failed with error") {
-		// Connectors of Teams say so with status 200.
+		// Connectors of Teams report it with status 200.
 		return alerting.Retryable(errors.New("peer answered that it could not deliver the message"), 0)
 	}
 	return err
@@ -94,7 +94,7 @@ func color(n alerting.Notification) string {
 	return "#1565c0"
 }
 
-// slackEscape is what Slack asks for; it also keeps <!channel> from calling everybody.
+// slackEscape escapes as Slack requires, which also keeps <!channel> from notifying everybody.
 var slackEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 func slack(n alerting.Notification) object {
@@ -102,7 +102,7 @@ func slack(n alerting.Notification) object {
 	return object{"text": title, "attachments": []object{{"color": color(n), "text": body, "fallback": title}}}
 }
 
-// quiet keeps @all and the like in an alarm's text from calling everybody.
+// quiet keeps @all and the like in an alarm's text from notifying everybody.
 var quiet = strings.NewReplacer("@", "@\u200b")
 
 // literal keeps Mattermost from reading an alarm's text as Markdown: a link may lead anywhere, and an image
@@ -117,7 +117,7 @@ func mattermost(n alerting.Notification) object {
 	}}}
 }
 
-// A card's TextBlock is read as Markdown, for which not all clients know a way out; a TextRun is not.
+// A card's TextBlock is read as Markdown, which not all clients can escape; a TextRun is not.
 func teams(n alerting.Notification) object {
 	shade := "Default"
 	switch {
@@ -142,7 +142,7 @@ func teams(n alerting.Notification) object {
 	}}}
 }
 
-// textRun is a block of text in one look.
+// textRun returns a block of text in one style.
 func textRun(text string, look object) object {
 	run := object{"type": "TextRun", "text": text}
 	maps.Copy(run, look)

@@ -54,7 +54,7 @@ func TestMattermost(t *testing.T) {
 	require.Equal(t, `\[Error\] plc-1: too hot <5 & @`+"\u200ball>", body["text"])
 }
 
-// links is what a sender of alerts may have written.
+// links is a text that a sender of alerts may have written.
 const links = "![x](https://evil.example/p.png) [safe](https://evil.example) *b* _i_ ~~s~~ `c` \\[x](y)"
 
 func TestMarkdownOfOthersIsText(t *testing.T) {
@@ -77,7 +77,7 @@ func TestMarkdownOfOthersIsText(t *testing.T) {
 	require.Equal(t, []string{n.Title, links, "| " + links}, lines)
 }
 
-// run is the only run of text of a block.
+// run returns the only run of text of a block.
 func run(block any) map[string]any {
 	return block.(map[string]any)["inlines"].([]any)[0].(map[string]any)
 }

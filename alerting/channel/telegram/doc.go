@@ -1,2 +1,2 @@
-// Package telegram is the channel that sends messages by a bot of Telegram.
+// Package telegram is the channel that sends messages through a Telegram bot.
 package telegram

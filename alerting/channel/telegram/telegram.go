@@ -14,12 +14,12 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// maxText keeps to Telegram's limit of 4096 UTF-16 units, whatever the characters.
+// maxText keeps within Telegram's limit of 4096 UTF-16 units for any characters.
 const maxText = 2000
 
 // Options of a [Channel].
 type Options struct {
-	Token   string   // of the bot; never logged, though Telegram wants it in the URL
+	Token   string   // of the bot; never logged, although it is part of the URL
 	Chats   []string // ids of chats, or names of channels such as @plant
 	BaseURL string   // default https://api.telegram.org
 	Client  *http.Client
@@ -33,7 +33,7 @@ type Channel struct {
 	to   recipients.List
 }
 
-// New makes the channel.
+// New returns a channel.
 func New(o Options) (*Channel, error) {
 	base, err := post.BaseURL(cmp.Or(o.BaseURL, "https://api.telegram.org"))
 	switch {
@@ -71,7 +71,7 @@ func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
 	return c.read(a, err)
 }
 
-// read makes an error of Telegram's own words, which come with every status.
+// read returns an error with Telegram's description, which every status has.
 func (c *Channel) read(a post.Answer, err error) error {
 	var body struct {
 		OK          bool   `json:"ok"`

@@ -36,12 +36,12 @@ type Options struct {
 	Dir    string // for files while they are played; default that of the system
 }
 
-// Channel speaks. Two messages are never spoken at once by one dispatcher. Safe for concurrent use.
+// Channel speaks. A dispatcher never speaks two messages at the same time. Safe for concurrent use.
 type Channel struct {
 	o Options
 }
 
-// New makes the channel. Both programs must be there.
+// New returns a channel. If a program is missing, it returns an error.
 func New(o Options) (*Channel, error) {
 	o.Speaker = cmp.Or(o.Speaker, "espeak-ng")
 	if len(o.Player) == 0 {
@@ -65,7 +65,7 @@ func New(o Options) (*Channel, error) {
 // Name implements alerting.Channel.
 func (c *Channel) Name() string { return alerting.ChannelTTS }
 
-// Send implements alerting.Channel. It returns when the message was played.
+// Send implements alerting.Channel. It returns when the message has been played.
 func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
 	dir, err := os.MkdirTemp(c.o.Dir, "otkit-tts-")
 	if err != nil {
@@ -88,12 +88,12 @@ func (c *Channel) Send(ctx context.Context, n alerting.Notification) error {
 	}
 	args = append(append([]string(nil), c.o.Player[1:]...), file)
 	if err := run(ctx, "", c.o.Player[0], args...); err != nil {
-		return alerting.Ambiguous(fmt.Errorf("player failed: %w", err)) // some of it may have been heard
+		return alerting.Ambiguous(fmt.Errorf("player failed: %w", err)) // part of it may have been played
 	}
 	return nil
 }
 
-// text is what is spoken: words, without the marks that only the eye wants.
+// text returns what is spoken: words, without marks that are meant for reading.
 func text(n alerting.Notification) string {
 	kind := n.Severity.String() + " alarm"
 	switch {
@@ -127,7 +127,7 @@ func run(ctx context.Context, input, program string, args ...string) error {
 	return err
 }
 
-// limitedWriter keeps the first bytes and swallows the rest.
+// limitedWriter keeps the first bytes and discards the rest.
 type limitedWriter struct {
 	w    io.Writer
 	left int

@@ -111,7 +111,7 @@ func TestFaults(t *testing.T) {
 			}
 			select {
 			case err = <-sent:
-			case <-time.After(time.Minute): // half of what hangs
+			case <-time.After(time.Minute): // half of the time of a program that hangs
 				require.Fail(t, "it does not give up")
 			}
 			outcome, _ := channeltest.Outcome(t, err)

@@ -28,7 +28,7 @@ const (
 // Options of a [Channel].
 type Options struct {
 	URL     string            // where alarms are posted; may hold a token, so it is never logged
-	Secret  string            // signs requests; none when empty
+	Secret  string            // signs requests; empty: they are not signed
 	Headers map[string]string // further headers, such as Authorization; their values are never logged
 	Client  *http.Client      // default: one of its own
 	Now     func() time.Time  // default time.Now
@@ -42,7 +42,7 @@ type Channel struct {
 	post *post.Client
 }
 
-// New makes the channel.
+// New returns a channel.
 func New(o Options) (*Channel, error) {
 	var err error
 	if o.URL, err = post.HookURL(o.URL); err != nil {
@@ -106,7 +106,7 @@ func sign(secret, at string, body []byte) string {
 }
 
 // Verify reports whether a request was signed with the secret at most tolerance before or after now. It
-// is for those who receive what a [Channel] sends.
+// is for receivers of what a [Channel] sends.
 func Verify(secret string, h http.Header, body []byte, now time.Time, tolerance time.Duration) bool {
 	at := h.Get(HeaderTimestamp)
 	seconds, err := strconv.ParseInt(at, 10, 64)

@@ -31,7 +31,7 @@ type Recipients struct{ alerting.Channel }
 // To returns the recipients of a channel.
 func To(c alerting.Channel) Recipients { return Recipients{c} }
 
-// Send sends to one after the other and gives the first error.
+// Send sends to one recipient after the other, and returns the first error.
 func (r Recipients) Send(ctx context.Context, n alerting.Notification) error {
 	a, ok := r.Channel.(alerting.RecipientLister)
 	if !ok {
@@ -46,7 +46,7 @@ func (r Recipients) Send(ctx context.Context, n alerting.Notification) error {
 	return first
 }
 
-// Request is what a peer was sent.
+// Request is a request that a peer received.
 type Request struct {
 	Path   string
 	Query  string
@@ -55,7 +55,7 @@ type Request struct {
 	Body   string
 }
 
-// Peer is a server that answers as it is told and keeps what it was sent.
+// Peer is a server that answers with Answer and keeps what it receives.
 type Peer struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -93,14 +93,14 @@ func (p *Peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Got returns what was sent so far.
+// Got returns the requests received so far.
 func (p *Peer) Got() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]Request(nil), p.got...)
 }
 
-// Say makes an answer of a status and a body.
+// Say returns an Answer with a status and a body.
 func Say(status int, body string) func(http.ResponseWriter, Request) {
 	return func(w http.ResponseWriter, _ Request) {
 		w.WriteHeader(status)
@@ -116,8 +116,8 @@ func Outcome(t testing.TB, err error) (alerting.Outcome, time.Duration) {
 	return e.Outcome, e.RetryAfter
 }
 
-// TestHTTP runs what every channel over HTTP must do. make gives a channel that speaks to the base URL;
-// secrets are texts that no error may hold. on is the path prefix of the message itself, for channels
+// TestHTTP checks what every channel over HTTP must do. make returns a channel that sends to the base URL;
+// secrets are texts that no error may contain. on is the path prefix of the message itself, for channels
 // that ask for a token first.
 func TestHTTP(t *testing.T, make func(t testing.TB, base string) alerting.Channel, on string, secrets ...string) {
 	t.Helper()
@@ -173,7 +173,7 @@ func TestHTTP(t *testing.T, make func(t testing.TB, base string) alerting.Channe
 		defer giveUp()
 		p.Answer = func(w http.ResponseWriter, r Request) {
 			if strings.HasPrefix(r.Path, on) {
-				giveUp() // now that the message is there
+				giveUp() // now that the message has arrived
 				<-hold
 			}
 			_, _ = io.WriteString(w, `{"access_token":"t","expires_in":3600}`)

@@ -1,3 +1,3 @@
-// Package channeltest has what the tests of channels share: a message, a peer that records what it is
-// sent, and the cases that every channel over HTTP must get right.
+// Package channeltest has what the tests of channels share: a message, a peer that records requests, and the
+// cases that every channel over HTTP must handle.
 package channeltest

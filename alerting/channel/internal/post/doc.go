@@ -1,3 +1,3 @@
-// Package post is how channels speak HTTP: one request with a bound on time and size, no redirects,
-// and errors that are classified and hold no secrets.
+// Package post sends the HTTP requests of channels: each with a limit of time and size, without redirects, and with errors that
+// are classified and contain no secrets.
 package post

@@ -20,7 +20,7 @@ import (
 	"github.com/otkit/otkit/internal/version"
 )
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer is the number of bytes that are read of an answer.
 const maxAnswer = 64 << 10
 
 // Client sends requests. Safe for concurrent use.
@@ -30,8 +30,8 @@ type Client struct {
 	now     func() time.Time
 }
 
-// New makes a client over another one, or over one of its own when c is nil. The secrets are what no
-// error may hold: tokens, passwords, and URLs that have a token in them.
+// New returns a client over c, or over one of its own if c is nil. Errors do not contain the secrets: tokens, passwords, and
+// URLs with a token.
 func New(c *http.Client, secrets ...string) *Client {
 	own := &http.Client{}
 	if c != nil {
@@ -44,8 +44,8 @@ func New(c *http.Client, secrets ...string) *Client {
 	return &Client{http: own, secrets: secrets, now: time.Now}
 }
 
-// BaseURL reads the URL of a peer: http or https, with a host and without user, query or fragment.
-// The error holds no part of it.
+// BaseURL parses the URL of a peer: http or https, with a host and without user, query or fragment.
+// The error contains no part of it.
 func BaseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -54,7 +54,7 @@ func BaseURL(text string) (string, error) {
 	return strings.TrimRight(text, "/"), nil
 }
 
-// HookURL reads a URL that may have a token in its path or query. The error holds no part of it.
+// HookURL parses a URL that may have a token in its path or query. The error contains no part of it.
 func HookURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Fragment != "" {
@@ -63,7 +63,7 @@ func HookURL(text string) (string, error) {
 	return text, nil
 }
 
-// HookSecrets returns what of a URL may be a token: its longer path segments and its query values.
+// HookSecrets returns the parts of a URL that may be tokens: its longer path segments and its query values.
 func HookSecrets(text string) []string {
 	secrets := []string{text}
 	u, err := url.Parse(text)
@@ -84,12 +84,12 @@ func HookSecrets(text string) []string {
 	return secrets
 }
 
-// Answer is what a peer has answered.
+// Answer is the answer of a peer.
 type Answer struct {
 	Status int
 	Proto  int // major version of HTTP
 	Header http.Header
-	Body   []byte // at most 64 KiB of it
+	Body   []byte // its first 64 KiB
 }
 
 // JSON sends a value as JSON with further headers.
@@ -106,9 +106,8 @@ func (c *Client) Form(ctx context.Context, target string, headers map[string]str
 	return c.Bytes(ctx, target, "application/x-www-form-urlencoded", headers, []byte(form.Encode()))
 }
 
-// Bytes sends a body by POST. The answer is given with the error too, where there is one. An error is
-// retryable when the request was surely not taken, and ambiguous when it was sent and there is no
-// telling. See [Client.Check] for answers.
+// Bytes sends a body by POST. If there is an answer, it is returned with the error too. An error is
+// retryable if the peer has not accepted the request, and ambiguous if that is unknown. See [Client.Check] for answers.
 func (c *Client) Bytes(ctx context.Context, target, contentType string, headers map[string]string, body []byte) (Answer, error) {
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
@@ -130,12 +129,12 @@ func (c *Client) Bytes(ctx context.Context, target, contentType string, headers 
 		return Answer{}, alerting.Retryable(err, 0)
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // the status says enough
+	text, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // the status is enough
 	a := Answer{Status: res.StatusCode, Proto: res.ProtoMajor, Header: res.Header, Body: text}
 	return a, c.Check(a, string(text))
 }
 
-// Check returns the error of an answer, nil for 2xx. The text is what the peer says about it.
+// Check returns the error for an answer, nil for 2xx. text is the peer's description of it.
 func (c *Client) Check(a Answer, text string) error {
 	if a.Status >= 200 && a.Status < 300 {
 		return nil
@@ -145,15 +144,15 @@ func (c *Client) Check(a Answer, text string) error {
 	case a.Status == http.StatusTooManyRequests, a.Status == http.StatusServiceUnavailable,
 		a.Status == http.StatusRequestTimeout, a.Status == http.StatusTooEarly:
 		return alerting.Retryable(err, c.retryAfter(a.Header))
-	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden: // an operator mends the credentials
+	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden: // an operator can correct the credentials
 		return alerting.Retryable(err, 0)
-	case a.Status >= 500: // it may have failed after the message was taken
+	case a.Status >= 500: // it may have failed after the message was accepted
 		return alerting.Ambiguous(err)
 	}
 	return alerting.Permanent(err)
 }
 
-// retryAfter reads Retry-After, which has seconds or a date.
+// retryAfter parses Retry-After, which has seconds or a date.
 func (c *Client) retryAfter(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if n, err := strconv.Atoi(text); err == nil {
@@ -165,7 +164,7 @@ func (c *Client) retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// clean takes the URL off an error of net/http: it may hold a token.
+// clean removes the URL, which may have a token, from an error of net/http.
 func (c *Client) clean(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -183,7 +182,7 @@ type cleaned struct {
 func (e cleaned) Error() string { return e.text }
 func (e cleaned) Unwrap() error { return e.err }
 
-// Redact takes the secrets out of a text.
+// Redact removes the secrets from a text.
 func (c *Client) Redact(text string) string {
 	for _, s := range c.secrets {
 		if s != "" {
@@ -194,7 +193,7 @@ func (c *Client) Redact(text string) string {
 	return text
 }
 
-// short makes one short line of what a peer has said.
+// short returns one short line of a peer's text.
 func short(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -205,7 +204,7 @@ func short(text string) string {
 	return Cut(strings.Join(strings.Fields(text), " "), 200)
 }
 
-// Cut shortens a text to a number of characters; one that is cut ends with an ellipsis.
+// Cut shortens a text to a number of characters. A shortened text ends with an ellipsis.
 func Cut(text string, most int) string {
 	if len(text) <= most {
 		return text

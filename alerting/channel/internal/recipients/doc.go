@@ -1,3 +1,3 @@
-// Package recipients knows the recipients of a channel: by keys that may be stored and shown, and their
+// Package recipients has the list of a channel's recipients: their keys, which may be stored and shown, and their
 // addresses, which may be secrets.
 package recipients

@@ -6,7 +6,7 @@ import (
 	"github.com/otkit/otkit/alerting"
 )
 
-// List are the recipients of a channel. The zero List has none. It is not for concurrent use with Add.
+// List is the recipients of a channel. The zero List has none. It is not for concurrent use with Add.
 type List struct {
 	keys      []string
 	addresses map[string]string
@@ -19,14 +19,14 @@ func (l *List) Add(addresses ...string) {
 	}
 }
 
-// AddSecret adds recipients whose addresses nobody may see.
+// AddSecret adds recipients whose addresses are secret.
 func (l *List) AddSecret(addresses ...string) {
 	for _, a := range addresses {
 		l.AddAs(alerting.RecipientKey(a), a)
 	}
 }
 
-// AddAs adds a recipient. A key that is there already is left as it is.
+// AddAs adds a recipient. If the key exists, AddAs does nothing.
 func (l *List) AddAs(key, address string) {
 	if _, known := l.addresses[key]; known {
 		return
@@ -40,8 +40,7 @@ func (l *List) AddAs(key, address string) {
 // Recipients implements alerting.RecipientLister.
 func (l *List) Recipients() []string { return l.keys }
 
-// Find returns the address that a notification is for. The error is permanent: the recipient is not one
-// of the list.
+// Find returns the address that a notification is for. If the recipient is not in the list, the error is permanent.
 func (l *List) Find(n alerting.Notification) (string, error) {
 	address, ok := l.addresses[n.Recipient]
 	if !ok {
