@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/runes"
 )
 
 // The built-in types of command. Others are passed to the executor, which may refuse them.
@@ -149,6 +151,9 @@ const (
 // Ended reports whether p is final.
 func (p Phase) Ended() bool { return p != Queued && p != Running }
 
+// unsure reports whether the device may still move although the command has ended.
+func (p Phase) unsure() bool { return p == TimedOut || p == Lost || p == Canceled }
+
 // Result is what has become of a command.
 type Result struct {
 	CommandID   string
@@ -169,4 +174,25 @@ type Record struct {
 	IssuedAt time.Time
 	BeganAt  time.Time // zero until it was handed to the executor
 	Digest   string    // of what the caller sent; tells a repeated command from another one with the same id
+}
+
+// ended returns the record with its outcome.
+func (r Record) ended(p Phase, result Result, now time.Time) Record {
+	result.CommandID, result.CompletedAt = r.ID, now
+	r.Phase, r.Result = p, result
+	return r
+}
+
+// refused returns the record of a command that never reached its device.
+func (r Record) refused(d Decision) Record {
+	r.Decision, r.BeganAt = d, time.Time{}
+	return r.ended(Refused, Result{Message: d.Reason}, d.Time)
+}
+
+// maxMessage is the longest message of a result, in bytes.
+const maxMessage = 2000
+
+// clean returns a text as every store can keep it.
+func clean(text string) string {
+	return runes.Cut(runes.Valid(strings.ReplaceAll(text, "\x00", "")), maxMessage)
 }

@@ -24,6 +24,6 @@ type Order struct {
 	MaxSpeed float64 // metres a second; 0: no limit
 }
 
-// ErrUnknownOutcome is for an [Executor] that does not know what the device has done: the command is [TimedOut] and not
+// ErrUnknownOutcome is for an [Executor] that does not know what the device has done: the command is [Lost] and not
 // [Failed], and the way that is reserved for it remains so until the device reports.
 var ErrUnknownOutcome = errors.New("what the device did is not known")

@@ -47,6 +47,19 @@ func (m *Memory) UpdateDevice(_ context.Context, id string, change func(*Device)
 	return nil
 }
 
+// UpdateDevices implements [Store].
+func (m *Memory) UpdateDevices(_ context.Context, ids []string, change func(*Device)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range ids {
+		if d, ok := m.devices[id]; ok {
+			change(&d)
+			m.devices[id] = d
+		}
+	}
+	return nil
+}
+
 // Devices implements [Store].
 func (m *Memory) Devices(context.Context) ([]Device, error) {
 	m.mu.Lock()
@@ -74,7 +87,7 @@ func (m *Memory) UpdateCommand(_ context.Context, r Record) error {
 		return ErrNoCommand.On("commandId", r.ID)
 	}
 	if !stored.Phase.Ended() {
-		stored.Phase, stored.Result, stored.Decision, stored.BeganAt = r.Phase, r.Result, r.Decision, r.BeganAt
+		stored.Phase, stored.Result, stored.Decision, stored.Path, stored.BeganAt = r.Phase, r.Result, r.Decision, r.Path, r.BeganAt
 		m.commands[r.ID] = stored
 	}
 	return nil

@@ -22,9 +22,14 @@ type Options struct {
 	MaxDevices int
 	// OfflineAfter is how long a device may be silent before it is Offline. Default 30 s.
 	OfflineAfter time.Duration
-	// StoreEvery is how often LastSeen and the last report are stored; state and emergency stop are stored at once. Default 10 s.
+	// StoreEvery is how often LastSeen, the state and the last report are stored; what a person changes and an emergency stop are
+	// stored immediately. Default 10 s.
 	StoreEvery time.Duration
-	// OnChange, if set, is called with a device whose state has changed, in the order of the changes. It must not block.
+	// Retention is how long commands that have ended remain in the journal of a [Trimmer]. The id of a command is recognized as long.
+	// Default 0: for ever.
+	Retention time.Duration
+	// OnChange, if set, is called with a device whose state has changed, in the order of the changes. It must neither block nor call
+	// the service, which is locked meanwhile.
 	OnChange func(Device)
 
 	Now    func() time.Time // default time.Now
@@ -51,7 +56,7 @@ func (o Options) withDefaults() (Options, error) {
 		name string
 		bad  bool
 	}{{"Timeout", o.Timeout < 0}, {"QueueLimit", o.QueueLimit < 0}, {"MaxDevices", o.MaxDevices < 0}, {"OfflineAfter", o.OfflineAfter < 0},
-		{"StoreEvery", o.StoreEvery < 0}} {
+		{"StoreEvery", o.StoreEvery < 0}, {"Retention", o.Retention < 0}} {
 		if f.bad {
 			return o, fault.Option("devices", "Options."+f.name, "must be above 0")
 		}

@@ -29,7 +29,7 @@ func (s *Service) connection(id string, e Event) error {
 }
 
 // Report takes what a device reports about itself. A zero Time is now, a later one too: the clock of a device may be ahead. A report
-// that is older than the last one changes nothing. A member out of its range is [ErrInvalid]. It does not wait for the store, except
+// that is older than the last one changes nothing, except that an emergency stop in it is latched. A member out of its range is [ErrInvalid]. It does not wait for the store, except
 // that an emergency stop is latched at once and stored soon after.
 func (s *Service) Report(id string, t Telemetry) error {
 	now := canon(s.opts.Now())
@@ -46,16 +46,19 @@ func (s *Service) Report(id string, t Telemetry) error {
 	if err != nil {
 		return err
 	}
-	if u.Telemetry != nil && t.Time.Before(u.Telemetry.Time) {
+	// A stop is latched when it begins, also by a report that is late: a device that still reports it after a reset is refused by its
+	// report.
+	if t.Stop != NoStop && (u.Telemetry == nil || u.Telemetry.Stop == NoStop) {
+		u.latch()
+		s.wakeStorer()
+	}
+	// After our clock was set back, the last report is of the future; it counts no longer.
+	if u.Telemetry != nil && t.Time.Before(u.Telemetry.Time) && !u.Telemetry.Time.After(now) {
 		return nil
 	}
-	// A stop is latched when it begins: a device that still reports it after a reset is refused by its report.
-	if t.Stop != NoStop && (u.Telemetry == nil || u.Telemetry.Stop == NoStop) {
-		u.StopLatched = true
-	}
 	u.LastSeen, u.Telemetry = now, &t
-	if u.unsure && t.State != Working && t.State != "" {
-		u.path, u.unsure = nil, false // the device has ended whatever it did
+	if !u.unsure.IsZero() && t.endsMotion() && !t.Time.Before(u.unsure) {
+		u.path, u.unsure = nil, time.Time{}
 	}
 	event, ok := t.event()
 	if !ok {
@@ -66,6 +69,9 @@ func (s *Service) Report(id string, t Telemetry) error {
 	}
 	return nil
 }
+
+// endsMotion reports whether the device has ended whatever it did.
+func (t *Telemetry) endsMotion() bool { return t.State != Working && t.State != "" }
 
 // event returns the event that a report is.
 func (t *Telemetry) event() (Event, bool) {

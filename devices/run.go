@@ -2,19 +2,23 @@ package devices
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/otkit/otkit/internal/backoff"
-	"github.com/otkit/otkit/internal/runes"
 )
 
 // grace is how long an executor may take to return after its context has ended.
 const grace = 5 * time.Second
 
-// maxMessage is the longest message of a result, in bytes.
-const maxMessage = 2000
+// storeTimeout is how long a call of the store may take, and storeGrace how long after the service has ended.
+const (
+	storeTimeout = 30 * time.Second
+	storeGrace   = grace + 2*time.Second
+)
 
 // outcome is what an executor returns.
 type outcome struct {
@@ -28,29 +32,35 @@ func (s *Service) run(j *job) {
 	defer cancel(nil)
 	ctx, stop := context.WithTimeoutCause(ctx, s.opts.Timeout, errTimeout)
 	defer stop()
-	s.mu.Lock()
-	j.cancel = cancel
-	if j.why != nil {
-		cancel(errCanceled)
+	begun, begins := s.confirm(j, cancel)
+	if !begins {
+		s.journal(begun)
+		s.leave(j, begun, false)
+		return
 	}
-	s.mu.Unlock()
-
 	returned := make(chan outcome, 1)
-	go func() { returned <- s.execute(ctx, j) }()
+	go func() { returned <- s.execute(ctx, j, begun) }()
 	var o outcome
+	late := false
 	select {
 	case o = <-returned:
-	case <-waitAfter(ctx, grace):
-		// The executor still has the device: it gets no other order until it returns.
-		r := s.classify(ctx, j, outcome{err: context.Cause(ctx)})
-		s.journal(r)
-		<-returned
-		s.settled(j, r)
-		return
+	case <-ctx.Done():
+		select {
+		case o = <-returned:
+		case <-time.After(grace):
+			o, late = outcome{err: context.Cause(ctx)}, true
+		}
 	}
 	r := s.classify(ctx, j, o)
 	s.journal(r)
-	s.settled(j, r)
+	if !late {
+		s.leave(j, r, r.Phase.unsure())
+		return
+	}
+	s.tell(j, r)
+	<-returned // the executor still has the device: it gets no other order until it returns
+	s.release(j, r, true)
+	s.finish(j)
 }
 
 var (
@@ -58,33 +68,26 @@ var (
 	errCanceled = errors.New("canceled")
 )
 
-// waitAfter returns a channel that is closed some time after ctx has ended.
-func waitAfter(ctx context.Context, d time.Duration) <-chan struct{} {
-	passed := make(chan struct{})
-	context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { close(passed) }) })
-	return passed
-}
-
 // execute lets the executor carry out a command. An executor that panics has failed.
-func (s *Service) execute(ctx context.Context, j *job) (o outcome) {
+func (s *Service) execute(ctx context.Context, j *job, record Record) (o outcome) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.opts.Logger.Error("executor panicked", "device", j.record.DeviceID, "command", j.record.ID, "panic", fmt.Sprint(r))
+			s.opts.Logger.Error("executor panicked", "device", record.DeviceID, "command", record.ID, "panic", fmt.Sprint(r))
 			o = outcome{err: fmt.Errorf("the executor failed: %w", ErrUnknownOutcome)}
 		}
 	}()
 	if ctx.Err() != nil { // canceled before it was begun
 		return outcome{err: context.Cause(ctx)}
 	}
-	if j.record.Type == ResetEmergencyStop {
+	if record.Type == ResetEmergencyStop {
 		return outcome{err: s.reset(ctx, j)}
 	}
-	executor := s.opts.Executor(j.record.DeviceID)
+	executor := s.opts.Executor(record.DeviceID)
 	if executor == nil {
 		return outcome{err: errors.New("nothing carries out commands of this device")}
 	}
-	order := Order{Command: j.record.Command, MaxSpeed: j.record.Decision.MaxSpeed}
-	if p := j.record.Path; p != nil && j.move != nil {
+	order := Order{Command: record.Command, MaxSpeed: record.Decision.MaxSpeed}
+	if p := record.Path; p != nil && j.move != nil {
 		move := *j.move
 		move.Map = p.Map
 		order.Move, order.From = &move, &Pose{Map: p.Map, X: p.FromX, Y: p.FromY}
@@ -99,12 +102,16 @@ func (s *Service) classify(ctx context.Context, j *job, o outcome) Record {
 	r, why := j.record, j.why
 	s.mu.Unlock()
 	r.Result.CompletedAt = canon(s.opts.Now())
+	if data, err := json.Marshal(o.data); err != nil || len(data) > MaxParameters {
+		s.opts.Logger.Error("executor returned data that cannot be stored", "device", r.DeviceID, "command", r.ID, "bytes", len(data), "error", err)
+		o.data = nil
+	}
 	if o.err == nil {
 		r.Phase, r.Result.Success, r.Result.Data = Succeeded, true, o.data
 		return r
 	}
 	r.Phase, r.Result.Data = Failed, o.data
-	r.Result.Message = runes.Cut(o.err.Error(), maxMessage)
+	r.Result.Message = clean(o.err.Error())
 	switch cause := context.Cause(ctx); {
 	case why != nil:
 		r.Phase, r.Result.Message = why.phase, why.result.Message
@@ -118,37 +125,20 @@ func (s *Service) classify(ctx context.Context, j *job, o outcome) Record {
 	return r
 }
 
-// settled makes the outcome of a command known and gives the device to the next one.
-func (s *Service) settled(j *job, r Record) {
-	s.mu.Lock()
-	j.record = r
-	s.release(j, r.Phase == TimedOut || r.Phase == Lost || r.Phase == Canceled)
-	s.mu.Unlock()
-	s.forget(j)
-}
-
-// end ends a command that never reached its device.
+// end ends a command that waited for its device.
 func (s *Service) end(j *job, p Phase, result Result) {
 	s.mu.Lock()
-	r := j.record
+	r := j.record.ended(p, result, canon(s.opts.Now()))
 	s.mu.Unlock()
-	result.CommandID = r.ID
-	if result.CompletedAt.IsZero() {
-		result.CompletedAt = canon(s.opts.Now())
-	}
-	r.Phase, r.Result = p, result
 	s.journal(r)
-	s.mu.Lock()
-	j.record = r
-	s.mu.Unlock()
-	s.forget(j)
+	s.leave(j, r, false)
 }
 
 // journal stores the outcome of a command. It tries again until it is stored or the service is closed; the device takes no other
 // command meanwhile, so that what is to be stored has a bound.
 func (s *Service) journal(r Record) {
 	for failures := 1; ; failures++ {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(s.storing, storeTimeout)
 		err := s.store.UpdateCommand(ctx, r)
 		cancel()
 		if err == nil || errors.Is(err, ErrNoCommand) {
@@ -192,14 +182,23 @@ func (s *Service) cancelJob(j *job, why string) (waited bool) {
 	if j.cancel != nil {
 		j.cancel(errCanceled)
 	}
-	u := s.units[j.record.DeviceID]
-	for i, queued := range u.queue {
-		if queued == j {
-			u.queue = append(u.queue[:i:i], u.queue[i+1:]...)
-			return true
+	u := s.units[j.device]
+	i := slices.Index(u.queue, j)
+	if i >= 0 {
+		u.queue = slices.Delete(u.queue, i, i+1)
+	}
+	return i >= 0
+}
+
+// cancelJobs cancels those commands of a device that which selects, also those that are not journaled yet, but no emergency stop. It
+// returns those that waited: the caller ends them. s.mu is held.
+func (s *Service) cancelJobs(u *unit, why string, which func(*job) bool) (waited []*job) {
+	for _, j := range s.jobs {
+		if j.device == u.ID && !j.stop && which(j) && s.cancelJob(j, why) {
+			waited = append(waited, j)
 		}
 	}
-	return false
+	return waited
 }
 
 // Commands returns commands of the journal, newest first.

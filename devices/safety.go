@@ -1,6 +1,10 @@
 package devices
 
-import "time"
+import (
+	"math"
+	"slices"
+	"time"
+)
 
 // Safety judges commands before they reach a device. Implementations are safe for concurrent use, do not block, and decide by the
 // situation alone. A Safety that cannot judge refuses.
@@ -30,7 +34,7 @@ type Path struct {
 	FromY      float64   `json:"fromY,omitzero"` // metres
 	ToX        float64   `json:"toX,omitzero"`
 	ToY        float64   `json:"toY,omitzero"`
-	Speed      float64   `json:"speed,omitzero"` // metres a second
+	Speed      float64   `json:"speed,omitzero"` // metres a second; 0: not known, the device may be anywhere on the way
 	ReservedAt time.Time `json:"reservedAt,omitzero"`
 }
 
@@ -43,6 +47,29 @@ type Decision struct {
 	// MaxSpeed is the speed that the executor must keep, in metres a second; 0: no limit.
 	MaxSpeed float64   `json:"maxSpeed,omitzero"`
 	Time     time.Time `json:"time,omitzero"`
+}
+
+// unclocked returns the way without its speed.
+func (p Path) unclocked() *Path {
+	p.Speed = 0
+	return &p
+}
+
+// clean makes a decision of a policy fit for every store.
+func (d *Decision) clean() {
+	d.Policy, d.Reason = clean(d.Policy), clean(d.Reason)
+	unfit := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	if unfit(d.MaxSpeed) || d.MaxSpeed < 0 {
+		d.Allowed, d.MaxSpeed, d.Reason = false, 0, "safety: the speed limit is not a number above 0"
+	}
+	d.Verdicts = slices.Clone(d.Verdicts)
+	for i := range d.Verdicts {
+		v := &d.Verdicts[i]
+		if unfit(v.MaxSpeed) {
+			v.MaxSpeed = 0
+		}
+		v.Figures = slices.DeleteFunc(slices.Clone(v.Figures), func(f Figure) bool { return unfit(f.Value) })
+	}
 }
 
 // Verdict is what one policy found.

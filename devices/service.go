@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/fault"
-	"github.com/otkit/otkit/internal/backoff"
 	"github.com/otkit/otkit/internal/wake"
 )
 
@@ -23,16 +22,21 @@ type Service struct {
 	// mu makes the check of a command and the reservation of its way one step for all devices. Nothing blocks while it is held.
 	mu       sync.Mutex
 	units    map[string]*unit
-	latches  sync.Mutex      // held while an emergency stop or its reset is stored, so that the last one remains; taken before mu
+	writes   chan struct{}   // has an item while devices are stored, one after the other, so that the last change remains; taken before mu
 	jobs     map[string]*job // by command id: those that have not ended
 	closed   bool
 	sequence uint64 // of reports and changes of all devices
 	watches  wake.Broadcast
+	latched  chan struct{} // has an item when a device has reported an emergency stop that is not stored
 
-	wg     sync.WaitGroup  // maintain
-	active sync.WaitGroup  // jobs
-	ctx    context.Context // of what runs; canceled by Close with ErrClosed
-	cancel context.CancelCauseFunc
+	wg      sync.WaitGroup  // maintain
+	active  sync.WaitGroup  // jobs
+	ctx     context.Context // of what runs; canceled by Close with ErrClosed
+	cancel  context.CancelCauseFunc
+	storing context.Context // of calls of the store; canceled some time after ctx
+
+	ended    chan struct{} // closed after the first Close
+	closeErr error         // of it
 }
 
 // unit is a device with what happens on it.
@@ -41,10 +45,12 @@ type unit struct {
 	changed uint64 // Service.sequence at the last report or change
 	stored  uint64 // changed, as the store has it
 	latched bool   // StopLatched, as the store has it
+	stops   uint64 // how often an emergency stop was latched
+	jobs    int    // that have not ended, without emergency stops
 	queue   []*job // by priority, then by arrival
 	running *job
-	path    *Path // reserved
-	unsure  bool  // path is that of a command whose outcome is not known
+	path    *Path     // reserved
+	unsure  time.Time // when the outcome of the command that path is for became unknown; zero: it is known
 }
 
 // New returns a service on a store, which remains the caller's and is closed after the service. Commands that an earlier process left
@@ -57,8 +63,12 @@ func New(ctx context.Context, store Store, opts Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: store, opts: opts, sequence: 1, units: map[string]*unit{}, jobs: map[string]*job{}}
+	s := &Service{store: store, opts: opts, sequence: 1, units: map[string]*unit{}, jobs: map[string]*job{}, latched: make(chan struct{}, 1), writes: make(chan struct{}, 1),
+		ended: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	storing, abort := context.WithCancel(context.Background())
+	s.storing = storing
+	context.AfterFunc(s.ctx, func() { time.AfterFunc(storeGrace, abort) })
 	all, err := store.Devices(ctx)
 	if err != nil {
 		return nil, err
@@ -70,11 +80,14 @@ func New(ctx context.Context, store Store, opts Options) (*Service, error) {
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.reserve(ctx); err != nil {
+		return nil, err
+	}
 	s.wg.Go(func() { s.maintain(s.ctx) })
 	return s, nil
 }
 
-// settle records the commands of an earlier process as lost. Their ways remain reserved until the devices report.
+// settle records the commands of an earlier process as lost.
 func (s *Service) settle(ctx context.Context) error {
 	for {
 		left, err := s.store.Commands(ctx, CommandQuery{Unfinished: true, Limit: 500})
@@ -91,12 +104,30 @@ func (s *Service) settle(ctx context.Context) error {
 			if err := s.store.UpdateCommand(ctx, r); err != nil {
 				return err
 			}
-			if u := s.units[r.DeviceID]; u != nil && began {
-				u.path, u.unsure = r.Path, r.Path != nil
-			}
 			s.opts.Logger.Warn("command of an earlier run has no known outcome", "device", r.DeviceID, "command", r.ID, "phase", string(r.Phase))
 		}
 	}
+}
+
+// reserve keeps the ways of commands of earlier processes whose outcome is not known until their devices report.
+func (s *Service) reserve(ctx context.Context) error {
+	for _, u := range s.units {
+		if u.State == Decommissioned {
+			continue
+		}
+		recent, err := s.store.Commands(ctx, CommandQuery{DeviceID: u.ID, Limit: 10})
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(recent, func(r Record) bool { return r.Path != nil && !r.BeganAt.IsZero() })
+		if i < 0 || !recent[i].Phase.unsure() {
+			continue
+		}
+		if t := u.Telemetry; t == nil || !t.endsMotion() || !t.Time.After(recent[i].Result.CompletedAt) {
+			u.path, u.unsure = recent[i].Path.unclocked(), canon(s.opts.Now())
+		}
+	}
+	return nil
 }
 
 // Create adds a device. Its id, name and description are the caller's; an id that is taken is [ErrExists], a member that breaks
@@ -152,49 +183,69 @@ func (s *Service) List() []Device {
 }
 
 // Change lets a person's event change the state of a device: [MaintenanceBegins], [MaintenanceEnds], [Decommission] or [Provision].
-// An event that is not possible in the state of the device is [ErrState]. Maintenance and decommissioning cancel the commands
-// that wait; one that runs goes on.
+// An event that is not possible in the state of the device is [ErrState], as is decommissioning one that carries out a command.
+// Maintenance and decommissioning cancel the commands that wait; one that runs goes on.
 func (s *Service) Change(ctx context.Context, id string, e Event) (Device, error) {
-	var to State
-	change := func(d *Device) error {
-		if _, reported := reported[e]; reported {
-			return ErrInvalid.Invalid(fault.Field{Field: "event", Message: "must be one that a person causes"})
-		}
-		next, ok := d.State.Next(e, d.Held)
-		if !ok {
-			return ErrState.Because("%s is not possible in state %s", e, d.State)
-		}
-		to = next
-		d.State, d.Held = next, next == Maintenance
-		return nil
+	d, dropped, err := s.change(ctx, id, e)
+	for _, j := range dropped {
+		s.end(j, j.why.phase, j.why.result)
+	}
+	return d, err
+}
+
+// write waits until it is the only one that stores devices, and returns a context for it. done must be called.
+func (s *Service) write(ctx context.Context) (_ context.Context, done func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	select {
+	case s.writes <- struct{}{}:
+		return ctx, func() { cancel(); <-s.writes }, nil
+	case <-ctx.Done():
+		return ctx, cancel, context.Cause(ctx)
+	}
+}
+
+// change changes the state of a device. It returns the commands that the caller ends.
+func (s *Service) change(ctx context.Context, id string, e Event) (d Device, dropped []*job, err error) {
+	if _, report := reported[e]; report {
+		return Device{}, nil, ErrInvalid.Invalid(fault.Field{Field: "event", Message: "must be one that a person causes"})
+	}
+	ctx, done, err := s.write(ctx)
+	defer done()
+	if err != nil {
+		return Device{}, nil, err
 	}
 	s.mu.Lock()
 	u, err := s.unit(id)
-	if err == nil {
-		trial := u.Device
-		err = change(&trial)
+	if err != nil {
+		s.mu.Unlock()
+		return Device{}, nil, err
+	}
+	to, ok := u.State.Next(e, u.Held)
+	switch {
+	case !ok:
+		err = ErrState.Because("%s is not possible in state %s", e, u.State)
+	case to == Decommissioned && u.running != nil:
+		err = ErrState.Because("%s is not possible while the device carries out a command", e)
 	}
 	s.mu.Unlock()
 	if err != nil {
-		return Device{}, err
+		return Device{}, nil, err
 	}
-	// The store has the state of the last change or older; what counts is the one that was just tried.
+	// Reports may change the state meanwhile; what counts is the one in which the event was possible.
 	if err := s.store.UpdateDevice(ctx, id, func(d *Device) error { d.State, d.Held = to, to == Maintenance; return nil }); err != nil {
-		return Device{}, err
+		return Device{}, nil, err
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	u.State, u.Held = to, to == Maintenance
-	var dropped []*job
 	if to == Maintenance || to == Decommissioned {
-		dropped, u.queue = u.queue, nil
+		dropped = s.cancelJobs(u, "the device was taken out of operation: "+string(to), func(j *job) bool { return j != u.running })
+	}
+	if to == Decommissioned && u.running == nil {
+		u.path, u.unsure = nil, time.Time{}
 	}
 	s.notify(u)
-	d := u.Device
-	s.mu.Unlock()
-	for _, j := range dropped {
-		s.end(j, Canceled, Result{Message: "the device was taken out of operation: " + string(to)})
-	}
-	return d, nil
+	return u.Device, dropped, nil
 }
 
 // unit returns a device. s.mu is held.
@@ -224,13 +275,25 @@ func (s *Service) notify(u *unit) {
 	}
 }
 
-// maintain stores what devices report and finds those that are silent.
+// maintain stores what devices report, finds those that are silent and trims the journal.
 func (s *Service) maintain(ctx context.Context) {
-	every := min(s.opts.StoreEvery, s.opts.OfflineAfter/2)
-	for backoff.Wait(ctx, every) {
-		s.findSilent()
-		s.storeReports(ctx)
-		s.storeLatches(ctx)
+	ticks := time.NewTicker(min(s.opts.StoreEvery, s.opts.OfflineAfter/2))
+	defer ticks.Stop()
+	var trimmed time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.latched:
+			s.storeLatches()
+		case <-ticks.C:
+			s.findSilent()
+			s.storeDevices(func(u *unit) bool { return u.changed != u.stored })
+			if now := s.opts.Now(); now.Sub(trimmed) >= time.Hour {
+				trimmed = now
+				s.trim(ctx, now.Add(-s.opts.Retention))
+			}
+		}
 	}
 }
 
@@ -245,59 +308,108 @@ func (s *Service) findSilent() {
 	}
 }
 
-// storeReports stores the devices that have changed since they were stored.
-func (s *Service) storeReports(ctx context.Context) {
+// storeDevices stores those devices that which selects; s.mu is held when it is called. What fails is tried again by maintain.
+func (s *Service) storeDevices(which func(*unit) bool) {
+	ctx, done, err := s.write(s.storing)
+	defer done()
+	if err != nil {
+		s.opts.Logger.Error("failed to store devices; retrying", "error", err)
+		return
+	}
 	s.mu.Lock()
 	var changed []unit
 	for _, u := range s.units {
-		if u.changed != u.stored {
+		if which(u) {
 			changed = append(changed, unit{Device: u.Device, changed: u.changed})
 		}
 	}
 	s.mu.Unlock()
-	for _, c := range changed {
-		if err := s.storeDevice(ctx, c.Device); err != nil {
-			s.opts.Logger.Error("failed to store a device; retrying", "device", c.ID, "error", err)
+	for portion := range slices.Chunk(changed, 500) {
+		if err := s.storePortion(ctx, portion); err != nil {
+			s.opts.Logger.Error("failed to store devices; retrying", "devices", len(changed), "error", err)
 			return
 		}
-		s.mu.Lock()
-		s.units[c.ID].stored = c.changed
-		s.mu.Unlock()
 	}
 }
 
-// storeDevice stores what the device reported. Held and the emergency stop are stored where they change.
-func (s *Service) storeDevice(ctx context.Context, d Device) error {
-	return s.store.UpdateDevice(ctx, d.ID, func(stored *Device) error {
-		stored.Telemetry = d.Telemetry
-		if d.LastSeen.After(stored.LastSeen) {
-			stored.LastSeen = d.LastSeen
-		}
-		if !stored.Held && stored.State != Decommissioned {
-			stored.State = d.State
-		}
-		return nil
+func (s *Service) storePortion(ctx context.Context, changed []unit) error {
+	now := make(map[string]Device, len(changed))
+	for _, c := range changed {
+		now[c.ID] = c.Device
+	}
+	err := s.store.UpdateDevices(ctx, slices.Collect(maps.Keys(now)), func(stored *Device) {
+		d := now[stored.ID]
+		stored.State, stored.Held, stored.StopLatched, stored.LastSeen, stored.Telemetry = d.State, d.Held, d.StopLatched, d.LastSeen, d.Telemetry
 	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range changed {
+		s.units[c.ID].stored, s.units[c.ID].latched = c.changed, c.StopLatched
+	}
+	return nil
+}
+
+// trim removes old commands from a journal that can be trimmed.
+func (s *Service) trim(ctx context.Context, before time.Time) {
+	trimmer, ok := s.store.(Trimmer)
+	if !ok || s.opts.Retention <= 0 {
+		return
+	}
+	const limit = 1000
+	for removed := limit; removed == limit && ctx.Err() == nil; {
+		var err error
+		removed, err = func() (int, error) {
+			ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+			defer cancel()
+			return trimmer.TrimCommands(ctx, before, limit)
+		}()
+		if err != nil {
+			s.opts.Logger.Error("failed to trim the journal of commands; retrying", "error", err)
+			return
+		}
+	}
 }
 
 // Close ends the service: commands that wait are canceled, those that run are left to their devices and recorded as Lost when they
-// do not end before ctx does. It is safe to call twice.
+// do not end before ctx does. A store or an executor that does not return delays it by seconds only. Calling Close again waits for
+// the first call, as long as ctx lasts, and returns its error.
 func (s *Service) Close(ctx context.Context) error {
 	s.mu.Lock()
-	already := s.closed
+	first := !s.closed
 	s.closed = true
+	s.mu.Unlock()
+	if first {
+		s.closeErr = s.close(ctx)
+		close(s.ended)
+	}
+	select {
+	case <-s.ended:
+		return s.closeErr
+	default:
+	}
+	select {
+	case <-s.ended:
+		return s.closeErr
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *Service) close(ctx context.Context) error {
+	s.mu.Lock()
 	s.watches.Send()
 	var waiting []*job
 	for _, u := range s.units {
 		waiting, u.queue = append(waiting, u.queue...), nil
 	}
 	s.mu.Unlock()
-	if already {
-		s.wg.Wait()
-		return nil
-	}
+	stop := context.AfterFunc(ctx, func() { s.cancel(ErrClosed) })
+	defer stop()
 	for _, j := range waiting {
-		s.end(j, Canceled, Result{Message: "the engine stops"})
+		s.end(j, Canceled, Result{Message: stopping})
 	}
 	ended := make(chan struct{})
 	go func() { s.active.Wait(); close(ended) }()
@@ -305,18 +417,19 @@ func (s *Service) Close(ctx context.Context) error {
 	case <-ended:
 	case <-ctx.Done():
 	}
+	s.storeDevices(func(u *unit) bool { return u.changed != u.stored || u.StopLatched != u.latched })
 	s.cancel(ErrClosed)
 	s.wg.Wait()
-	var err error
 	select {
 	case <-ended:
+		return nil
 	case <-time.After(2 * grace):
-		err = errors.New("devices: an executor does not return")
+		return errors.New("devices: an executor does not return")
 	}
-	s.storeReports(context.WithoutCancel(ctx))
-	s.storeLatches(context.WithoutCancel(ctx))
-	return err
 }
+
+// stopping is the message of commands that Close cancels.
+const stopping = "the engine stops"
 
 // canon returns a time as stores keep it.
 func canon(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

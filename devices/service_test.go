@@ -19,7 +19,9 @@ type robot struct {
 	mu      sync.Mutex
 	orders  []string
 	stopped []string
-	do      func(ctx context.Context, o devices.Order) (map[string]any, error)
+	// stopTakes is how long a stop takes.
+	stopTakes time.Duration
+	do        func(ctx context.Context, o devices.Order) (map[string]any, error)
 }
 
 func (r *robot) Execute(ctx context.Context, o devices.Order) (map[string]any, error) {
@@ -30,6 +32,7 @@ func (r *robot) Execute(ctx context.Context, o devices.Order) (map[string]any, e
 }
 
 func (r *robot) Stop(_ context.Context, id string) error {
+	time.Sleep(r.stopTakes)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stopped = append(r.stopped, id)
@@ -258,8 +261,10 @@ func TestOutcomes(t *testing.T) {
 		// An executor that does not return: the outcome is journaled, and the device gets nothing else.
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		_, err := r.Submit(ctx, command("hang", "agv", "hang", nil), "anna")
+		hung, err := r.Submit(ctx, command("hang", "agv", "hang", nil), "anna")
 		require.NoError(t, err)
+		require.NoError(t, ctx.Err())
+		require.Equal(t, devices.TimedOut, hung.Phase)
 		require.Contains(t, r.phases("agv"), "hang TimedOut")
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -388,5 +393,27 @@ func TestLifeOfADevice(t *testing.T) {
 		require.Equal(t, devices.Provisioned, state())
 		r.report("agv", devices.Working)
 		require.ErrorIs(t, change(devices.Decommission), devices.ErrState)
+	})
+}
+
+// Each call of Close waits for the commands that run.
+func TestCloseAgainWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, devices.NewMemory(), drive, "a")
+		submitted := make(chan error, 1)
+		go func() {
+			_, err := r.Submit(t.Context(), move("c1", "a", 3, 4), "anna")
+			submitted <- err
+		}()
+		synctest.Wait()
+		done := make(chan error, 2)
+		for range 2 {
+			go func() { done <- r.Close(context.Background()) }()
+		}
+		synctest.Wait()
+		require.Empty(t, done)
+		require.NoError(t, <-done)
+		require.NoError(t, <-done)
+		require.NoError(t, <-submitted)
 	})
 }

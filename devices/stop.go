@@ -1,12 +1,11 @@
 package devices
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/otkit/otkit/internal/runes"
 )
 
 // stopTimeout is how long an executor may take to tell a device to stop.
@@ -17,55 +16,56 @@ type Resetter interface {
 	Reset(ctx context.Context, deviceID string) error
 }
 
-// stop carries out an emergency stop: first the device, then the record.
+// stop carries out an emergency stop: the device first, whatever the store does.
 func (s *Service) stop(j *job) {
-	id := j.record.DeviceID
 	s.mu.Lock()
-	u := s.units[id]
-	u.StopLatched = true
+	u := s.units[j.device]
+	u.latch()
 	j.record.Phase, j.record.BeganAt = Running, canon(s.opts.Now())
 	j.record.Decision = Decision{Allowed: true, Time: j.record.BeganAt}
-	waiting := u.queue
-	u.queue = nil
-	if u.running != nil {
-		s.cancelJob(u.running, "emergency stop")
-	}
+	waiting := s.cancelJobs(u, "emergency stop", func(*job) bool { return true })
 	s.notify(u)
 	r := j.record
 	s.mu.Unlock()
 
-	err := s.stopDevice(id)
+	stored := make(chan struct{})
+	go func() { s.storeLatches(); close(stored) }() // a device that is not reached takes its time
+	err := s.stopDevice(j.device)
+	<-stored
 	r.Phase, r.Result.Success, r.Result.CompletedAt = Succeeded, true, canon(s.opts.Now())
 	if err != nil {
 		r.Phase, r.Result.Success = Failed, false
-		r.Result.Message = runes.Cut("commands are refused from now on, but the device could not be stopped: "+err.Error(), maxMessage)
+		r.Result.Message = clean("commands are refused from now on, but the device could not be stopped: " + err.Error())
 	}
-	for _, w := range waiting {
-		s.end(w, Canceled, Result{Message: "emergency stop"})
+	found, added, err := s.add(r)
+	if err != nil {
+		s.opts.Logger.Error("failed to journal an emergency stop", "device", r.DeviceID, "command", r.ID, "success", r.Result.Success, "error", err)
 	}
-	s.storeLatches(s.ctx)
-	stored, added, err := s.store.AddCommand(context.WithoutCancel(s.ctx), r)
 	s.mu.Lock()
 	switch {
 	case err != nil:
-		j.err = fmt.Errorf("the device was told to stop, but this is not stored: %w", err)
-	case !added && stored.Digest != r.Digest:
+		j.err = fmt.Errorf("%s, but this is not stored: %w", cmp.Or(r.Result.Message, "the device was told to stop"), err)
+	case !added && found.Digest != r.Digest:
 		j.err = ErrCommandReused.On("commandId", r.ID)
 	case !added:
-		j.record = stored
-	default:
-		j.record = r
+		r = found
 	}
 	s.mu.Unlock()
-	s.forget(j)
+	s.tell(j, r)
+	for _, w := range waiting {
+		s.end(w, w.why.phase, w.why.result)
+	}
+	s.finish(j)
+}
+
+// latch latches the emergency stop of a device. Service.mu is held.
+func (u *unit) latch() {
+	u.StopLatched = true
+	u.stops++
 }
 
 // stopDevice tells a device to stop. An executor that panics or does not return has failed.
 func (s *Service) stopDevice(id string) error {
-	executor := s.opts.Executor(id)
-	if executor == nil {
-		return errors.New("nothing carries out commands of this device")
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), stopTimeout)
 	defer cancel()
 	told := make(chan error, 1)
@@ -75,6 +75,11 @@ func (s *Service) stopDevice(id string) error {
 				told <- fmt.Errorf("the executor failed: %v", r)
 			}
 		}()
+		executor := s.opts.Executor(id)
+		if executor == nil {
+			told <- errors.New("nothing carries out commands of this device")
+			return
+		}
 		told <- executor.Stop(ctx, id)
 	}()
 	select {
@@ -88,44 +93,52 @@ func (s *Service) stopDevice(id string) error {
 // reset ends an emergency stop.
 func (s *Service) reset(ctx context.Context, j *job) error {
 	id := j.record.DeviceID
-	if r, ok := s.opts.Executor(id).(Resetter); ok {
+	if r, ok := s.opts.Executor(id).(Resetter); ok { // a nil Executor is none
 		if err := r.Reset(ctx, id); err != nil {
 			return err
 		}
 	}
-	s.latches.Lock()
-	defer s.latches.Unlock()
-	if err := s.store.UpdateDevice(ctx, id, func(d *Device) error { d.StopLatched = false; return nil }); err != nil {
+	ctx, done, err := s.write(ctx)
+	defer done()
+	if err != nil {
 		return fmt.Errorf("the reset could not be stored: %w", err)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	u := s.units[id]
-	u.latched = false
+	stopped := u.stops != j.stops
+	if !stopped {
+		u.latched = false // not known until the store has answered
+	}
+	s.mu.Unlock()
+	if stopped {
+		return errStoppedAgain
+	}
+	err = s.store.UpdateDevice(ctx, id, func(d *Device) error { d.StopLatched = false; return nil })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u.stops != j.stops {
+		err = errStoppedAgain
+	}
+	if err != nil {
+		s.wakeStorer()
+		return fmt.Errorf("the reset could not be stored: %w", err)
+	}
 	u.StopLatched = false
 	s.notify(u)
 	return nil
 }
 
+var errStoppedAgain = errors.New("the device was stopped again")
+
+// wakeStorer has maintain store emergency stops soon.
+func (s *Service) wakeStorer() {
+	select {
+	case s.latched <- struct{}{}:
+	default:
+	}
+}
+
 // storeLatches stores emergency stops that are not stored. What fails is tried again by maintain.
-func (s *Service) storeLatches(ctx context.Context) {
-	s.latches.Lock()
-	defer s.latches.Unlock()
-	s.mu.Lock()
-	var ids []string
-	for id, u := range s.units {
-		if u.StopLatched && !u.latched {
-			ids = append(ids, id)
-		}
-	}
-	s.mu.Unlock()
-	for _, id := range ids {
-		if err := s.store.UpdateDevice(ctx, id, func(d *Device) error { d.StopLatched = true; return nil }); err != nil {
-			s.opts.Logger.Error("failed to store an emergency stop; retrying", "device", id, "error", err)
-			continue
-		}
-		s.mu.Lock()
-		s.units[id].latched = true
-		s.mu.Unlock()
-	}
+func (s *Service) storeLatches() {
+	s.storeDevices(func(u *unit) bool { return u.StopLatched && !u.latched })
 }

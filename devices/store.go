@@ -13,12 +13,15 @@ type Store interface {
 	// UpdateDevice stores what change makes of a device, or returns [ErrNotFound]. change may be called more than once, with fresh
 	// values; its error ends the call and is returned. ID, TenantID and CreatedAt do not change.
 	UpdateDevice(ctx context.Context, id string, change func(*Device) error) error
+	// UpdateDevices stores what change makes of devices, all of them or none. Ids that are unknown are skipped. The rules of
+	// UpdateDevice hold.
+	UpdateDevices(ctx context.Context, ids []string, change func(*Device)) error
 	// Devices returns all devices by id.
 	Devices(ctx context.Context) ([]Device, error)
 
 	// AddCommand stores a command unless there is one with its id; it returns the one that is stored, and whether it is new.
 	AddCommand(ctx context.Context, r Record) (stored Record, added bool, err error)
-	// UpdateCommand replaces Phase, Result, Decision and BeganAt of a command, or returns [ErrNoCommand]. One that has ended is left
+	// UpdateCommand replaces Phase, Result, Decision, Path and BeganAt of a command, or returns [ErrNoCommand]. One that has ended is left
 	// as it is.
 	UpdateCommand(ctx context.Context, r Record) error
 	// Commands returns at most q.Limit commands, newest first by IssuedAt and id.

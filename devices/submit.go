@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,8 +14,12 @@ import (
 
 // job is a command that has not ended.
 type job struct {
+	device string
+	stop   bool // an emergency stop
 	record Record
 	move   *Move
+	before *Path                   // that the device had reserved for a command with an unknown outcome
+	stops  uint64                  // unit.stops when the command was judged
 	cancel context.CancelCauseFunc // of the order that runs; nil before
 	why    *ending                 // why it was canceled; nil when it was not
 	done   chan struct{}           // closed when the outcome is journaled
@@ -46,20 +51,19 @@ func (s *Service) Submit(ctx context.Context, c Command, by string) (Record, err
 		c.Time = now
 	}
 	c.Time = canon(c.Time)
-	j := &job{record: Record{Command: c, By: by, IssuedAt: now, Digest: digest, Phase: Queued, Result: Result{CommandID: c.ID}}, move: move, done: make(chan struct{})}
+	j := &job{device: c.DeviceID, stop: c.Type == EmergencyStop, record: Record{Command: c, By: by, IssuedAt: now, Digest: digest, Phase: Queued, Result: Result{CommandID: c.ID}}, move: move, done: make(chan struct{})}
 	first, err := s.register(j)
 	if err != nil {
 		return Record{}, err
 	}
 	if first == j {
-		s.begin(ctx, j)
-	} else if first.record.Digest != digest {
-		return Record{}, ErrCommandReused.On("commandId", c.ID)
+		s.begin(j)
 	}
 	return s.await(ctx, first)
 }
 
-// register makes j known, and returns the job that has its id: j, or an earlier one.
+// register makes j known, and returns the job that carries it out: j, or an earlier one of the same command. An emergency stop whose
+// id another command has is carried out all the same; that its id is taken is found when it is journaled.
 func (s *Service) register(j *job) (*job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,13 +71,21 @@ func (s *Service) register(j *job) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first := s.jobs[j.record.ID]; first != nil {
+	first := s.jobs[j.record.ID]
+	switch {
+	case first != nil && first.record.Digest == j.record.Digest:
 		return first, nil
-	}
-	if len(u.queue) >= s.opts.QueueLimit && j.record.Type != EmergencyStop {
+	case first != nil && !j.stop:
+		return nil, ErrCommandReused.On("commandId", j.record.ID)
+	case u.jobs > s.opts.QueueLimit && !j.stop: // one has the device
 		return nil, ErrBusy.On("deviceId", u.ID)
 	}
-	s.jobs[j.record.ID] = j
+	if first == nil {
+		s.jobs[j.record.ID] = j
+	}
+	if !j.stop {
+		u.jobs++
+	}
 	s.active.Add(1)
 	return j, nil
 }
@@ -96,8 +108,8 @@ func (s *Service) await(ctx context.Context, j *job) (Record, error) {
 }
 
 // begin journals a command and dispatches it, or lets it wait for its turn.
-func (s *Service) begin(ctx context.Context, j *job) {
-	if j.record.Type == EmergencyStop {
+func (s *Service) begin(j *job) {
+	if j.stop {
 		go s.stop(j)
 		return
 	}
@@ -110,14 +122,14 @@ func (s *Service) begin(ctx context.Context, j *job) {
 	record := j.record
 	s.mu.Unlock()
 
-	stored, added, err := s.store.AddCommand(context.WithoutCancel(ctx), record)
+	stored, added, err := s.add(record)
 	switch {
 	case err != nil:
 		s.abandon(j, err)
 	case !added:
 		s.repeat(j, stored)
 	case record.Phase.Ended():
-		s.forget(j)
+		s.leave(j, record, false)
 	case free:
 		go s.run(j)
 	default:
@@ -125,26 +137,70 @@ func (s *Service) begin(ctx context.Context, j *job) {
 	}
 }
 
+// add journals a new command. It does not end with the request: a command that is journaled is carried out.
+func (s *Service) add(r Record) (stored Record, added bool, err error) {
+	ctx, cancel := context.WithTimeout(s.storing, storeTimeout)
+	defer cancel()
+	return s.store.AddCommand(ctx, r)
+}
+
 // judge asks the policies about a command and, when they allow it, gives it the device and its way. s.mu is held.
 func (s *Service) judge(u *unit, j *job) {
-	situation := Situation{Now: canon(s.opts.Now()), Command: j.record.Command, Move: j.move, Device: u.Device}
+	d := s.decide(u, j)
+	if !d.Allowed {
+		j.record = j.record.refused(d)
+		return
+	}
+	j.record.Phase, j.record.BeganAt, j.record.Decision = Running, d.Time, d
+	u.running = j
+	if j.record.Path = j.path(u); j.record.Path != nil {
+		if !u.unsure.IsZero() {
+			j.before = u.path
+		}
+		u.path, u.unsure = j.record.Path, time.Time{}
+	}
+}
+
+// confirm asks the policies again when a command is journaled and its device is about to get it: the device may have been taken out
+// of operation, moved or stopped meanwhile. It reports whether the command begins; if not, it returns its outcome.
+func (s *Service) confirm(j *job, cancel context.CancelCauseFunc) (outcome Record, begins bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.why == nil && s.closed {
+		j.why = &ending{Canceled, Result{Message: stopping}}
+	}
+	if j.why != nil {
+		return j.record.ended(j.why.phase, j.why.result, canon(s.opts.Now())), false
+	}
+	u := s.units[j.record.DeviceID]
+	d := s.decide(u, j)
+	if !d.Allowed {
+		return j.record.refused(d), false
+	}
+	j.cancel, j.stops, j.record.BeganAt, j.record.Decision = cancel, u.stops, d.Time, d
+	if j.record.Path = j.path(u); j.record.Path != nil {
+		u.path = j.record.Path
+	}
+	return j.record, true
+}
+
+// decide asks the policies about a command. s.mu is held.
+func (s *Service) decide(u *unit, j *job) (d Decision) {
+	now := canon(s.opts.Now())
+	defer func() {
+		if r := recover(); r != nil {
+			d = Decision{Policy: "safety", Reason: fmt.Sprintf("safety: the policies failed: %v", r)}
+		}
+		d.Time = now
+		d.clean()
+	}()
+	situation := Situation{Now: now, Command: j.record.Command, Move: j.move, Device: u.Device}
 	for _, o := range s.units {
-		if o != u && o.State != Decommissioned {
+		if o != u && (o.State != Decommissioned || o.running != nil) {
 			situation.Others = append(situation.Others, Other{Device: o.Device, Path: o.path})
 		}
 	}
-	d := s.opts.Safety.Check(situation)
-	j.record.Decision = d
-	if !d.Allowed {
-		j.record.Phase = Refused
-		j.record.Result.Message, j.record.Result.CompletedAt = d.Reason, situation.Now
-		return
-	}
-	j.record.Phase, j.record.BeganAt = Running, situation.Now
-	u.running = j
-	if j.record.Path = j.path(u); j.record.Path != nil {
-		u.path, u.unsure = j.record.Path, false
-	}
+	return s.opts.Safety.Check(situation)
 }
 
 // path returns the way that a command takes from where the device is; nil if it does not move it.
@@ -164,43 +220,78 @@ func (j *job) path(u *unit) *Path {
 func (s *Service) abandon(j *job, err error) {
 	s.mu.Lock()
 	j.err = err
-	s.release(j, false)
+	r := j.record
 	s.mu.Unlock()
-	s.forget(j)
+	s.leave(j, r, false)
 }
 
-// repeat ends a command whose id is in the journal already.
+// repeat ends a command whose id is in the journal already. One that is there without an end was not begun: the store reported an
+// error when it was added.
 func (s *Service) repeat(j *job, stored Record) {
 	s.mu.Lock()
-	if stored.Digest != j.record.Digest {
+	same := stored.Digest == j.record.Digest
+	if !same {
 		j.err = ErrCommandReused.On("commandId", stored.ID)
 	}
-	s.release(j, false)
-	j.record = stored
+	first := s.jobs[stored.ID] == j
 	s.mu.Unlock()
-	s.forget(j)
+	if same && first && !stored.Phase.Ended() {
+		stored = stored.ended(Failed, Result{Message: "the command was not begun, because it could not be journaled"}, canon(s.opts.Now()))
+		s.journal(stored)
+	}
+	s.leave(j, stored, false)
 }
 
-// release takes the device from a command. unsure keeps its way reserved until the device reports. s.mu is held.
-func (s *Service) release(j *job, unsure bool) {
+// leave takes the device from a command that has ended, tells the outcome, and lets the next one begin.
+func (s *Service) leave(j *job, r Record, unsure bool) {
+	s.release(j, r, unsure)
+	s.tell(j, r)
+	s.finish(j)
+}
+
+// release takes the device from a command. unsure keeps its way reserved until the device reports.
+func (s *Service) release(j *job, r Record, unsure bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	u := s.units[j.record.DeviceID]
 	if u.running != j {
 		return
 	}
-	u.running, u.unsure = nil, unsure && u.path != nil
-	if !unsure {
-		u.path = nil
+	u.running = nil
+	now := canon(s.opts.Now())
+	switch path := j.record.Path; {
+	case u.State == Decommissioned:
+		u.path, u.unsure = nil, time.Time{}
+	case path == nil: // it moved nothing: a way that is still reserved is that of an earlier command
+	case unsure:
+		u.path, u.unsure = path.unclocked(), now
+	case !r.Result.Success && j.before != nil:
+		u.path, u.unsure = j.before, now
+	default:
+		u.path, u.unsure = nil, time.Time{}
 	}
 }
 
-// forget ends the wait for a job and lets the next one of its device begin.
-func (s *Service) forget(j *job) {
+// tell makes the outcome of a command known to those who wait for it.
+func (s *Service) tell(j *job, r Record) {
 	s.mu.Lock()
-	delete(s.jobs, j.record.ID)
-	u := s.units[j.record.DeviceID]
+	j.record = r
+	if s.jobs[r.ID] == j {
+		delete(s.jobs, r.ID)
+	}
 	s.watches.Send()
 	s.mu.Unlock()
 	close(j.done)
+}
+
+// finish ends a job that was told.
+func (s *Service) finish(j *job) {
+	s.mu.Lock()
+	u := s.units[j.device]
+	if !j.stop {
+		u.jobs--
+	}
+	s.mu.Unlock()
 	s.dispatch(u)
 	s.active.Done()
 }
@@ -211,7 +302,7 @@ func (s *Service) enqueue(j *job) {
 		why := j.why
 		s.mu.Unlock()
 		if why == nil {
-			why = &ending{Canceled, Result{Message: "the engine stops"}}
+			why = &ending{Canceled, Result{Message: stopping}}
 		}
 		s.end(j, why.phase, why.result)
 		return
@@ -228,26 +319,36 @@ func (s *Service) enqueue(j *job) {
 	s.dispatch(u)
 }
 
-// dispatch begins the commands that wait for a device, as long as they are refused.
+// dispatch begins the next of the commands that wait for a device, and ends those before it that are refused.
 func (s *Service) dispatch(u *unit) {
-	for {
-		s.mu.Lock()
-		if u.running != nil || len(u.queue) == 0 || s.closed {
-			s.mu.Unlock()
-			return
-		}
-		j := u.queue[0]
-		u.queue = u.queue[1:]
-		s.judge(u, j)
-		record := j.record
+	s.mu.Lock()
+	if u.running != nil || len(u.queue) == 0 || s.closed {
 		s.mu.Unlock()
-		if record.Phase == Refused {
-			s.end(j, Refused, record.Result)
-			continue
-		}
-		go s.run(j)
 		return
 	}
+	j := u.queue[0]
+	u.queue = u.queue[1:]
+	s.judge(u, j)
+	record := j.record
+	s.mu.Unlock()
+	go func() {
+		if record.Phase == Refused {
+			s.journal(record)
+			s.leave(j, record, false)
+			return
+		}
+		// Its beginning is journaled before it begins: after a crash the journal must not have it as waiting.
+		ctx, cancel := context.WithTimeout(s.storing, storeTimeout)
+		err := s.store.UpdateCommand(ctx, record)
+		cancel()
+		if err != nil {
+			record = record.ended(Failed, Result{Message: clean("the command was not begun, because it could not be journaled: " + err.Error())}, canon(s.opts.Now()))
+			s.journal(record)
+			s.leave(j, record, false)
+			return
+		}
+		s.run(j)
+	}()
 }
 
 // digest tells a repeated command from another one.

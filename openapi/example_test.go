@@ -1,15 +1,22 @@
 package openapi_test
 
 import (
-	"bytes"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 
 	"github.com/otkit/otkit/openapi"
 )
 
-// Serve the document, or generate a client of it in another language.
+// A program that serves the API can serve its document too, for clients that are generated from it.
 func Example() {
-	line, _, _ := bytes.Cut(openapi.Document, []byte("\n"))
-	fmt.Println(string(line))
-	// Output: openapi: 3.0.3
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/yaml")
+		_, _ = w.Write(openapi.Document)
+	})
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "/openapi.yaml", nil))
+	fmt.Println(w.Code, w.Header().Get("Content-Type"))
+	// Output: 200 application/yaml
 }

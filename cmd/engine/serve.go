@@ -130,7 +130,7 @@ func (e *engine) start(ctx context.Context, srv *otkit.Engine) (closeEvents func
 	if e.parts.Events == nil {
 		return func(context.Context) error { return nil }, nil
 	}
-	p, err := mqttevents.Start(srv.AAS(), *e.parts.Events)
+	p, err := mqttevents.Connect(srv.AAS(), *e.parts.Events)
 	if err != nil {
 		return nil, fmt.Errorf("aas.events: %w", err)
 	}

@@ -21,6 +21,7 @@ func TestStore(t *testing.T, newStore func(t testing.TB) devices.Store) {
 		{"devices", testDevices},
 		{"updates that fail", testFailedUpdates},
 		{"concurrent updates", testConcurrentUpdates},
+		{"updates of many", testUpdateMany},
 		{"commands", testCommands},
 		{"a command is added once", testAddOnce},
 		{"outcomes are final", testOutcomes},
@@ -116,6 +117,33 @@ func testConcurrentUpdates(t *testing.T, s devices.Store) {
 	require.Len(t, all[0].Description, len(errs))
 }
 
+func testUpdateMany(t *testing.T, s devices.Store) {
+	var ids []string
+	for i := range 450 {
+		d := device(fmt.Sprintf("a%03d", i))
+		require.NoError(t, s.AddDevice(t.Context(), d))
+		if i != 7 {
+			ids = append(ids, d.ID)
+		}
+	}
+	require.NoError(t, s.UpdateDevices(t.Context(), append(ids, "none"), func(d *devices.Device) {
+		d.State, d.Held, d.StopLatched, d.LastSeen = devices.Idle, false, false, start.Add(time.Hour)
+		d.Telemetry = &devices.Telemetry{Time: start, Loads: []string{d.ID}}
+	}))
+	require.NoError(t, s.UpdateDevices(t.Context(), nil, func(*devices.Device) {}))
+	all, err := s.Devices(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 450)
+	for i, d := range all {
+		want := device(d.ID)
+		if i != 7 {
+			want.State, want.Held, want.StopLatched, want.LastSeen = devices.Idle, false, false, start.Add(time.Hour)
+			want.Telemetry = &devices.Telemetry{Time: start, Loads: []string{d.ID}}
+		}
+		require.Equal(t, want, d)
+	}
+}
+
 func testCommands(t *testing.T, s devices.Store) {
 	r := command(1)
 	r.Phase, r.BeganAt = devices.Running, start.Add(time.Hour)
@@ -160,7 +188,7 @@ func testAddOnce(t *testing.T, s devices.Store) {
 func testOutcomes(t *testing.T, s devices.Store) {
 	r := command(1)
 	add(t, s, r)
-	r.Phase, r.BeganAt = devices.Running, start.Add(time.Minute)
+	r.Phase, r.BeganAt, r.Path = devices.Running, start.Add(time.Minute), &devices.Path{Map: "hall", ToX: 3, Speed: 1}
 	require.NoError(t, s.UpdateCommand(t.Context(), r))
 	r.Phase = devices.Failed
 	r.Result.Message, r.Result.Data, r.Result.CompletedAt = "the gripper is empty", map[string]any{"x": 1.5}, start.Add(time.Hour)

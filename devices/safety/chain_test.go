@@ -175,6 +175,36 @@ func TestCollision(t *testing.T) {
 	allowed(t, c, with(moveTo(device("a", 10, 10), 30, 10), elsewhere, never))
 }
 
+func TestCommandAtAChargerNeedsNoCharge(t *testing.T) {
+	t.Parallel()
+	c := chain(t, safety.Options{Zones: []safety.Zone{zone(safety.Allowed, "hall", square(0, 0, 20))}, Chargers: []safety.Charger{{Map: "hall", X: 5, Y: 5}}})
+	at := func(x float64) devices.Situation {
+		s := devices.Situation{Now: now, Device: device("agv", x, 5), Command: devices.Command{ID: "1", DeviceID: "agv", Type: "startCharging"}}
+		*s.Device.Telemetry.Battery = 3
+		return s
+	}
+	allowed(t, c, at(5.2))
+	refused(t, c, at(9), "battery", "below 20.0 %")
+}
+
+func TestWayOfADeviceThatMayBeAnywhereOnItIsTaken(t *testing.T) {
+	t.Parallel()
+	c := chain(t, safety.Options{Zones: []safety.Zone{zone(safety.Allowed, "hall", square(0, 0, 40))}})
+	s := moveTo(device("agv", 20, 5), 20, 15)
+	s.Others = []devices.Other{{Device: device("b", 2, 10), Path: &devices.Path{Map: "hall", FromX: 2, FromY: 10, ToX: 38, ToY: 10, Speed: 1}}}
+	allowed(t, c, s) // it crosses later
+	s.Others[0].Path.Speed = 0
+	refused(t, c, s, "collision", "device b")
+}
+
+func TestReportFromTheFutureCountsAsNone(t *testing.T) {
+	t.Parallel()
+	c := chain(t, safety.Options{Zones: []safety.Zone{zone(safety.Allowed, "hall", square(0, 0, 20))}})
+	s := moveTo(device("agv", 5, 5), 10, 10)
+	s.Device.Telemetry.Time = now.Add(time.Hour)
+	refused(t, c, s, "emergency stop", "old")
+}
+
 func TestSpeed(t *testing.T) {
 	t.Parallel()
 	slow := zone(safety.Speed, "crossing", square(20, 0, 10))

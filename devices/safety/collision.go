@@ -82,11 +82,11 @@ func (p collision) where(o *devices.Other, s devices.Situation) (taken, string) 
 	if o.Telemetry != nil {
 		at = o.Telemetry.Pose
 	}
-	fresh := o.Telemetry != nil && s.Now.Sub(o.Telemetry.Time) <= p.opts.MaxAge
+	fresh := o.Telemetry != nil && s.Now.Sub(o.Telemetry.Time).Abs() <= p.opts.MaxAge
 	switch {
 	case o.Path != nil:
 		from, to := point{o.Path.FromX, o.Path.FromY}, point{o.Path.ToX, o.Path.ToY}
-		if fresh && at != nil && at.Map == o.Path.Map {
+		if fresh && at != nil && at.Map == o.Path.Map && o.Path.Speed > 0 {
 			way := segment{point{at.X, at.Y}, to}
 			return taken{way: way, motion: newMotion(way, o.Path.Speed)}, at.Map
 		}

@@ -86,7 +86,8 @@ func (p geofence) Check(s devices.Situation) devices.Verdict {
 	return allow(found...)
 }
 
-// battery refuses what would leave less charge than the threshold, except for a way to a charger that the charge lasts for.
+// battery refuses what would leave less charge than the threshold, except for a way to a charger that the charge lasts for, and for
+// what does not move a device at a charger.
 type battery struct{ opts *Options }
 
 func (battery) Name() string { return "battery" }
@@ -120,6 +121,8 @@ func (p battery) Check(s devices.Situation) devices.Verdict {
 		if p.opts.charger(pose.Map, path.b) {
 			least = 0
 		}
+	} else if pose := t.Pose; pose != nil && p.opts.charger(pose.Map, point{pose.X, pose.Y}) {
+		least = 0 // it charges there
 	}
 	found := []devices.Figure{age, {Name: "charge", Value: *t.Battery, Unit: "%"}, {Name: "trip", Value: trip, Unit: "%"}, {Name: "threshold", Value: least, Unit: "%"}}
 	if left := *t.Battery - trip; left < least {

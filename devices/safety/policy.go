@@ -95,7 +95,7 @@ func telemetry(s devices.Situation, maxAge time.Duration) (t *devices.Telemetry,
 	}
 	seconds := s.Now.Sub(t.Time).Seconds()
 	age = devices.Figure{Name: "telemetry age", Value: seconds, Unit: "s"}
-	if seconds > maxAge.Seconds() {
+	if math.Abs(seconds) > maxAge.Seconds() { // below 0 if the clock was set back
 		return nil, age, fmt.Sprintf("the last report of the device is %.1f s old, allowed are %.1f s", seconds, maxAge.Seconds())
 	}
 	return t, age, ""

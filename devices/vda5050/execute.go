@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/otkit/otkit/devices"
+	"github.com/otkit/otkit/internal/backoff"
 )
 
 // Execute implements [devices.Executor]. When ctx ends, the order is canceled, and Execute waits for the vehicle to say so, at most
@@ -24,9 +26,11 @@ func (f *Fleet) Execute(ctx context.Context, o devices.Order) (map[string]any, e
 	}
 	switch o.Type {
 	case devices.MoveTo, devices.PickUp, devices.Release:
+		// A vehicle may have had an order with the id of the command, and discards a second one.
+		o.ID = v.unique(o.ID, f.opts.Now())
 		return f.drive(ctx, v, f.order(last, o))
 	}
-	return f.send(ctx, v, action{ActionType: o.Type, ActionID: o.ID, BlockingType: "HARD", Parameters: parametersOf(o.Parameters)})
+	return f.send(ctx, v, action{ActionType: o.Type, ActionID: v.unique(o.ID, f.opts.Now()), BlockingType: "HARD", Parameters: parametersOf(o.Parameters)})
 }
 
 // order returns the order for a command. Its first node is where the vehicle stands: the standard lets an order begin nowhere else.
@@ -73,14 +77,14 @@ func parametersOf(given map[string]any) (all []parameter) {
 func (f *Fleet) drive(ctx context.Context, v *vehicle, m *order) (map[string]any, error) {
 	v.begin(m)
 	defer v.begin(nil)
-	if err := f.publish(ctx, v, "order", m); err != nil {
+	if err := f.publish(ctx, v, "order", *m); err != nil {
 		return nil, fmt.Errorf("the order was not sent: %w", err)
 	}
 	var failed error
 	taken := false
 	err := v.await(ctx, func(s *state) (done bool) {
 		if taken && s.OrderID != m.OrderID {
-			failed = fmt.Errorf("the vehicle has another order: %s", s.OrderID)
+			failed = fmt.Errorf("%w: it has another order: %s", devices.ErrUnknownOutcome, s.OrderID)
 			return true
 		}
 		taken = s.OrderID == m.OrderID
@@ -88,6 +92,7 @@ func (f *Fleet) drive(ctx context.Context, v *vehicle, m *order) (map[string]any
 		return done
 	})
 	if err != nil {
+		v.begin(nil) // a reconnection must not repeat what is canceled
 		return nil, f.stopped(ctx, v, err)
 	}
 	return result(v.last()), failed
@@ -105,7 +110,9 @@ func (s *state) progress(m *order) (done bool, err error) {
 	if s.OrderID != m.OrderID {
 		return false, nil // it has not taken the order yet
 	}
-	if why := s.fatal(); why != "" {
+	if why := s.fatal(); why != "" && s.Driving {
+		return true, fmt.Errorf("%w: it drives and reports: %s", devices.ErrUnknownOutcome, why)
+	} else if why != "" {
 		return true, fmt.Errorf("the vehicle reports: %s", why)
 	}
 	target := m.Nodes[len(m.Nodes)-1]
@@ -183,22 +190,38 @@ func (f *Fleet) Stop(ctx context.Context, deviceID string) error {
 	if v == nil {
 		return fmt.Errorf("there is no vehicle %q", deviceID)
 	}
-	now := f.opts.Now()
-	pause := action{ActionType: "startPause", ActionID: v.unique("pause", now), BlockingType: "HARD"}
-	if err := f.instant(ctx, v, pause, action{ActionType: "cancelOrder", ActionID: v.unique("cancel", now)}); err != nil {
-		return err
+	before := v.last()
+	v.setStopped(true, f.opts.Now())
+	actions := f.stopActions(v)
+	for {
+		err := f.instant(ctx, v, actions...)
+		if err == nil {
+			break
+		}
+		if !backoff.Wait(ctx, 100*time.Millisecond) { // the broker may come back in time
+			return err
+		}
 	}
 	var failed error
 	if err := v.await(ctx, func(s *state) (ended bool) {
+		if s == before {
+			return false // reported before it was told
+		}
 		if s.Paused {
 			return true
 		}
-		ended, failed = s.action(pause.ActionID)
+		ended, failed = s.action(actions[0].ActionID)
 		return ended
 	}); err != nil {
 		return err
 	}
 	return failed
+}
+
+// stopActions returns what stops a vehicle. A vehicle that is not reached gets it again when it is.
+func (f *Fleet) stopActions(v *vehicle) []action {
+	now := f.opts.Now()
+	return []action{{ActionType: "startPause", ActionID: v.unique("pause", now), BlockingType: "HARD"}, {ActionType: "cancelOrder", ActionID: v.unique("cancel", now)}}
 }
 
 // Reset implements [devices.Resetter].
@@ -207,6 +230,7 @@ func (f *Fleet) Reset(ctx context.Context, deviceID string) error {
 	if v == nil {
 		return fmt.Errorf("there is no vehicle %q", deviceID)
 	}
+	v.setStopped(false, f.opts.Now())
 	_, err := f.send(ctx, v, action{ActionType: "stopPause", ActionID: v.unique("resume", f.opts.Now())})
 	return err
 }

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/eclipse/paho.golang/autopaho"
@@ -39,7 +39,7 @@ type Options struct {
 	URL       string // of the broker: mqtt://host:1883 or mqtts://host:8883
 	Username  string
 	Password  string
-	ClientID  string      // default otkit-vda5050; a broker lets one client of a name in
+	ClientID  string      // default otkit-vda5050- and random digits; a broker lets one client of a name in
 	TLS       *tls.Config // for mqtts; nil uses the system's authorities
 	Interface string      // first level of the topics; default uagv
 	Vehicles  []Vehicle
@@ -54,7 +54,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, *url.URL, error) {
-	o.ClientID, o.Interface = cmp.Or(o.ClientID, "otkit-vda5050"), cmp.Or(o.Interface, "uagv")
+	o.ClientID, o.Interface = cmp.Or(o.ClientID, fmt.Sprintf("otkit-vda5050-%08x", rand.Uint32())), cmp.Or(o.Interface, "uagv")
 	o.Deviation, o.CancelTimeout = cmp.Or(o.Deviation, 0.2), cmp.Or(o.CancelTimeout, 4*time.Second)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
@@ -82,9 +82,9 @@ type Fleet struct {
 	vehicles map[string]*vehicle // by device id
 	topics   map[string]*vehicle // by manufacturer/serial number
 	conn     *autopaho.ConnectionManager
+	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
-	up       chan struct{} // closed at the first connection
-	once     sync.Once
+	ready    chan struct{} // closed when conn is set
 }
 
 // Connect connects to a broker. A broker that cannot be reached is tried again and again, which is logged and is no error; its
@@ -94,7 +94,7 @@ func Connect(ctx context.Context, o Options) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{opts: o, vehicles: map[string]*vehicle{}, topics: map[string]*vehicle{}, up: make(chan struct{})}
+	f := &Fleet{opts: o, vehicles: map[string]*vehicle{}, topics: map[string]*vehicle{}, ready: make(chan struct{})}
 	for i, v := range o.Vehicles {
 		path, topic := fmt.Sprintf("Options.Vehicles[%d]", i), v.Manufacturer+"/"+v.SerialNumber
 		switch {
@@ -107,6 +107,7 @@ func Connect(ctx context.Context, o Options) (*Fleet, error) {
 		f.vehicles[v.DeviceID], f.topics[topic] = one, one
 	}
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	f.ctx = ctx
 	f.conn, err = autopaho.NewConnection(ctx, autopaho.ClientConfig{
 		ServerUrls: []*url.URL{broker}, TlsCfg: o.TLS, KeepAlive: 15, CleanStartOnInitialConnection: true,
 		ConnectUsername: o.Username, ConnectPassword: []byte(o.Password),
@@ -116,6 +117,7 @@ func Connect(ctx context.Context, o Options) (*Fleet, error) {
 		},
 		OnConnectionUp: func(c *autopaho.ConnectionManager, _ *paho.Connack) {
 			o.Logger.Info("connected to the MQTT broker", "broker", broker.Host)
+			<-f.ready
 			f.connected(ctx, c)
 		},
 		ClientConfig: paho.ClientConfig{ClientID: o.ClientID, PacketTimeout: 10 * time.Second,
@@ -126,6 +128,7 @@ func Connect(ctx context.Context, o Options) (*Fleet, error) {
 		f.cancel()
 		return nil, err
 	}
+	close(f.ready)
 	return f, nil
 }
 
@@ -139,6 +142,9 @@ func (f *Fleet) Close(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 }
+
+// maxStateAge is how much older than a position the last state may be: vehicles send one every 30 s at least.
+const maxStateAge = 35 * time.Second
 
 func (f *Fleet) topic(v *vehicle, name string) string {
 	return strings.Join([]string{f.opts.Interface, majorVersion, v.Manufacturer, v.SerialNumber, name}, "/")
@@ -159,13 +165,12 @@ func (f *Fleet) connected(ctx context.Context, c *autopaho.ConnectionManager) {
 		f.opts.Logger.Error("failed to subscribe to the messages of the vehicles", "error", err)
 		return
 	}
-	f.once.Do(func() { close(f.up) })
 	for _, v := range f.vehicles {
-		v.mu.Lock()
-		pending := v.order
-		v.mu.Unlock()
-		if pending != nil {
-			f.log(f.publish(ctx, v, "order", pending), v)
+		pending, stopped := v.pending()
+		if stopped {
+			f.log(f.instant(ctx, v, f.stopActions(v)...), v)
+		} else if pending != nil {
+			f.log(f.publish(ctx, v, "order", *pending), v)
 		}
 		f.log(f.instant(ctx, v, action{ActionType: "stateRequest", ActionID: v.unique("state", f.opts.Now())}), v)
 	}
@@ -211,8 +216,11 @@ func (f *Fleet) state(v *vehicle, payload []byte) error {
 	if err := json.Unmarshal(payload, &s); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
-	v.update(&s)
-	return f.opts.Reports.Report(v.DeviceID, s.telemetry())
+	if v.update(&s, f.opts.Now()) {
+		f.opts.Logger.Warn("vehicle goes on after it was stopped; stopping it again", "device", v.DeviceID)
+		f.log(f.instant(f.ctx, v, f.stopActions(v)...), v)
+	}
+	return f.report(v, s.telemetry())
 }
 
 func (f *Fleet) visualization(v *vehicle, payload []byte) error {
@@ -221,13 +229,23 @@ func (f *Fleet) visualization(v *vehicle, payload []byte) error {
 		return fmt.Errorf("visualization: %w", err)
 	}
 	last := v.last()
-	if last == nil || m.Position == nil {
+	if last == nil || m.Position == nil || timeOf(m.Timestamp).Sub(timeOf(last.Timestamp)) > maxStateAge {
 		return nil // a position alone says nothing about the state
 	}
 	t := last.telemetry()
-	t.Time = timeOf(m.Timestamp)
+	t.Time, t.State = timeOf(m.Timestamp), "" // the state is as before
 	t.Pose, t.Velocity = poseOf(m.Position, m.Velocity)
-	return f.opts.Reports.Report(v.DeviceID, t)
+	return f.report(v, t)
+}
+
+// report reports what a vehicle says. Figures that cannot be are left out, so that an emergency stop beside them is not lost.
+func (f *Fleet) report(v *vehicle, t devices.Telemetry) error {
+	err := f.opts.Reports.Report(v.DeviceID, t)
+	if errors.Is(err, devices.ErrInvalid) {
+		t.Pose, t.Velocity = nil, nil
+		return errors.Join(err, f.opts.Reports.Report(v.DeviceID, t))
+	}
+	return err
 }
 
 func (f *Fleet) connection(v *vehicle, payload []byte) error {
@@ -245,10 +263,12 @@ func (f *Fleet) connection(v *vehicle, payload []byte) error {
 func (f *Fleet) publish(ctx context.Context, v *vehicle, name string, message any) error {
 	h := v.header(name, f.opts.Now())
 	switch m := message.(type) {
-	case *order:
+	case order:
 		m.header = h
-	case *instantActions:
+		message = m
+	case instantActions:
 		m.header = h
+		message = m
 	}
 	data, err := json.Marshal(message)
 	if err != nil {
@@ -262,5 +282,5 @@ func (f *Fleet) instant(ctx context.Context, v *vehicle, actions ...action) erro
 	for i := range actions {
 		actions[i].BlockingType = cmp.Or(actions[i].BlockingType, "NONE")
 	}
-	return f.publish(ctx, v, "instantActions", &instantActions{Actions: actions})
+	return f.publish(ctx, v, "instantActions", instantActions{Actions: actions})
 }

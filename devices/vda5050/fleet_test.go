@@ -303,6 +303,43 @@ func TestVehicleThatIsKilledIsOffline(t *testing.T) {
 	require.True(t, p.do(devices.MoveTo, to(9, 9)).Result.Success)
 }
 
+// The vehicle remembers the orders of both, and a broker lets one client of a name in.
+func TestTwoFleetsWithTheSameCommandIDs(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	b.vehicle()
+	first, second := newPlant(t, b), newPlant(t, b)
+	for p, x := range map[*plant]float64{first: 9, second: 7} {
+		p.is(devices.Idle)
+		r := p.do(devices.MoveTo, to(x, 5))
+		require.True(t, r.Result.Success, r.Result.Message)
+		require.InDelta(t, x, r.Result.Data["x"], 0.2)
+	}
+}
+
+func TestVehicleIsStoppedWhenTheBrokerComesBack(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	p := newPlant(t, b)
+	b.vehicle("-speed", "1")
+	p.is(devices.Idle)
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := p.submit(now, devices.MoveTo, to(95, 5))
+	require.NoError(t, err)
+	p.is(devices.Working)
+	b.stop()
+	p.is(devices.Offline)
+	r := p.do(devices.EmergencyStop, nil)
+	require.False(t, r.Result.Success)
+	require.Contains(t, r.Result.Message, "could not be stopped")
+	b.start()
+	p.is(devices.Idle)
+	d, err := p.Get("agv")
+	require.NoError(t, err)
+	require.Less(t, d.Telemetry.Pose.X, 90.0, "it drove on")
+}
+
 func TestBadOptionsNameTheirField(t *testing.T) {
 	t.Parallel()
 	good := vda5050.Options{URL: "mqtt://127.0.0.1:1", Reports: &devices.Service{}, Vehicles: []vda5050.Vehicle{{DeviceID: "a", Manufacturer: "m", SerialNumber: "1"}}}

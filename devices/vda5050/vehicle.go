@@ -16,6 +16,8 @@ type vehicle struct {
 	count   uint64        // of ids of actions
 	changed chan struct{} // closed at the next state
 	order   *order        // in progress; repeated after a reconnection
+	stopped bool          // by an emergency stop that was not reset
+	told    time.Time     // when it was last told to stop
 	headers map[string]uint32
 }
 
@@ -37,12 +39,33 @@ func (v *vehicle) last() *state {
 	return v.state
 }
 
-func (v *vehicle) update(s *state) {
+// update takes a state. It reports whether the vehicle must be told to stop again: the message of an emergency stop may be lost with
+// the connection of the vehicle or of the fleet.
+func (v *vehicle) update(s *state, now time.Time) (stop bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state = s
 	close(v.changed)
 	v.changed = make(chan struct{})
+	stop = v.stopped && !s.Paused && (s.Driving || len(s.NodeStates) > 0 || len(s.EdgeStates) > 0) && now.Sub(v.told).Abs() >= time.Second
+	if stop {
+		v.told = now
+	}
+	return stop
+}
+
+// setStopped notes that the vehicle is stopped, or reset.
+func (v *vehicle) setStopped(stopped bool, now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.stopped, v.told = stopped, now
+}
+
+// pending returns the order in progress, and whether the vehicle is stopped.
+func (v *vehicle) pending() (*order, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.order, v.stopped
 }
 
 // await calls done with each state, the last one that is there first, until it returns true.

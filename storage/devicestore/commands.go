@@ -16,19 +16,19 @@ func commandRow(r devices.Record) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := encode(r.Path)
-	if err != nil {
-		return nil, err
-	}
 	outcome, err := outcomeRow(r)
 	if err != nil {
 		return nil, err
 	}
-	return append([]any{r.ID, r.DeviceID, r.Type, parameters, r.Priority, storage.Timestamp(r.Time), r.By, storage.Timestamp(r.IssuedAt), r.Digest, path}, outcome...), nil
+	return append([]any{r.ID, r.DeviceID, r.Type, parameters, r.Priority, storage.Timestamp(r.Time), r.By, storage.Timestamp(r.IssuedAt), r.Digest}, outcome...), nil
 }
 
-// outcomeRow returns the columns from phase on.
+// outcomeRow returns the columns from path on.
 func outcomeRow(r devices.Record) ([]any, error) {
+	path, err := encode(r.Path)
+	if err != nil {
+		return nil, err
+	}
 	decision, err := encode(&r.Decision)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func outcomeRow(r devices.Record) ([]any, error) {
 			return nil, err
 		}
 	}
-	return []any{string(r.Phase), r.Phase.Ended(), storage.Timestamp(r.BeganAt), decision, r.Result.Success, r.Result.Message, data,
+	return []any{path, string(r.Phase), r.Phase.Ended(), storage.Timestamp(r.BeganAt), decision, r.Result.Success, r.Result.Message, data,
 		storage.Timestamp(r.Result.CompletedAt)}, nil
 }
 
@@ -101,7 +101,7 @@ func (s *Store) UpdateCommand(ctx context.Context, r devices.Record) error {
 		return err
 	}
 	return s.set.Update(ctx, "devices.outcome", func(ctx context.Context, tx *storage.Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE device_commands SET phase = ?, ended = ?, began_us = ?, decision = ?, success = ?, message = ?, data = ?,
+		n, err := tx.Exec(ctx, `UPDATE device_commands SET path = ?, phase = ?, ended = ?, began_us = ?, decision = ?, success = ?, message = ?, data = ?,
 			completed_us = ? WHERE id = ? AND NOT ended`, append(row, r.ID)...)
 		if err != nil || n == 1 {
 			return err

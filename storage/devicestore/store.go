@@ -5,6 +5,8 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/storage"
@@ -89,18 +91,53 @@ func (s *Store) UpdateDevice(ctx context.Context, id string, change func(*device
 		case len(found) == 0:
 			return devices.ErrNotFound.On("deviceId", id)
 		}
-		d := found[0]
-		if err := change(&d); err != nil {
+		if err := change(&found[0]); err != nil {
 			return err
 		}
-		telemetry, err := encode(d.Telemetry)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `UPDATE devices SET name = ?, description = ?, state = ?, held = ?, stop_latched = ?, last_seen_us = ?, telemetry = ? WHERE id = ?`,
-			d.Name, d.Description, string(d.State), d.Held, d.StopLatched, storage.Timestamp(d.LastSeen), telemetry, id)
-		return err
+		return update(ctx, tx, found[0])
 	})
+}
+
+// UpdateDevices implements [devices.Store].
+func (s *Store) UpdateDevices(ctx context.Context, ids []string, change func(*devices.Device)) error {
+	return s.set.Update(ctx, "devices.updates", func(ctx context.Context, tx *storage.Tx) error {
+		if err := tx.Lock(ctx, "devices"); err != nil {
+			return err
+		}
+		for portion := range slices.Chunk(ids, 200) {
+			var found []devices.Device
+			args := make([]any, len(portion))
+			for i, id := range portion {
+				args[i] = id
+			}
+			list := "?" + strings.Repeat(", ?", len(args)-1)
+			err := tx.Each(ctx, "SELECT "+deviceColumns+" FROM devices WHERE id IN ("+list+")", args, func(row storage.Scanner) error {
+				d, err := scanDevice(row)
+				found = append(found, d)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			for _, d := range found {
+				change(&d)
+				if err := update(ctx, tx, d); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func update(ctx context.Context, tx *storage.Tx, d devices.Device) error {
+	telemetry, err := encode(d.Telemetry)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE devices SET name = ?, description = ?, state = ?, held = ?, stop_latched = ?, last_seen_us = ?, telemetry = ? WHERE id = ?`,
+		d.Name, d.Description, string(d.State), d.Held, d.StopLatched, storage.Timestamp(d.LastSeen), telemetry, d.ID)
+	return err
 }
 
 // Devices implements [devices.Store].

@@ -52,6 +52,7 @@ type Dashboard struct {
 	began     time.Time
 	loaded    activeSilences // at the start
 	pastAfter time.Time      // the journal of single occurrences is not read before
+	pastUntil time.Time      // nor after this; zero for no limit
 }
 
 // heldAlarm is an active occurrence that was not sent, or whose last change was not.
@@ -112,6 +113,8 @@ func (d *Dashboard) Run(ctx context.Context) {
 func (d *Dashboard) handle(ctx context.Context, events []alarms.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.pastUntil = time.Now().Add(pastTime)
+	defer func() { d.pastUntil = time.Time{} }()
 	var active activeSilences
 	known := false
 	for i := range events {

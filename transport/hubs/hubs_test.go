@@ -111,6 +111,7 @@ func (g *silenceGate) Index(ctx context.Context) (*silences.Index, error) {
 type desk struct {
 	t        *testing.T
 	alarms   *alarms.Service
+	journal  hubs.DashboardJournal // default: alarms
 	silences *silenceGate
 	hub      *fakeHub
 	options  hubs.DashboardOptions
@@ -140,7 +141,11 @@ func idAt(at time.Time, n uint32) string {
 // start runs a Dashboard until stop or close.
 func (d *desk) start() {
 	d.t.Helper()
-	dashboard, err := hubs.NewDashboard(d.hub, d.alarms, d.silences, d.options)
+	journal := d.journal
+	if journal == nil {
+		journal = d.alarms
+	}
+	dashboard, err := hubs.NewDashboard(d.hub, journal, d.silences, d.options)
 	require.NoError(d.t, err)
 	ctx, cancel := context.WithCancel(d.t.Context())
 	done := make(chan struct{})

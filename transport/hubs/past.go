@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	pastTimeout = 2 * time.Second  // of reading the journal of one occurrence
-	pastRetry   = 10 * time.Second // after a failure the journal is not read for this time
+	pastTimeout = 2 * time.Second        // of reading the journal of one occurrence
+	pastRetry   = 10 * time.Second       // after a failure the journal is not read for this time
+	pastTime    = 500 * time.Millisecond // of reading it for events that came together: the next ones wait for it
 )
 
 // past returns what became of an occurrence that is not held, or was found at the start: whether a message was sent, and whether one
@@ -50,11 +51,11 @@ func (d *Dashboard) past(ctx context.Context, o *alarms.Occurrence, before int64
 // isEarlier reports whether an occurrence was raised before the Dashboard started.
 func (d *Dashboard) isEarlier(o *alarms.Occurrence) bool { return d.first == 0 || o.Seq < d.first }
 
-var errPastUnread = errors.New("hubs: the journal could not be read a short time ago")
+var errPastUnread = errors.New("hubs: the journal could not be read a short time ago, or not in time")
 
 // replay decides again what [Dashboard.receive] has decided about the events of an occurrence.
 func (d *Dashboard) replay(ctx context.Context, o *alarms.Occurrence, before int64, active activeSilences) (heldAlarm, error) {
-	if d.o.Now().Before(d.pastAfter) {
+	if d.o.Now().Before(d.pastAfter) || !d.pastUntil.IsZero() && time.Now().After(d.pastUntil) {
 		return heldAlarm{}, errPastUnread
 	}
 	ctx, cancel := context.WithTimeout(ctx, pastTimeout)

@@ -166,13 +166,17 @@ func TestEndsOfAlarmsWhoseSeverityIsNotSent(t *testing.T) {
 // slowJournal takes its time for the journal of an occurrence, and calls first when that is first read.
 type slowJournal struct {
 	*alarms.Service
-	loaded chan struct{} // closed when the active alarms were read
+	loaded chan struct{} // if not nil, closed when the active alarms were read
 	first  func()
 }
 
 func (j *slowJournal) EachActive(ctx context.Context) iter.Seq2[alarms.Occurrence, error] {
 	return func(yield func(alarms.Occurrence, error) bool) {
-		defer close(j.loaded)
+		defer func() {
+			if j.loaded != nil {
+				close(j.loaded)
+			}
+		}()
 		j.Service.EachActive(ctx)(yield)
 	}
 }
@@ -184,6 +188,30 @@ func (j *slowJournal) EventsOf(ctx context.Context, id string, page, size int) (
 	}
 	time.Sleep(20 * time.Millisecond)
 	return j.Service.EventsOf(ctx, id, page, size)
+}
+
+// TestNewAlarmsDoNotWaitForTheEndsOfMany ends, after a restart, so many acknowledged alarms that it would take minutes to read what became
+// of each.
+func TestNewAlarmsDoNotWaitForTheEndsOfMany(t *testing.T) {
+	onDesk(t, func(t *testing.T, d *desk) {
+		const many = 1000
+		for i := range many {
+			d.raise(fmt.Sprint(i), alarms.Error)
+			_, err := d.alarms.Acknowledge(t.Context(), alarms.ByKey(fmt.Sprint(i)), "anna", "")
+			require.NoError(t, err)
+		}
+		d.journal = &slowJournal{Service: d.alarms}
+		d.restart()
+		d.hub.take("")
+		for i := range many {
+			d.clear(fmt.Sprint(i))
+		}
+		d.raise("new", alarms.Critical)
+		time.Sleep(3 * time.Second)
+		got := d.hub.take("alarms")
+		require.Len(t, got, many+1)
+		require.Equal(t, "new is hot", got[many])
+	})
 }
 
 // TestNewAlarmsDoNotWaitForTheEndOfASilence ends, after a restart, a silence of so many alarms that it takes seconds to read what became

@@ -36,8 +36,8 @@ type Stats struct {
 	Refused    uint64 // clients refused because of MaxConnections, MaxPerPrincipal or MaxPerAddress
 }
 
-// NewHub returns a hub. It starts nothing until a client connects.
-func NewHub(opts Options) (*Hub, error) {
+// New returns a hub. It starts nothing until a client connects.
+func New(opts Options) (*Hub, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}

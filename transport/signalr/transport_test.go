@@ -372,7 +372,7 @@ func TestHTTP2(t *testing.T) {
 }
 
 func TestMountedInARouter(t *testing.T) {
-	hub, err := signalr.NewHub(signalr.Options{})
+	hub, err := signalr.New(signalr.Options{})
 	require.NoError(t, err)
 	router := chi.NewRouter()
 	router.Get("/hubs/alarms", hub.ServeHTTP)
