@@ -43,7 +43,7 @@ type Tag struct {
 
 	Min, Max *float64 // engineering limits; nil for none
 	// Value = raw*Scale + Offset; a Scale of 0 counts as 1. An Int with a whole Scale and Offset keeps
-	// all its digits; anything else is reckoned as a Float, exact for whole numbers up to 2^53.
+	// all its digits; anything else is computed as a Float, exact for whole numbers up to 2^53.
 	Scale, Offset float64
 
 	PollInterval time.Duration // polling interval; 0 takes the driver's
