@@ -34,6 +34,9 @@ type Service struct {
 	ctx     context.Context // of what runs; canceled by Close with ErrClosed
 	cancel  context.CancelCauseFunc
 	storing context.Context // of calls of the store; canceled some time after ctx
+
+	ended    chan struct{} // closed after the first Close
+	closeErr error         // of it
 }
 
 // unit is a device with what happens on it.
@@ -60,7 +63,8 @@ func New(ctx context.Context, store Store, opts Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: store, opts: opts, sequence: 1, units: map[string]*unit{}, jobs: map[string]*job{}, latched: make(chan struct{}, 1), writes: make(chan struct{}, 1)}
+	s := &Service{store: store, opts: opts, sequence: 1, units: map[string]*unit{}, jobs: map[string]*job{}, latched: make(chan struct{}, 1), writes: make(chan struct{}, 1),
+		ended: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	storing, abort := context.WithCancel(context.Background())
 	s.storing = storing
@@ -370,21 +374,38 @@ func (s *Service) trim(ctx context.Context, before time.Time) {
 }
 
 // Close ends the service: commands that wait are canceled, those that run are left to their devices and recorded as Lost when they
-// do not end before ctx does. A store or an executor that does not return delays it by seconds only. It is safe to call twice.
+// do not end before ctx does. A store or an executor that does not return delays it by seconds only. Calling Close again waits for
+// the first call, as long as ctx lasts, and returns its error.
 func (s *Service) Close(ctx context.Context) error {
 	s.mu.Lock()
-	already := s.closed
+	first := !s.closed
 	s.closed = true
+	s.mu.Unlock()
+	if first {
+		s.closeErr = s.close(ctx)
+		close(s.ended)
+	}
+	select {
+	case <-s.ended:
+		return s.closeErr
+	default:
+	}
+	select {
+	case <-s.ended:
+		return s.closeErr
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *Service) close(ctx context.Context) error {
+	s.mu.Lock()
 	s.watches.Send()
 	var waiting []*job
 	for _, u := range s.units {
 		waiting, u.queue = append(waiting, u.queue...), nil
 	}
 	s.mu.Unlock()
-	if already {
-		s.wg.Wait()
-		return nil
-	}
 	stop := context.AfterFunc(ctx, func() { s.cancel(ErrClosed) })
 	defer stop()
 	for _, j := range waiting {

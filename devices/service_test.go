@@ -395,3 +395,25 @@ func TestLifeOfADevice(t *testing.T) {
 		require.ErrorIs(t, change(devices.Decommission), devices.ErrState)
 	})
 }
+
+// Each call of Close waits for the commands that run.
+func TestCloseAgainWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, devices.NewMemory(), drive, "a")
+		submitted := make(chan error, 1)
+		go func() {
+			_, err := r.Submit(t.Context(), move("c1", "a", 3, 4), "anna")
+			submitted <- err
+		}()
+		synctest.Wait()
+		done := make(chan error, 2)
+		for range 2 {
+			go func() { done <- r.Close(context.Background()) }()
+		}
+		synctest.Wait()
+		require.Empty(t, done)
+		require.NoError(t, <-done)
+		require.NoError(t, <-done)
+		require.NoError(t, <-submitted)
+	})
+}

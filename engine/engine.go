@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/otkit/otkit/aas/repository"
@@ -10,6 +11,7 @@ import (
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/audit"
+	"github.com/otkit/otkit/internal/dirlock"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
@@ -40,9 +42,13 @@ type Engine struct {
 	storageFails atomic.Bool // as the last check found, for the log
 }
 
-// New returns an engine. It opens the model file and the signing keys, makes the first account when
-// there is none, starts the drivers and opens the port, when Options name one. It answers once Start
-// is called. When New fails, what it has opened is closed again.
+// New returns an engine. It creates and locks the data directory, opens the model file and the signing
+// keys, creates the first account if there is none, starts the drivers and opens the port that Options
+// name, if any. The context bounds New alone; the engine runs until Close.
+//
+// Call Start, Run or Serve next. Before that no job runs, such as the sending of notifications;
+// the Handler and the gRPC services answer, and health is Unhealthy. If New fails, it closes what it
+// has opened.
 func New(ctx context.Context, o Options) (*Engine, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -72,6 +78,14 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 // part hands on while it drains, a later one still takes.
 func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 	o := &e.opts
+	if !dirlock.IsHeld(ctx, o.DataDir) {
+		unlock, err := dirlock.Lock(o.DataDir)
+		if err != nil {
+			return nil, fmt.Errorf("engine: Options.DataDir: %w", err)
+		}
+		// The first part is the last that closes.
+		list = append(list, server.Part{Name: "data directory", Close: func(context.Context) error { return unlock() }})
+	}
 	if e.audit, err = auditpart.New(o.Audit); err != nil {
 		return list, err
 	}

@@ -21,12 +21,14 @@ import (
 )
 
 // Options configure an Engine. Only DataDir is required; without stores everything else is kept in
-// memory. A store that has to be closed is closed by who opened it, after Close.
+// memory. Whoever opens a store closes it, after Close.
 type Options struct {
-	DataDir string // signing keys and, unless Tags.ModelPath is set, the model file. Required
+	// DataDir has the signing keys, the engine's name and, unless Tags.ModelPath is set, the model file.
+	// New creates it with mode 0700 if it is missing, and locks it: one engine at a time. Required.
+	DataDir string
 
-	// Server is about the port, TLS, limits and logs. Its Authenticator may be nil; one that is set is
-	// asked who calls before the accounts are, or instead of them WithoutAccounts.
+	// Server is about the port, TLS, limits and logs. Its Authenticator may be nil. It is asked before
+	// the accounts, or instead of them if WithoutAccounts is set.
 	Server server.Options
 
 	// The parts. Their Now and Logger default to those of the server, their DataDir to that above.
@@ -47,16 +49,16 @@ type Options struct {
 	Shared *Shared
 	// Ping reports whether the stores can be used, for readiness. It may be nil.
 	Ping func(ctx context.Context) error
-	// Shortage returns what is wrong with the room on the stores' disk, for health; empty when nothing is.
-	// It may be nil.
+	// Shortage returns why the stores' disk has too little space, for health; empty if it has enough. It
+	// may be nil.
 	Shortage func() string
 }
 
-// Shared is what engines that share their stores need besides: each publishes to its subscribers and
+// Shared is what engines need in addition if they share stores: each publishes to its subscribers and
 // browsers the alarms of all, and accepts the tokens that any of them has signed. Keys is required.
 type Shared struct {
 	Keys accounts.KeyStore
-	Poll time.Duration // how often what others have stored is looked for; default 250 ms
+	Poll time.Duration // how often to look for what others have stored; default 250 ms
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -64,7 +66,7 @@ func (o Options) withDefaults() (Options, error) {
 	case o.DataDir == "":
 		return o, errors.New("engine: Options.DataDir is required")
 	case o.WithoutAccounts && o.Server.Authenticator == nil:
-		return o, errors.New("engine: Options.Server.Authenticator is required WithoutAccounts")
+		return o, errors.New("engine: Options.Server.Authenticator is required when WithoutAccounts is set")
 	}
 	if o.Server.Logger == nil {
 		o.Server.Logger = slog.New(slog.DiscardHandler)

@@ -229,7 +229,7 @@ func BenchmarkList(b *testing.B) {
 	for _, page := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("page=%d", page), func(b *testing.B) {
 			for b.Loop() {
-				list, total, err := e.List(tags.ListQuery{Pattern: "plc%.tag%", Page: page, Size: 50})
+				list, total, err := e.List(tags.ListQuery{Pattern: "plc%.tag%", Page: page, PageSize: 50})
 				if err != nil || len(list) != 50 || total != plant {
 					b.Fatal(len(list), total, err)
 				}

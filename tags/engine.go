@@ -42,6 +42,9 @@ type Engine struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
+	ended    chan struct{} // closed after the first Close
+	closeErr error         // of it
+
 	mu        sync.RWMutex
 	closed    bool
 	byName    map[string]*entry
@@ -69,6 +72,7 @@ func New(o Options) (*Engine, error) {
 		byName:  make(map[string]*entry),
 		runners: make(map[string]*runner),
 		subs:    make(map[*Subscription]struct{}),
+		ended:   make(chan struct{}),
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -92,15 +96,32 @@ func New(o Options) (*Engine, error) {
 
 // Close ends the subscriptions, sends the queued writes of each driver until ctx ends, stops the drivers and logs the outcomes of
 // the writes. If an outcome is not logged when ctx ends, Close returns an error. The tags become Bad with reason NotConnected, and
-// observers are notified before Close returns. Afterwards, calls that change something return ErrClosed; reading still works. A second
-// Close does nothing.
+// observers are notified before Close returns. Afterwards, calls that change something return ErrClosed; reading still works. Calling
+// Close again waits for the first call, as long as ctx lasts, and returns its error.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return nil
-	}
+	first := !e.closed
 	e.closed = true
+	e.mu.Unlock()
+	if first {
+		e.closeErr = e.close(ctx)
+		close(e.ended)
+	}
+	select {
+	case <-e.ended:
+		return e.closeErr
+	default:
+	}
+	select {
+	case <-e.ended:
+		return e.closeErr
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (e *Engine) close(ctx context.Context) error {
+	e.mu.Lock()
 	runners := make([]*runner, 0, len(e.runners))
 	for _, r := range e.runners {
 		runners = append(runners, r)

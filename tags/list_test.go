@@ -27,36 +27,36 @@ func TestList(t *testing.T) {
 		return texts
 	}
 	require.Len(t, names(tags.ListQuery{}), 51, "fifty on a page")
-	require.Equal(t, []string{"120", "plc0.tag000", "plc0.tag003"}, names(tags.ListQuery{Size: 2}))
-	require.Equal(t, []string{"120", "plc2.tag119"}, names(tags.ListQuery{Page: 120, Size: 1}))
-	require.Equal(t, []string{"120", "plc2.tag116", "plc2.tag119"}, names(tags.ListQuery{Page: 60, Size: 2}))
-	require.Equal(t, []string{"120", "plc2.tag119"}, names(tags.ListQuery{Page: 18, Size: 7}), "the last page is short")
-	require.Equal(t, []string{"120"}, names(tags.ListQuery{Page: 61, Size: 2}))
-	require.Equal(t, []string{"40", "plc1.tag001"}, names(tags.ListQuery{Driver: "plc1", Size: 1}))
+	require.Equal(t, []string{"120", "plc0.tag000", "plc0.tag003"}, names(tags.ListQuery{PageSize: 2}))
+	require.Equal(t, []string{"120", "plc2.tag119"}, names(tags.ListQuery{Page: 120, PageSize: 1}))
+	require.Equal(t, []string{"120", "plc2.tag116", "plc2.tag119"}, names(tags.ListQuery{Page: 60, PageSize: 2}))
+	require.Equal(t, []string{"120", "plc2.tag119"}, names(tags.ListQuery{Page: 18, PageSize: 7}), "the last page is short")
+	require.Equal(t, []string{"120"}, names(tags.ListQuery{Page: 61, PageSize: 2}))
+	require.Equal(t, []string{"40", "plc1.tag001"}, names(tags.ListQuery{Driver: "plc1", PageSize: 1}))
 	require.Equal(t, []string{"0"}, names(tags.ListQuery{Driver: "PLC1"}), "a driver id is exact")
-	require.Equal(t, []string{"4", "plc0.tag036", "plc0.tag039"}, names(tags.ListQuery{Driver: "plc0", Pattern: "%TAG03_", Page: 2, Size: 2}))
+	require.Equal(t, []string{"4", "plc0.tag036", "plc0.tag039"}, names(tags.ListQuery{Driver: "plc0", Pattern: "%TAG03_", Page: 2, PageSize: 2}))
 	require.Equal(t, []string{"1", "plc2.tag119"}, names(tags.ListQuery{Pattern: "%119"}))
-	require.Equal(t, "120", names(tags.ListQuery{Pattern: "%", Size: 1})[0])
+	require.Equal(t, "120", names(tags.ListQuery{Pattern: "%", PageSize: 1})[0])
 	for _, page := range []int{1 << 20, math.MaxInt32, math.MaxInt} {
-		require.Equal(t, []string{"120"}, names(tags.ListQuery{Page: page, Size: 500}))
+		require.Equal(t, []string{"120"}, names(tags.ListQuery{Page: page, PageSize: 500}))
 	}
 	e.RemoveTags("plc0.tag000")
-	require.Equal(t, []string{"119", "plc0.tag003"}, names(tags.ListQuery{Size: 1}))
+	require.Equal(t, []string{"119", "plc0.tag003"}, names(tags.ListQuery{PageSize: 1}))
 }
 
 func TestListRefuses(t *testing.T) {
 	e := newEngine(t, tags.Options{})
 	for q, want := range map[tags.ListQuery]error{
 		{Page: -1}:          tags.ErrInvalidRequest,
-		{Size: -1}:          tags.ErrInvalidRequest,
-		{Size: 501}:         tags.ErrPageSizeExceeded,
+		{PageSize: -1}:      tags.ErrInvalidRequest,
+		{PageSize: 501}:     tags.ErrPageSizeExceeded,
 		{Pattern: `\`}:      tags.ErrInvalidRequest,
 		{Page: math.MinInt}: tags.ErrInvalidRequest,
 	} {
 		_, _, err := e.List(q)
 		require.ErrorIs(t, err, want, "%+v", q)
 	}
-	_, total, err := e.List(tags.ListQuery{Size: 500})
+	_, total, err := e.List(tags.ListQuery{PageSize: 500})
 	require.NoError(t, err)
 	require.Zero(t, total)
 }

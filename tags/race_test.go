@@ -52,7 +52,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		return e.RemoveDriver(context.Background(), fmt.Sprintf("d%d", rnd.IntN(3)))
 	})
 	run(5, func(rnd *rand.Rand) error {
-		_, _, err := e.List(tags.ListQuery{Pattern: "d1%", Page: 1 + rnd.IntN(3), Size: 10})
+		_, _, err := e.List(tags.ListQuery{Pattern: "d1%", Page: 1 + rnd.IntN(3), PageSize: 10})
 		return err
 	})
 	run(6, func(rnd *rand.Rand) error {

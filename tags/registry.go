@@ -252,10 +252,10 @@ func (e *Engine) Resolve(driver, address string) (string, error) {
 
 // ListQuery selects and pages tags.
 type ListQuery struct {
-	Driver  string // exact id; empty for all
-	Pattern string // LIKE pattern over the name; empty for all
-	Page    int    // from 1; 0 counts as 1
-	Size    int    // 1..500; 0 counts as 50
+	Driver   string // exact id; empty for all
+	Pattern  string // LIKE pattern over the name; empty for all
+	Page     int    // from 1; 0 counts as 1
+	PageSize int    // 1..500; 0 counts as 50
 }
 
 // The paging limits of lists of tags.
@@ -267,7 +267,7 @@ const (
 // List returns a page of tags by name, and how many there are in all. A bad page or pattern is an
 // ErrInvalidRequest, a page size above MaxPageSize an ErrPageSizeExceeded.
 func (e *Engine) List(q ListQuery) ([]Snapshot, int, error) {
-	page, size := cmp.Or(q.Page, 1), cmp.Or(q.Size, DefaultPageSize)
+	page, size := cmp.Or(q.Page, 1), cmp.Or(q.PageSize, DefaultPageSize)
 	switch {
 	case size > MaxPageSize:
 		return nil, 0, ErrPageSizeExceeded.Because("at most %d", MaxPageSize)

@@ -374,17 +374,22 @@ func TestClose(t *testing.T) {
 			require.NoError(t, err)
 			writes = append(writes, w)
 		}
-		done := make(chan error)
-		go func() { done <- e.Close(context.Background()) }()
+		done := make(chan error, 2)
+		for range 2 {
+			go func() { done <- e.Close(context.Background()) }()
+		}
 		synctest.Wait()
+		require.Empty(t, done, "each call waits for the queued writes")
+		require.ErrorIs(t, e.Close(canceled(t)), context.Canceled, "no longer than its context")
 		close(gate)
+		require.NoError(t, <-done)
 		require.NoError(t, <-done)
 		for _, w := range writes {
 			requireOutcome(t, e, w, tags.WriteDone)
 		}
 		require.Len(t, d.writtenValues(), 10)
 		require.GreaterOrEqual(t, d.closes(), 1)
-		require.NoError(t, e.Close(t.Context()), "a second Close does nothing")
+		require.NoError(t, e.Close(t.Context()), "again")
 
 		_, err := e.Read("plc.a")
 		require.NoError(t, err, "reading still works")
@@ -415,6 +420,7 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 		require.NotContains(t, err.Error(), "well")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.LessOrEqual(t, time.Since(start), 3*time.Second)
+		require.Equal(t, err, e.Close(t.Context()), "again")
 		require.GreaterOrEqual(t, well.closes(), 1)
 	})
 }

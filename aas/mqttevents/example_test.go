@@ -12,7 +12,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	publisher, err := mqttevents.Start(service, mqttevents.Options{
+	publisher, err := mqttevents.Connect(service, mqttevents.Options{
 		URL: "mqtt://127.0.0.1:1", QoS: mqttevents.DefaultQoS, NewID: func() string { return "use a UUID here" },
 	})
 	if err != nil {

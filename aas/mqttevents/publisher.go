@@ -75,11 +75,11 @@ type Publisher struct {
 	done   chan struct{}
 }
 
-// Start begins to publish every change from now on. A broker that cannot be reached is tried again and
+// Connect connects to the broker and begins to publish every change from now on. A broker that cannot be reached is tried again and
 // again; that is logged and is no error.
-func Start(svc *repository.Service, o Options) (*Publisher, error) {
+func Connect(svc *repository.Service, o Options) (*Publisher, error) {
 	if svc == nil {
-		return nil, errors.New("mqttevents: Start: the Service is nil")
+		return nil, errors.New("mqttevents: Connect: the Service is nil")
 	}
 	o, broker, err := o.withDefaults()
 	if err != nil {

@@ -113,7 +113,7 @@ func service(t *testing.T) *repository.Service {
 func publisher(t *testing.T, s *repository.Service, broker string) {
 	t.Helper()
 	var n atomic.Int64
-	p, err := mqttevents.Start(s, mqttevents.Options{URL: broker, Topic: "plant/aas/", Source: "urn:plant", QoS: mqttevents.DefaultQoS,
+	p, err := mqttevents.Connect(s, mqttevents.Options{URL: broker, Topic: "plant/aas/", Source: "urn:plant", QoS: mqttevents.DefaultQoS,
 		NewID: func() string { return fmt.Sprintf("id-%d", n.Add(1)) }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close(context.Background())) })
@@ -187,7 +187,7 @@ func TestAServiceThatEndsWhileTooMuchWaits(t *testing.T) {
 	b.stop()
 	s := service(t)
 	told := make(chan struct{}, 1)
-	p, err := mqttevents.Start(s, mqttevents.Options{URL: b.url(), Buffer: 1, NewID: func() string { return "id" },
+	p, err := mqttevents.Connect(s, mqttevents.Options{URL: b.url(), Buffer: 1, NewID: func() string { return "id" },
 		Logger: slog.New(errorsTo(told))})
 	require.NoError(t, err)
 	for i := range 10 { // one is being published, one waits
@@ -221,7 +221,7 @@ func TestBadOptions(t *testing.T) {
 		"Options.NewID":  {URL: "mqtt://x"},
 		"Options.Buffer": {URL: "mqtt://x", Buffer: -1, NewID: id},
 	} {
-		_, err := mqttevents.Start(s, o)
+		_, err := mqttevents.Connect(s, o)
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -33,7 +33,7 @@ func (d *Dispatcher) DeadLetters(ctx context.Context, channel string, page, page
 	if list == nil {
 		list = []outbox.Delivery{}
 	}
-	return outbox.DeadLetterPage{Deliveries: list, TotalCount: total}, err
+	return outbox.DeadLetterPage{Deliveries: list, Total: int(total)}, err
 }
 
 // CountDeadLetters returns the number of dead letters of each channel that has any: nothing if the outbox does not list them.

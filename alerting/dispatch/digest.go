@@ -194,5 +194,5 @@ func (d *Dispatcher) Digest(ctx context.Context, id string, page, pageSize int) 
 	if err == nil && total == 0 {
 		err = outbox.ErrDigestNotFound.On("id", id)
 	}
-	return outbox.DigestPage{Deliveries: list, TotalCount: total}, err
+	return outbox.DigestPage{Deliveries: list, Total: int(total)}, err
 }

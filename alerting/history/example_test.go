@@ -28,6 +28,6 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(page.TotalCount, page.Records[0].Source)
+	fmt.Println(page.Total, page.Records[0].Source)
 	// Output: 1 Pump 1
 }

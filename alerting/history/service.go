@@ -52,7 +52,7 @@ func (h *Service) Trim(ctx context.Context, before time.Time) error {
 // Page is one page of records.
 type Page struct {
 	Records    []alerting.Record // in their brief form, see [alerting.Record.Brief]
-	TotalCount int64
+	Total      int               // of all that the filter selects
 	Page       int
 	PageSize   int
 	TotalPages int64 // zero when there are no records
@@ -82,7 +82,7 @@ func (h *Service) List(ctx context.Context, f Filter, page, pageSize int) (Page,
 		records = []alerting.Record{}
 	}
 	size := int64(pageSize)
-	return Page{Records: records, TotalCount: total, Page: page, PageSize: pageSize, TotalPages: (total + size - 1) / size}, nil
+	return Page{Records: records, Total: int(total), Page: page, PageSize: pageSize, TotalPages: (total + size - 1) / size}, nil
 }
 
 func checkRange(from, to time.Time) error {

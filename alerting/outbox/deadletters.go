@@ -11,7 +11,7 @@ const MaxDeadLetters = 100
 // DeadLetterPage is one page of dead letters.
 type DeadLetterPage struct {
 	Deliveries []Delivery
-	TotalCount int64
+	Total      int // of all pages
 }
 
 // DeadLetters is an optional interface of a [Store]: it lists what could not be sent, and requeues or discards it. Without it dead

@@ -88,7 +88,7 @@ const MaxDigestMessages = 1000
 // DigestPage is one page of the messages of a digest.
 type DigestPage struct {
 	Deliveries []Delivery
-	TotalCount int64
+	Total      int // of all pages
 }
 
 // Cleaner is an optional interface of a [Store]. Without it deliveries stay for ever.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/otkit/otkit/internal/datadir"
+	"github.com/otkit/otkit/internal/dirlock"
 	"github.com/otkit/otkit/internal/engineconfig"
 	"github.com/otkit/otkit/storage"
 )
@@ -26,7 +27,7 @@ func (c *command) migrate(ctx context.Context, args []string) error {
 		return err
 	}
 	if s.Storage.Driver == "sqlite" {
-		unlock, err := datadir.Lock(s.Storage.DataDir)
+		unlock, err := dirlock.Lock(s.Storage.DataDir)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	otkit "github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/demo"
+	"github.com/otkit/otkit/internal/dirlock"
 	"github.com/otkit/otkit/internal/engineconfig"
 	"github.com/otkit/otkit/internal/heapfloor"
 	"github.com/otkit/otkit/internal/logging"
@@ -70,11 +71,12 @@ func (e *engine) run(ctx context.Context) error {
 	hangups := make(chan os.Signal, 1) // from now on, SIGHUP does not end the process
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	unlock, err := datadir.Lock(e.settings.Storage.DataDir)
+	unlock, err := dirlock.Lock(e.settings.Storage.DataDir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unlock() }()
+	ctx = dirlock.Held(ctx, e.settings.Storage.DataDir)
 	if err := datadir.CheckComplete(e.settings.Storage.DataDir); err != nil {
 		return err
 	}
@@ -128,7 +130,7 @@ func (e *engine) start(ctx context.Context, srv *otkit.Engine) (closeEvents func
 	if e.parts.Events == nil {
 		return func(context.Context) error { return nil }, nil
 	}
-	p, err := mqttevents.Start(srv.AAS(), *e.parts.Events)
+	p, err := mqttevents.Connect(srv.AAS(), *e.parts.Events)
 	if err != nil {
 		return nil, fmt.Errorf("aas.events: %w", err)
 	}

@@ -183,7 +183,7 @@ func (f *Fleet) disconnected() {
 }
 
 func (f *Fleet) log(err error, v *vehicle) {
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil && !errors.Is(err, context.Canceled) && v.warns(f.opts.Now()) {
 		f.opts.Logger.Warn("failed to exchange messages with a vehicle", "device", v.DeviceID, "error", err)
 	}
 }

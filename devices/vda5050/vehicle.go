@@ -18,6 +18,7 @@ type vehicle struct {
 	order   *order        // in progress; repeated after a reconnection
 	stopped bool          // by an emergency stop that was not reset
 	told    time.Time     // when it was last told to stop
+	warned  time.Time     // when an error with its messages was last logged
 	headers map[string]uint32
 }
 
@@ -52,6 +53,17 @@ func (v *vehicle) update(s *state, now time.Time) (stop bool) {
 		v.told = now
 	}
 	return stop
+}
+
+// warns reports whether an error with its messages is logged: a vehicle may send ten broken ones a second.
+func (v *vehicle) warns(now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if now.Sub(v.warned).Abs() < 10*time.Second {
+		return false
+	}
+	v.warned = now
+	return true
 }
 
 // setStopped notes that the vehicle is stopped, or reset.

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -23,7 +24,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	addr := cmp.Or(os.Getenv("OTKIT_ADDR"), "localhost:5001")
 	if err := run(ctx, addr, cmp.Or(os.Getenv("OTKIT_USER"), "admin"), os.Getenv("OTKIT_PASSWORD"), 10); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/metrics"
+	"syscall"
 	"time"
 
 	"github.com/otkit/otkit/tags"
@@ -68,7 +69,7 @@ func (d *runtimeDriver) Write(ctx context.Context, items []tags.WriteItem, errs 
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, 5); err != nil {
 		log.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/otkit/otkit/alerting"
@@ -36,7 +37,7 @@ func (p *printer) Send(_ context.Context, n alerting.Notification) error {
 func main() {
 	dir := flag.String("db", "", "`directory` of the database; without it everything is in memory")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *dir, &printer{out: os.Stdout}); err != nil {
 		log.Fatal(err)

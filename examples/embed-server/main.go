@@ -1,6 +1,6 @@
-// How do I embed the whole server, with routes and a login of my own? The engine is an http.Handler in the
-// program's own http.Server. An API key identifies the caller, over REST, gRPC and hubs alike, and GET /plant/flow is
-// guarded as the server's own routes are.
+// How do I embed the whole server, with routes, gRPC services and a login of my own? The engine is an http.Handler in
+// the program's own http.Server, and its services are in the program's own grpc.Server. An API key identifies the
+// caller, over REST, gRPC and hubs alike, and GET /plant/flow is guarded as the server's own routes are.
 //
 //	go run ./examples/embed-server
 //	curl -s -H 'X-API-Key: key-of-ann' localhost:8080/plant/flow
@@ -16,7 +16,10 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
+
+	"google.golang.org/grpc"
 
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/engine"
@@ -30,19 +33,23 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	port, err := net.Listen("tcp", "localhost:8080")
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := run(ctx, port, filepath.Join(os.TempDir(), "embed-server")); err != nil {
+	rpcPort, err := net.Listen("tcp", "localhost:8081")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := run(ctx, port, rpcPort, filepath.Join(os.TempDir(), "embed-server")); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run serves until ctx ends, and keeps everything in dir.
-func run(ctx context.Context, port net.Listener, dir string) (err error) {
+func run(ctx context.Context, port, rpcPort net.Listener, dir string) (err error) {
 	db, err := sqlite.Open(ctx, sqlite.Options{Dir: dir}, schemas()...)
 	if err != nil {
 		return err
@@ -55,16 +62,21 @@ func run(ctx context.Context, port net.Listener, dir string) (err error) {
 	e.Start()
 
 	host := &http.Server{Handler: routes(e), ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 1)
+	rpc := grpc.NewServer()
+	e.RegisterGRPC(rpc) // before Serve
+	failed := make(chan error, 2)
 	go func() { failed <- host.Serve(port) }()
+	go func() { failed <- rpc.Serve(rpcPort) }()
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	// The engine goes first: it ends the streams that Shutdown would wait for.
-	return errors.Join(err, e.Close(stopping), host.Shutdown(stopping))
+	// The engine goes first: it ends the streams that Shutdown and GracefulStop would wait for.
+	err = errors.Join(err, e.Close(stopping), host.Shutdown(stopping))
+	rpc.GracefulStop()
+	return err
 }
 
 // routes puts the engine beside what the program has already. Only the engine's routes are guarded.
@@ -86,7 +98,9 @@ func newEngine(ctx context.Context, dir string, db *storage.DB) (*engine.Engine,
 	o := engine.Options{
 		DataDir:         dir,
 		WithoutAccounts: true, // the login is ours: no accounts, and no /api/v1/auth
-		Server:          server.Options{Authenticator: auth.AuthenticatorFunc(byKey)},
+		Server: server.Options{Authenticator: auth.AuthenticatorFunc(byKey),
+			// Else callers on this machine need no login for tag configuration, silences and more.
+			Access: server.AccessOptions{ProtectOpenSurfaces: true}},
 		Tags: tagspart.Options{Drivers: []tagspart.Driver{
 			{ID: "pump", Driver: driver, Options: tags.DriverOptions{Tags: []tags.Tag{flow}}}}},
 		Parts: []server.Part{p.part()},

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/otkit/otkit/engine"
 	platformv1 "github.com/otkit/otkit/proto/platform/v1"
@@ -43,6 +45,7 @@ func TestRoutesAndLogin(t *testing.T) {
 	handler := routes(e)
 	call := func(method, path, key string) (int, string) {
 		r := httptest.NewRequest(method, path, nil)
+		r.RemoteAddr = "127.0.0.1:1" // has no privilege
 		if key != "" {
 			r.Header.Set("X-API-Key", key)
 		}
@@ -58,6 +61,7 @@ func TestRoutesAndLogin(t *testing.T) {
 		{"GET", "/hello", "", http.StatusOK, "hello"},
 		{"GET", "/plant/flow", "", http.StatusUnauthorized, "UNAUTHORIZED"},
 		{"GET", "/plant/flow", "key-of-nobody", http.StatusUnauthorized, "UNAUTHORIZED"},
+		{"GET", "/metrics", "", http.StatusUnauthorized, "a login is required here"},
 		{"POST", "/plant/stop", "key-of-ann", http.StatusForbidden, "FORBIDDEN"},
 		{"POST", "/plant/stop", "key-of-bob", http.StatusNoContent, ""},
 		{"GET", "/api/v1/tags/pump.flow", "key-of-ann", http.StatusOK, `"pump.flow"`},
@@ -118,11 +122,22 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	rpcPort, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
 	stopped := make(chan error, 1)
-	go func() { stopped <- run(ctx, port, t.TempDir()) }()
+	go func() { stopped <- run(ctx, port, rpcPort, t.TempDir()) }()
 	answer, err := http.Get("http://" + port.Addr().String() + "/hello")
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
+
+	conn, err := grpc.NewClient(rpcPort.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	flow := new(wrapperspb.DoubleValue)
+	require.Equal(t, codes.Unauthenticated, status.Code(conn.Invoke(t.Context(), getFlowMethod, new(emptypb.Empty), flow)))
+	asAnn := metadata.AppendToOutgoingContext(t.Context(), "x-api-key", "key-of-ann")
+	require.Eventually(t, func() bool { return conn.Invoke(asAnn, getFlowMethod, new(emptypb.Empty), flow) == nil }, 10*time.Second, 10*time.Millisecond)
+	require.NotZero(t, flow.GetValue())
 	cancel()
 	require.NoError(t, <-stopped)
 }

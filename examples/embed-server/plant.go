@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"google.golang.org/grpc"
+
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
@@ -27,7 +29,7 @@ func (p *plant) part() server.Part {
 		Name: "plant",
 		// A route must be declared with who may call it; otherwise New returns an error.
 		Operations: []auth.Operation{
-			{ID: "getPlantFlow", Method: http.MethodGet, Path: "/plant/flow", Access: auth.Viewer},
+			{ID: "getPlantFlow", Method: http.MethodGet, Path: "/plant/flow", Access: auth.Viewer, GRPC: []string{getFlowMethod}},
 			{ID: "stopPlant", Method: http.MethodPost, Path: "/plant/stop", Access: auth.Operator},
 		},
 		Routes: func(r server.Router) error {
@@ -35,14 +37,24 @@ func (p *plant) part() server.Part {
 			r.Post("/plant/stop", p.stop)
 			return nil
 		},
+		GRPC: func(r grpc.ServiceRegistrar) error {
+			r.RegisterService(&plantService, p)
+			return nil
+		},
 	}
 }
 
-func (p *plant) flow(w http.ResponseWriter, r *http.Request) {
+// readFlow returns the flow if its value can be trusted.
+func (p *plant) readFlow() (tags.Snapshot, error) {
 	flow, err := p.tags.Read("pump.flow")
 	if err == nil && flow.Sample.Quality != tags.Good {
 		err = errNoFlow
 	}
+	return flow, err
+}
+
+func (p *plant) flow(w http.ResponseWriter, r *http.Request) {
+	flow, err := p.readFlow()
 	if err != nil {
 		problem.Write(w, r, err, problem.Problem)
 		return

@@ -12,6 +12,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/otkit/otkit/devices"
@@ -22,7 +23,7 @@ import (
 func main() {
 	broker := flag.String("broker", "mqtt://127.0.0.1:1883", "`URL` of the broker")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *broker); err != nil {
 		log.Fatal(err)

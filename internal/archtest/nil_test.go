@@ -79,7 +79,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		name, missing string
 		make          func() (any, error)
 	}{
-		{"mqttevents.Start", "service", func() (any, error) { return mqttevents.Start(nil, mqttevents.Options{}) }},
+		{"mqttevents.Connect", "service", func() (any, error) { return mqttevents.Connect(nil, mqttevents.Options{}) }},
 		{"netcompliance.New", "source", func() (any, error) { return netcompliance.New(nil, netcompliance.Options{}) }},
 		{"repository.New", "store", func() (any, error) { return repository.New(nil, repository.Options{}) }},
 		{"tagmap.NewSource", "engine", func() (any, error) { return tagmap.NewSource(nil, tagmap.SourceOptions{}) }},

@@ -1,3 +1,4 @@
+// Package datadir handles the data directory of a server: backup and restore.
 package datadir
 
 import (

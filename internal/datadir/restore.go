@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/otkit/otkit/internal/dirlock"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/sqlite"
 )
@@ -26,7 +27,7 @@ var databaseFiles = [...]string{sqlite.HistoryFile, sqlite.StateFile}
 // Restore fills an empty data directory, or an empty database elsewhere, from a backup. After an error, everything is as before.
 func (s Set) Restore(ctx context.Context, archive io.Reader) (err error) {
 	removeNew := undoCreation(s.Dir)
-	unlock, err := Lock(s.Dir)
+	unlock, err := dirlock.Lock(s.Dir)
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func undoCreation(dir string) func() {
 		return func() {}
 	}
 	return func() {
-		_ = os.Remove(filepath.Join(dir, LockFile))
+		_ = os.Remove(filepath.Join(dir, dirlock.File))
 		_ = os.Remove(dir)
 	}
 }

@@ -122,6 +122,7 @@ func (e Engine) access() server.AccessOptions {
 		RequestsPerAddress: e.Server.RateLimit.PerAddress, RequestsPerPrincipal: e.Server.RateLimit.PerAccount,
 		ConnsPerAddress:     e.Server.MaxConnectionsPerAddress,
 		ProtectOpenSurfaces: e.Auth.ProtectOpenSurfaces,
+		NameSettings:        true,
 	}
 	o.OpenSurfacesFrom, _ = remote.ParseNetworks(e.Auth.OpenSurfacesFrom) // validated
 	o.TrustedProxies, _ = remote.ParseNetworks(e.Server.TrustedProxies)   // validated

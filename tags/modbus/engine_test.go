@@ -41,7 +41,7 @@ func register(name, address string) tags.Tag {
 func of(t *testing.T, e *tags.Engine, q tags.Quality) (n int) {
 	t.Helper()
 	for page := 1; ; page++ {
-		list, _, err := e.List(tags.ListQuery{Page: page, Size: 500})
+		list, _, err := e.List(tags.ListQuery{Page: page, PageSize: 500})
 		require.NoError(t, err)
 		if len(list) == 0 {
 			return n

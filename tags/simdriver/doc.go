@@ -1,5 +1,5 @@
 // Package simdriver is a driver without a device: it makes the values of a plant itself. It serves
-// demonstrations, load tests and tests of what stands on the tag engine, and it can fail in the ways in
+// demonstrations, load tests and tests of programs that use the tag engine, and it can fail in the ways in
 // which real devices fail.
 //
 // The value of every signal is a pure function of the seed, the signal and the time since Start, so

@@ -115,7 +115,7 @@ func (a *handlers) ListAlertHistory(ctx context.Context, r gen.ListAlertHistoryR
 		return nil, err
 	}
 	answer := gen.ListAlertHistory200JSONResponse{Records: make([]gen.AlertHistoryRecord, len(list.Records)),
-		TotalCount: list.TotalCount, Page: list.Page, PageSize: list.PageSize, TotalPages: list.TotalPages}
+		TotalCount: int64(list.Total), Page: list.Page, PageSize: list.PageSize, TotalPages: list.TotalPages}
 	for i, rec := range list.Records {
 		answer.Records[i] = gen.AlertHistoryRecord{ID: rec.ID, Timestamp: rec.Key.At.UTC(), Severity: shared.AlarmSeverity(rec.Severity.ThreeLevel()),
 			Source: rec.Source, Title: rec.Title, Description: rec.Description, Labels: orEmpty(rec.Labels), ResolvedAt: rec.CompletedAt, Truncated: rec.Truncated}
@@ -250,7 +250,7 @@ func (a *handlers) GetDigest(ctx context.Context, r gen.GetDigestRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	answer := gen.GetDigest200JSONResponse{Messages: make([]gen.DigestMessage, len(list.Deliveries)), TotalCount: list.TotalCount}
+	answer := gen.GetDigest200JSONResponse{Messages: make([]gen.DigestMessage, len(list.Deliveries)), TotalCount: int64(list.Total)}
 	for i := range list.Deliveries {
 		n := &list.Deliveries[i].Notification
 		answer.Messages[i] = gen.DigestMessage{AlarmID: n.AlarmID, Code: n.Code, Severity: n.Severity.String(), Source: n.Source,
@@ -272,7 +272,7 @@ func (a *handlers) ListDeadLetters(ctx context.Context, r gen.ListDeadLettersReq
 	if err != nil {
 		return nil, err
 	}
-	answer := gen.ListDeadLetters200JSONResponse{DeadLetters: make([]gen.DeadLetter, len(list.Deliveries)), TotalCount: list.TotalCount}
+	answer := gen.ListDeadLetters200JSONResponse{DeadLetters: make([]gen.DeadLetter, len(list.Deliveries)), TotalCount: int64(list.Total)}
 	for i, d := range list.Deliveries {
 		answer.DeadLetters[i] = gen.DeadLetter{ID: d.ID, Channel: d.Channel, Subject: d.Notification.Title,
 			Severity: gen.DeadLetterSeverity(d.Notification.Severity.String()), Source: d.Notification.Source,

@@ -18,7 +18,8 @@ type Request interface {
 type Authenticator interface {
 	// Authenticate returns the principal of a call, or nil when the call has no credentials that this
 	// authenticator knows. For credentials that are wrong it returns an error that is
-	// [ErrUnauthenticated]; any other error means that they could not be checked.
+	// [ErrUnauthenticated]; any other error means that they could not be checked. A principal that comes
+	// with an error does not count. One without Subject fails the call.
 	//
 	// ctx has the values of the request's context, so that middleware in front can say who calls.
 	Authenticate(ctx context.Context, r Request) (*Principal, error)

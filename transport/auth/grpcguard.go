@@ -53,6 +53,7 @@ func (g *Guard) Covers(services map[string]grpc.ServiceInfo) {
 	for service, info := range services {
 		for _, method := range info.Methods {
 			full := "/" + service + "/" + method.Name
+			g.serves(full)
 			switch op, ok := g.table.grpc[full]; {
 			case !ok:
 				g.refuse(fmt.Errorf("auth: %s has no row in the table of operations", full))

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -15,8 +16,6 @@ import (
 
 // GuardOptions configures a [Guard].
 type GuardOptions struct {
-	// ProtectOpenSurfaces asks for a token on operations marked OpenSurface too.
-	ProtectOpenSurfaces bool
 	// OpenTo decides who may call an operation marked OpenSurface without a token. Its error is the answer to others; a
 	// token or a static token that fits the operation admits them all the same. Default: everybody may.
 	OpenTo func(ctx context.Context, c Call) error
@@ -28,8 +27,8 @@ type GuardOptions struct {
 	// StaticTokens are bearer tokens by the ID of the operation that takes them, for callers that
 	// cannot log in. An empty one is none.
 	StaticTokens map[string]string
-	// Inside is put around every handler that is registered through [Guard.Router], behind the guard: who may not call
-	// has nothing read. It may be nil.
+	// Inside is put around every handler that is registered through [Guard.Router], behind the guard: nothing is read
+	// from callers that are refused. It may be nil.
 	Inside func(op Operation, h http.Handler) http.Handler
 	// Recorder records the calls that may change something. Nil disables recording.
 	Recorder Recorder
@@ -52,8 +51,9 @@ type Guard struct {
 	table         *Table
 	opts          GuardOptions
 
-	mu   sync.Mutex
-	errs []error
+	mu     sync.Mutex
+	errs   []error
+	served map[string]bool // IDs of operations that have a handler, and gRPC methods
 }
 
 // NewGuard returns a guard of the operations of a table, which asks an authenticator who calls.
@@ -69,7 +69,7 @@ func NewGuard(a Authenticator, t *Table, opts GuardOptions) (*Guard, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Guard{authenticator: a, table: t, opts: opts}, nil
+	return &Guard{authenticator: a, table: t, opts: opts, served: make(map[string]bool)}, nil
 }
 
 // Err returns an error naming every route and gRPC service that was offered to the guard and has no row in the
@@ -78,6 +78,32 @@ func (g *Guard) Err() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return errors.Join(g.errs...)
+}
+
+// Unserved returns an error naming every route and gRPC method of the table that nothing serves. Ask it once all are
+// registered.
+func (g *Guard) Unserved() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var errs []error
+	for _, op := range g.table.operations {
+		if op.Method != "" && !g.served[op.ID] {
+			errs = append(errs, fmt.Errorf("%s has no route %s %s", label(op), op.Method, op.Path))
+		}
+		for _, method := range op.GRPC {
+			if !g.served[method] {
+				errs = append(errs, fmt.Errorf("%s: no gRPC service has the method %s", label(op), method))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// serves notes that an operation, or a gRPC method, has a handler.
+func (g *Guard) serves(name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.served[name] = true
 }
 
 func (g *Guard) refuse(err error) {
@@ -116,6 +142,8 @@ func (g *Guard) identify(ctx context.Context, op Operation, r request) (context.
 		p = nil
 	} else if p == nil {
 		err = ErrUnauthenticated
+	} else if p.Subject == "" {
+		p, err = nil, errNoSubject
 	}
 	verified := err
 	if err == nil && allows(op.Access, p) {
@@ -162,15 +190,9 @@ func (g *Guard) logRefused(ctx context.Context, token string, err error) {
 	g.opts.Logger.WarnContext(ctx, "token refused", "reason", reason, "issuer", shown(issuerOf(token)), "token", hex.EncodeToString(hash[:4]))
 }
 
-// errProtected is the refusal where open surfaces are protected.
-var errProtected = ErrUnauthenticated.Because("Auth__ProtectOpenSurfaces asks for one here")
-
 // closed returns why an operation marked OpenSurface is not open to a call, or nil.
 func (g *Guard) closed(ctx context.Context, op Operation, r request) error {
-	switch {
-	case g.opts.ProtectOpenSurfaces:
-		return errProtected
-	case g.opts.OpenTo == nil:
+	if g.opts.OpenTo == nil {
 		return nil
 	}
 	host, origin := r.site()

@@ -112,7 +112,7 @@ func TestOpenSurfaces(t *testing.T) {
 		require.Equal(t, 200, status)
 		require.Equal(t, name, got)
 	}
-	closed := guardedServer(t, p, auth.GuardOptions{ProtectOpenSurfaces: true})
+	closed := guardedServer(t, p, auth.GuardOptions{OpenTo: func(context.Context, auth.Call) error { return auth.ErrUnauthenticated }})
 	for sent, want := range map[string]int{"": 401, "Bearer something-static": 401, viewer: 403, admin: 200} {
 		status, _ := ask(closed, "PUT", "/surface", sent)
 		require.Equal(t, want, status, sent)

@@ -145,6 +145,7 @@ func (r *guardedRouter) Trace(pattern string, h http.HandlerFunc) {
 
 // Handler puts one handler behind the check of an operation.
 func (g *Guard) Handler(op Operation, h http.Handler) http.Handler {
+	g.serves(op.ID)
 	if op.Access == Open {
 		return h
 	}

@@ -9,15 +9,16 @@ import (
 	"github.com/otkit/otkit/transport/problem"
 )
 
-// Principal is who makes a call, as their token proves it. It is shared between calls: do not change it.
+// Principal is who makes a call. Issuer and Subject together identify the user: limits count by them, and a hub
+// connection belongs to them. A Principal is shared between calls: do not change it.
 type Principal struct {
-	Issuer    string
-	Subject   string        // the account's name, or the outside issuer's id of the user
+	Issuer    string        // who vouches for Subject, such as "plant"; may be empty where there is one login
+	Subject   string        // the account's name, or the issuer's ID of the user. Required
 	Name      string        // for people: logs, acknowledgements
-	Role      accounts.Role // "" when an outside token names none of the three
-	SessionID string        // "" for a token of an outside issuer
-	TokenID   string        // claim jti
-	ExpiresAt time.Time     // when the token ends; zero for never. It may be cut short by its session
+	Role      accounts.Role // empty: no role; only AnyRole operations are allowed
+	SessionID string        // optional: the session of the login; empty for a token of an outside issuer
+	TokenID   string        // optional: claim jti
+	ExpiresAt time.Time     // when the token ends; zero for never. The session may end earlier
 
 	// Checker is asked while a stream lasts whether the principal still counts. Nil: until ExpiresAt.
 	Checker Checker
@@ -40,8 +41,8 @@ func NameOf(ctx context.Context) string {
 	return "anonymous"
 }
 
-// WithPrincipal returns a context that carries a verified principal, for transports that verify by
-// themselves. [Guard] does it for all others.
+// WithPrincipal returns a context that carries a verified principal, for transports that check
+// callers themselves. [Guard] does it for all others.
 func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, call.PrincipalKey, p)
 }

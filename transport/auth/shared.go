@@ -14,7 +14,7 @@ import (
 )
 
 // PublishEvery is how often engines that share a database publish their keys again. An engine whose clock
-// is ahead may remove what the others have published; so soon it is there again.
+// is ahead may remove what the others have published; they are then published again soon.
 const PublishEvery = 5 * time.Minute
 
 const (

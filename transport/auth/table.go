@@ -22,7 +22,8 @@ const (
 	Admin    = operation.Admin
 )
 
-// Operation is one row of the table: something that callers may ask for, by REST, gRPC or both.
+// Operation is one row of the table: something that callers may ask for, by REST, gRPC or both. Its fields are
+// described in package [operation].
 type Operation = operation.Operation
 
 func allows(a Access, p *Principal) bool {
@@ -48,26 +49,26 @@ type Table struct {
 	grpc       map[string]Operation
 }
 
-// NewTable checks rows and makes a table of them. Every id, method with path, and gRPC method may
-// be there once. A row that is neither GET nor HEAD is audited, unless it has a reason in Unaudited; one that
+// NewTable checks rows and makes a table of them. Every ID, method with path, and gRPC method must be
+// unique. A row that is neither GET nor HEAD is audited, unless it has a reason in Unaudited; one that
 // is Open needs that reason, because the guard does not learn who calls.
 func NewTable(rows ...[]Operation) (*Table, error) {
 	t := &Table{http: make(map[string]Operation), grpc: make(map[string]Operation)}
-	ids := make(map[string]bool)
+	ids := make(map[string]Operation)
 	var errs []error
-	bad := func(op Operation, why string) {
-		errs = append(errs, fmt.Errorf("auth: operation %q: %s", op.ID, why))
-	}
+	bad := func(op Operation, why string) { errs = append(errs, fmt.Errorf("%s: %s", label(op), why)) }
 	for _, op := range slices.Concat(rows...) {
-		if op.ID == "" || ids[op.ID] {
-			bad(op, "ID must be there and unique")
+		if op.ID == "" {
+			bad(op, "ID is required")
+		} else if other, used := ids[op.ID]; used {
+			bad(op, "the ID is used"+byOther(other))
 		}
-		ids[op.ID] = true
+		ids[op.ID] = op
 		if op.Access < Open || op.Access > Admin {
-			bad(op, "Access is missing")
+			bad(op, "Access is required")
 		}
 		if (op.Method == "") != (op.Path == "") || op.Method == "" && len(op.GRPC) == 0 {
-			bad(op, "Method with Path, GRPC, or all are required")
+			bad(op, "set Method and Path, or GRPC, or all three")
 		}
 		if op.Audited() && op.Access == Open {
 			bad(op, "may change something and is Open: Unaudited must have the reason why it is not recorded")
@@ -77,14 +78,17 @@ func NewTable(rows ...[]Operation) (*Table, error) {
 		}
 		if op.Method != "" {
 			key := httpKey(op.Method, op.Path)
-			if _, twice := t.http[key]; twice {
-				bad(op, key+" is there twice")
+			if other, used := t.http[key]; used {
+				bad(op, op.Method+" "+op.Path+" is already an operation"+ofOther(other))
 			}
 			t.http[key] = op
 		}
 		for _, method := range op.GRPC {
-			if _, twice := t.grpc[method]; twice {
-				bad(op, method+" is there twice")
+			if service, name, ok := strings.Cut(strings.TrimPrefix(method, "/"), "/"); !ok || !strings.HasPrefix(method, "/") || service == "" || name == "" || strings.Contains(name, "/") {
+				bad(op, fmt.Sprintf("GRPC method %q must be written /package.Service/Method", method))
+			}
+			if other, used := t.grpc[method]; used {
+				bad(op, method+" is already an operation"+ofOther(other))
 			}
 			t.grpc[method] = op
 		}
@@ -94,6 +98,35 @@ func NewTable(rows ...[]Operation) (*Table, error) {
 		return nil, errors.Join(errs...)
 	}
 	return t, nil
+}
+
+// label names a row in an error.
+func label(op Operation) string {
+	text := "auth: "
+	if op.Part != "" {
+		text = fmt.Sprintf("part %q: ", op.Part)
+	}
+	switch {
+	case op.ID != "":
+		return text + fmt.Sprintf("operation %q", op.ID)
+	case op.Method != "":
+		return text + "operation " + op.Method + " " + op.Path
+	}
+	return text + "operation " + strings.Join(op.GRPC, ", ")
+}
+
+func byOther(op Operation) string {
+	if op.Part == "" {
+		return " twice"
+	}
+	return fmt.Sprintf(" by part %q", op.Part)
+}
+
+func ofOther(op Operation) string {
+	if op.Part == "" {
+		return fmt.Sprintf(", %q", op.ID)
+	}
+	return fmt.Sprintf(" of part %q", op.Part)
 }
 
 // Operations returns the rows in their order.

@@ -41,11 +41,17 @@ func Example() {
 		return
 	}
 	go dashboard.Run(ctx)
-	time.Sleep(100 * time.Millisecond) // until it follows the journal
-	if _, err = service.Raise(ctx, alarms.Alarm{Key: "pump", Source: "pump", Message: "The pump is hot", Severity: alarms.Critical}); err != nil {
-		fmt.Println(err)
-		return
+	for i := 0; ; i++ { // until it follows the journal: it shows what is raised from then on
+		if _, err = service.Raise(ctx, alarms.Alarm{Key: fmt.Sprint("pump ", i), Source: "pump", Message: "The pump is hot", Severity: alarms.Critical}); err != nil {
+			fmt.Println(err)
+			return
+		}
+		select {
+		case message := <-client:
+			fmt.Println(message)
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	fmt.Println(<-client)
 	// Output: ReceiveAlarm The pump is hot
 }

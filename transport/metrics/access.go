@@ -8,7 +8,7 @@ type AccessStats struct {
 	Refused map[string]uint64 // calls that were refused, by reason; the reasons must be few and fixed
 }
 
-// AddAccess has the metrics tell who is let in. It can be called once.
+// AddAccess adds metrics of who is admitted. It can be called once.
 func (m *Metrics) AddAccess(stats func() AccessStats) error {
 	return m.registry.Register(&accessCollector{
 		stats:   stats,

@@ -24,16 +24,19 @@ import (
 
 // AccessOptions configure where callers may come from, and how much each may ask for. A negative limit is none.
 type AccessOptions struct {
-	// ProtectOpenSurfaces asks for a token also where the interface needs none.
+	// ProtectOpenSurfaces requires a login everywhere, also on the surfaces that the interface leaves open.
 	ProtectOpenSurfaces bool
-	// OpenSurfacesFrom are the networks whose callers need no token on the surfaces that the interface leaves open;
-	// loopback addresses and Unix sockets never do. ProtectOpenSurfaces wins over it.
+	// OpenSurfacesFrom are the networks whose callers need no login on the surfaces that the interface leaves open;
+	// callers from loopback addresses and Unix sockets need none either. It has no effect with ProtectOpenSurfaces.
 	OpenSurfacesFrom remote.Networks
 	// TrustedProxies are those whose headers Forwarded and X-Forwarded-For count.
 	TrustedProxies remote.Networks
 	// AllowedHosts are names, besides those of this machine, by which callers without a token may address the server;
 	// "*" is any.
 	AllowedHosts []string
+
+	// NameSettings has refusals name the setting of the engine command that admits the caller.
+	NameSettings bool
 
 	RequestsPerAddress   int // requests a second of one address, loopback not counted; default 1000
 	RequestsPerPrincipal int // requests a second of one account; default 1000
@@ -47,8 +50,13 @@ func (o *AccessOptions) withDefaults() {
 }
 
 var (
+	errLoginRequired = auth.ErrUnauthenticated.Because("a login is required here")
+	errUnknownHost   = fault.New(fault.Forbidden, "MISDIRECTED_REQUEST", "a request without a login must name a known host")
+
+	// The same for the engine command.
+	errProtected   = auth.ErrUnauthenticated.Because("Auth__ProtectOpenSurfaces requires a token here")
 	errNotFromHere = auth.ErrUnauthenticated.Because("without a token this is open to loopback addresses and to those of Auth__OpenSurfacesFrom only")
-	errUnknownHost = fault.New(fault.Forbidden, "MISDIRECTED_REQUEST", "a request without a token must name a known host; Server__AllowedHosts adds names")
+	errAllowHost   = errUnknownHost.Because("Server__AllowedHosts adds names")
 )
 
 // access decides who may call without a token, and who calls too often.
@@ -82,20 +90,30 @@ func newAccess(o Options, operations []auth.Operation) *access {
 func (a *access) openTo(ctx context.Context, c auth.Call) error {
 	from, _ := remote.From(ctx)
 	switch {
+	case a.ProtectOpenSurfaces:
+		return a.refusal(errLoginRequired, errProtected)
 	case !from.Local && !(from.Known && a.OpenSurfacesFrom.Contains(from.Addr)) && !a.OpenSurfacesFrom.All(from.Addr):
 		a.refusedAddress.Add(1)
-		if !from.Known {
+		if !from.Known && a.NameSettings {
 			return errNotFromHere.Because("this call from %s came through a proxy that Server__TrustedProxies does not name, or that does not tell the caller's address", from)
 		}
-		return errNotFromHere.Because("this call is from %s", from)
+		return a.refusal(errLoginRequired, errNotFromHere.Because("this call is from %s", from))
 	case !a.hosts.Known(c.Host):
 		a.refusedHost.Add(1)
-		return errUnknownHost.With("host", c.Host)
+		return a.refusal(errUnknownHost, errAllowHost).With("host", c.Host)
 	case !a.ownOrigin(c):
 		a.refusedOrigin.Add(1)
 		return errForeign
 	}
 	return nil
+}
+
+// refusal returns the text for strangers, or for the engine command the one that names its setting.
+func (a *access) refusal(plain, named *fault.Error) *fault.Error {
+	if a.NameSettings {
+		return named
+	}
+	return plain
 }
 
 // ownOrigin reports whether a call is of no web page, or of one whose origin is the server's own or a CORS origin.

@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
+	"net/http"
 	"time"
 
 	"github.com/otkit/otkit/transport/health"
@@ -24,6 +26,23 @@ func (s *Server) addChecks() error {
 		}
 	}
 	return nil
+}
+
+const notStarted = `{"status":"Unhealthy","results":{"server":{"status":"Unhealthy","description":"not started","data":{}}}}`
+
+// onceStarted answers that the server is Unhealthy until Start was called: a host's server may serve the Handler before, and the
+// jobs would not run.
+func (s *Server) onceStarted(report http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if s.started.Load() {
+			report.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, notStarted)
+	}
 }
 
 // checkOpenSurfaces shows to whom the surfaces without a token are open. It names no network: everybody may ask.

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/auth"
@@ -358,3 +359,34 @@ type header struct{ user string }
 
 func (header) Token() (string, bool)    { return "", true }
 func (h header) Header(string) []string { return []string{h.user} }
+
+// What a stranger is told fits a host that has neither tokens nor our settings.
+func TestAHostsCallersReadNoSettings(t *testing.T) {
+	for _, protected := range []bool{true, false} {
+		e := hosted(t, func(o *engine.Options) { o.Server.Access.ProtectOpenSurfaces = protected })
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+		r.RemoteAddr = "203.0.113.7:1"
+		e.Handler().ServeHTTP(w, r)
+		require.Equal(t, http.StatusUnauthorized, w.Code)
+		require.Contains(t, w.Body.String(), `"not logged in, or the credentials are not valid: a login is required here"`)
+		require.NotContains(t, w.Body.String(), "__")
+		require.NoError(t, e.Close(t.Context()))
+	}
+}
+
+// Principals without a Subject would share one limit.
+func TestAPrincipalNeedsASubject(t *testing.T) {
+	log, out := logTo(t)
+	e := hosted(t, func(o *engine.Options) {
+		o.Server.Logger = log
+		o.Server.Authenticator = auth.AuthenticatorFunc(func(context.Context, auth.Request) (*auth.Principal, error) {
+			return &auth.Principal{Name: "Vera", Role: accounts.Admin}, nil
+		})
+	})
+	defer func() { require.NoError(t, e.Close(t.Context())) }()
+	w := httptest.NewRecorder()
+	e.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/tags", nil))
+	require.Equal(t, http.StatusInternalServerError, w.Code)
+	require.Contains(t, out.String(), "Principal without Subject")
+}

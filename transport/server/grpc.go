@@ -61,6 +61,9 @@ func (s *Server) buildGRPC() error {
 	if err := errors.Join(s.services.err(), s.guard.Err()); err != nil {
 		return err
 	}
+	if err := s.guard.Unserved(); err != nil {
+		return err
+	}
 	s.background(func() { s.health.Sync(s.stopping, state, 5*time.Second, names...) })
 	return nil
 }

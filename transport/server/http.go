@@ -112,8 +112,8 @@ func serverOperations() []auth.Operation {
 
 // mountSystem registers what is about the server itself.
 func (s *Server) mountSystem(r chi.Router) {
-	r.Get("/health", s.health.Handler().ServeHTTP)
-	r.Get("/health/ready", s.health.ReadyHandler().ServeHTTP)
+	r.Get("/health", s.onceStarted(s.health.Handler()))
+	r.Get("/health/ready", s.onceStarted(s.health.ReadyHandler()))
 	r.Get(livePath, s.health.LiveHandler().ServeHTTP)
 	r.Get("/metrics", s.metrics.Handler().ServeHTTP)
 	mountDocs(r)

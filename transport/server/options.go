@@ -40,11 +40,11 @@ type Options struct {
 	OnRefused func(ctx context.Context, op auth.Operation, err error)
 
 	// Audit records the calls that change something; while it cannot be written, they are refused. Nil: nothing is
-	// recorded. It is closed by who made it, after the server.
+	// recorded. Whoever made it closes it, after the server.
 	Audit *audit.Log
 
 	Tracing tracing.Options  // Endpoint empty: no tracing
-	Metrics *metrics.Metrics // default: new ones. Of one server only
+	Metrics *metrics.Metrics // default: new metrics. They cannot be shared by servers
 	// MetricsToken is a bearer token that /metrics takes besides those of accounts, from everywhere.
 	MetricsToken string
 

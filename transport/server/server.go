@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -53,12 +54,14 @@ type Server struct {
 	wg        sync.WaitGroup
 	failed    chan error // the first failure of a listener
 	startOnce sync.Once
+	started   atomic.Bool
 	closeOnce sync.Once
 	closeErr  error
 }
 
 // New returns a server of the given parts, which it closes from now on, also when New fails. It opens
-// the port when Options name one; it answers once Start is called.
+// the port that Options name, if any. The context bounds New alone. Until Start is called, the port does
+// not answer, no job runs, and /health and /health/ready of the Handler are Unhealthy.
 func New(ctx context.Context, o Options, parts ...Part) (_ *Server, err error) {
 	s := &Server{parts: parts, log: slog.New(slog.DiscardHandler), failed: make(chan error, 1), foreign: newInflight()}
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -101,9 +104,11 @@ func New(ctx context.Context, o Options, parts ...Part) (_ *Server, err error) {
 }
 
 func operationsOf(parts []Part) (all []auth.Operation) {
-	all = serverOperations()
-	for _, p := range parts {
-		all = append(all, p.Operations...)
+	for _, p := range append([]Part{{Name: "server", Operations: serverOperations()}}, parts...) {
+		for _, op := range p.Operations {
+			op.Part = p.Name
+			all = append(all, op)
+		}
 	}
 	return all
 }
@@ -127,7 +132,7 @@ func (s *Server) newGuard() (*auth.Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return auth.NewGuard(s.opts.Authenticator, table, auth.GuardOptions{Recorder: recorder, ProtectOpenSurfaces: s.opts.Access.ProtectOpenSurfaces,
+	return auth.NewGuard(s.opts.Authenticator, table, auth.GuardOptions{Recorder: recorder,
 		OpenTo: s.access.openTo, Limit: s.access.limitPrincipal, OnRefused: s.onRefused, WriteError: refuse,
 		Inside: inside, StaticTokens: tokens, Logger: s.log})
 }
@@ -165,13 +170,15 @@ func (s *Server) listen(addr string, l net.Listener) (*oneport.Port, error) {
 // through it have the same checks, limits, metrics and errors as those to a port of the server. Close
 // waits for them and refuses later ones with 503, so close the server before the host's.
 //
-// The host's server must not end long answers: hubs and streams have none. A context value that the
-// host's middleware has set is there for the Authenticator.
+// The host's WriteTimeout should be 0: it cuts off long answers such as exports. Event streams and hubs
+// clear it for themselves, because hubs and streams do not end. Call Start as well: until then no job runs
+// and health is Unhealthy. A context value that the host's middleware has set is there for the Authenticator.
 func (s *Server) Handler() http.Handler { return s.foreign.handler(s.handler) }
 
-// RegisterGRPC registers the gRPC services of the parts with a host's own grpc.Server. Calls have the
-// same checks, limits, metrics and errors as those to a port of the server, inside of the host's
-// interceptors. Health and reflection are the host's.
+// RegisterGRPC registers the gRPC services of the parts with a host's own grpc.Server, before its Serve.
+// Calls have the same checks, metrics, errors and limits of calls as those to a port of the server, inside of
+// the host's interceptors. What belongs to connections is the host's: TLS, message size, keepalive, idle time,
+// tracing; so are the services of health and reflection.
 func (s *Server) RegisterGRPC(r grpc.ServiceRegistrar) {
 	for _, desc := range s.services.build(s.interceptors(s.foreign)) {
 		r.RegisterService(desc, struct{}{})
@@ -200,6 +207,7 @@ func (s *Server) Start() {
 				s.background(func() { job(s.stopping) })
 			}
 		}
+		s.started.Store(true)
 		s.mu.Lock()
 		ports := slices.Clone(s.ports)
 		s.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -18,6 +19,8 @@ import (
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/openapi"
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/server"
 )
 
 func TestHealthTellsOfEveryCheck(t *testing.T) {
@@ -139,4 +142,28 @@ func TestHistoryRefusesBadRequests(t *testing.T) {
 
 	off := start(t, func(o *engine.Options) { o.Tags.History.Disabled = true })
 	require.JSONEq(t, `{"tagName":"line.flag","points":[]}`, string(off.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/line.flag/history", nil).body))
+}
+
+// A host may forget Start: the handler answers, and health shows that the jobs do not run.
+func TestHealthNamesAForgottenStart(t *testing.T) {
+	s, err := server.New(t.Context(), server.Options{Authenticator: auth.AuthenticatorFunc(byHeader)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close(context.Background())) }()
+	get := func(path string) (int, string) {
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		return w.Code, w.Body.String()
+	}
+	for _, path := range []string{"/health", "/health/ready"} {
+		status, body := get(path)
+		require.Equal(t, http.StatusServiceUnavailable, status, path)
+		require.JSONEq(t, `{"status": "Unhealthy", "results": {"server": {"status": "Unhealthy", "description": "not started", "data": {}}}}`, body)
+	}
+	status, _ := get("/health/live")
+	require.Equal(t, http.StatusOK, status)
+	s.Start()
+	for _, path := range []string{"/health", "/health/ready"} {
+		status, body := get(path)
+		require.Equal(t, http.StatusOK, status, body)
+	}
 }

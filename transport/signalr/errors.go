@@ -12,6 +12,7 @@ var (
 	ErrInvalidRequest     = fault.New(fault.Invalid, "INVALID_REQUEST", "request is not valid")
 	ErrConnectionNotFound = fault.New(fault.NotFound, "HUB_CONNECTION_NOT_FOUND", "there is no such connection")
 	ErrConnectionInUse    = fault.New(fault.Conflict, "HUB_CONNECTION_IN_USE", "the connection is not in a state for this request")
+	ErrNotOwner           = fault.New(fault.Forbidden, "HUB_CONNECTION_NOT_YOURS", "the connection belongs to another user")
 	ErrOriginNotAllowed   = fault.New(fault.Forbidden, "ORIGIN_NOT_ALLOWED", "pages of this origin may not connect")
 	ErrFull               = fault.New(fault.Unavailable, "HUB_FULL", "the hub has as many connections as it takes")
 	ErrTooMany            = fault.New(fault.TooMany, "HUB_TOO_MANY_CONNECTIONS", "the caller has as many connections to the hub as one may have")

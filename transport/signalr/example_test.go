@@ -13,7 +13,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	hub, err := signalr.NewHub(signalr.Options{})
+	hub, err := signalr.New(signalr.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -79,7 +79,7 @@ func FuzzPackedMessages(f *testing.F) {
 
 // answers returns all that a hub sends to a client that sends parts, up to the end of the connection.
 func answers(t *testing.T, parts ...[]byte) string {
-	hub, err := signalr.NewHub(signalr.Options{MaxMessageBytes: 2000})
+	hub, err := signalr.New(signalr.Options{MaxMessageBytes: 2000})
 	require.NoError(t, err)
 	do := func(method, path, body string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()

@@ -85,7 +85,7 @@ func (h *Hub) Connect(w http.ResponseWriter, r *http.Request) {
 		h.connectWebSocket(w, r, token)
 		return
 	}
-	c, err := h.find(token)
+	c, err := h.find(r.Context(), token)
 	if err != nil {
 		refuse(w, r, err)
 		return

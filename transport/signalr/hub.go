@@ -36,8 +36,8 @@ type Stats struct {
 	Refused    uint64 // clients refused because of MaxConnections, MaxPerPrincipal or MaxPerAddress
 }
 
-// NewHub returns a hub. It starts nothing until a client connects.
-func NewHub(opts Options) (*Hub, error) {
+// New returns a hub. It starts nothing until a client connects.
+func New(opts Options) (*Hub, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}
@@ -216,17 +216,21 @@ func (h *Hub) open(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// find returns the connection with a token.
-func (h *Hub) find(token string) (*conn, error) {
+// find returns the connection with a token, which only the principal that began it may use.
+func (h *Hub) find(ctx context.Context, token string) (*conn, error) {
 	if token == "" {
 		return nil, ErrInvalidRequest.Because("id is required")
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if c, ok := h.conns[token]; ok {
-		return c, nil
+	c, ok := h.conns[token]
+	h.mu.Unlock()
+	if !ok {
+		return nil, ErrConnectionNotFound
 	}
-	return nil, ErrConnectionNotFound
+	if principal, _ := h.opts.Owner(ctx); principal != c.principal {
+		return nil, ErrNotOwner
+	}
+	return c, nil
 }
 
 // admit lets a connection receive broadcasts.

@@ -22,7 +22,8 @@ type Options struct {
 	AllowedOrigins []string
 
 	// Owner returns whose a connection is, from the context of the request that begins it: the principal, or "" if anonymous,
-	// and the address, or "" where it is not known. Default: connections are not counted by owner.
+	// and the address, or "" where it is not known. Requests of another principal for the connection are answered 403.
+	// Default: connections have no owner.
 	Owner           func(ctx context.Context) (principal, address string)
 	MaxPerPrincipal int // connections of one principal, with those that are only negotiated; default 100, negative for no limit. More are answered 429
 	MaxPerAddress   int // connections of one address, likewise; default 1,000, negative for no limit

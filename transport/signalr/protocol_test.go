@@ -173,7 +173,7 @@ func TestOptions(t *testing.T) {
 		"ClientTimeout": {ClientTimeout: -1}, "WriteTimeout": {WriteTimeout: -1}, "PollTimeout": {PollTimeout: -1},
 		"PollIdle": {PollIdle: -1}, "AllowedOrigins": {AllowedOrigins: []string{"hmi.example.com"}},
 	} {
-		_, err := signalr.NewHub(opts)
+		_, err := signalr.New(opts)
 		require.ErrorContains(t, err, "signalr: "+field)
 	}
 }

@@ -83,7 +83,7 @@ func newRig(t testing.TB, opts signalr.Options) *rig {
 // newRigOver returns a rig that speaks chosen versions of HTTP; nil: version 1.
 func newRigOver(t testing.TB, opts signalr.Options, versions *http.Protocols) *rig {
 	t.Helper()
-	hub, err := signalr.NewHub(opts)
+	hub, err := signalr.New(opts)
 	require.NoError(t, err)
 	server, err := middleware.NewServer(hub, middleware.ServerOptions{})
 	require.NoError(t, err)

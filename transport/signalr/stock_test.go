@@ -117,7 +117,7 @@ func startPlant(t testing.TB, addr string, opts signalr.Options, life map[string
 		return life, func() {}
 	}
 	var err error
-	p.hub, err = signalr.NewHub(opts)
+	p.hub, err = signalr.New(opts)
 	require.NoError(t, err)
 	server, err := middleware.NewServer(http.HandlerFunc(p.serve), middleware.ServerOptions{})
 	require.NoError(t, err)

@@ -372,7 +372,7 @@ func TestHTTP2(t *testing.T) {
 }
 
 func TestMountedInARouter(t *testing.T) {
-	hub, err := signalr.NewHub(signalr.Options{})
+	hub, err := signalr.New(signalr.Options{})
 	require.NoError(t, err)
 	router := chi.NewRouter()
 	router.Get("/hubs/alarms", hub.ServeHTTP)
@@ -391,4 +391,23 @@ func TestMountedInARouter(t *testing.T) {
 	p.send(hello)
 	require.Equal(t, `{}`, p.next())
 	p.leave()
+}
+
+// The token of a connection may leak through a log; it is of no use to others.
+func TestAConnectionBelongsToWhoBeganIt(t *testing.T) {
+	principal := "vera"
+	inBubble(t, signalr.Options{Owner: func(context.Context) (string, string) { return principal, "here" }}, func(t *testing.T, r *rig) {
+		at := r.poller()
+		principal = "otto"
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			status, body := r.do(method, at, "{}\x1e")
+			require.Equal(t, 403, status, method)
+			require.Contains(t, body, "HUB_CONNECTION_NOT_YOURS")
+		}
+		_, _, err := websocket.Dial(t.Context(), at, &websocket.DialOptions{HTTPClient: r.client})
+		require.ErrorContains(t, err, "403")
+		principal = "vera"
+		status, _ := r.do("POST", at, `{"type":6}`+"\x1e")
+		require.Equal(t, 200, status)
+	})
 }

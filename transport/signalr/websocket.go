@@ -17,7 +17,7 @@ func (h *Hub) connectWebSocket(w http.ResponseWriter, r *http.Request, token str
 	case token == "":
 		c, err = h.open(r.Context())
 	default:
-		c, err = h.find(token)
+		c, err = h.find(r.Context(), token)
 	}
 	if err == nil {
 		_, err = c.begin(webSockets, r)

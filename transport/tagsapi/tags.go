@@ -21,7 +21,7 @@ func (t *handlers) ListTags(_ context.Context, r gen.ListTagsRequestObject) (gen
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := t.engine.List(tags.ListQuery{Driver: r.Params.DriverFilter, Pattern: r.Params.NamePattern, Page: page, Size: size})
+	list, total, err := t.engine.List(tags.ListQuery{Driver: r.Params.DriverFilter, Pattern: r.Params.NamePattern, Page: page, PageSize: size})
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (a *AAS) tagsLike(patterns []string) ([]tags.Tag, error) {
 	seen := make(map[string]bool)
 	for _, pattern := range patterns {
 		for page := 1; ; page++ {
-			found, total, err := a.engine.List(tags.ListQuery{Pattern: pattern, Page: page, Size: tags.MaxPageSize})
+			found, total, err := a.engine.List(tags.ListQuery{Pattern: pattern, Page: page, PageSize: tags.MaxPageSize})
 			if err != nil {
 				return nil, err
 			}

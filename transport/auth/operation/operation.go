@@ -9,7 +9,7 @@ type Access uint8
 // The kinds of access, from open to closed. Each role includes the ones before it.
 const (
 	Open     Access = iota + 1 // without a token
-	AnyRole                    // with any good token, even one that names no role
+	AnyRole                    // any valid login, even without a role
 	Viewer                     // role Viewer or higher
 	Operator                   // role Operator or higher
 	Admin                      // role Admin
@@ -17,19 +17,20 @@ const (
 
 // Operation is something that callers may ask for, by REST, gRPC or both.
 type Operation struct {
+	Part   string   // that serves it, for errors and lists; the server sets it
 	ID     string   // operationId of the OpenAPI document, where it is in there
 	Method string   // HTTP method; empty for an operation of gRPC alone
 	Path   string   // path as chi writes it, from the root of the server
 	GRPC   []string // full method names: /package.Service/Method
 	Access Access
-	// OpenSurface marks an operation that needs no token unless auth.GuardOptions.ProtectOpenSurfaces is set.
+	// OpenSurface marks an operation that needs no token unless auth.GuardOptions.OpenTo refuses the caller.
 	OpenSurface bool
 	// Unaudited is why calls that are neither GET nor HEAD are not in the audit log. Empty: they are, and calls are
 	// refused while the log cannot be written. An operation that is Open needs a reason, because its callers are unknown.
 	Unaudited string
 	// AuditOptional marks an operation that must not depend on the audit log: it is recorded after the act, if possible.
 	AuditOptional bool
-	// QueryToken marks an operation that also takes the token in the query member access_token,
+	// QueryToken marks an operation that also takes the token in the query parameter access_token,
 	// for browser APIs that cannot set headers.
 	QueryToken bool
 

@@ -68,10 +68,10 @@ func (h *Hubs) open(a *alarmspart.Alarms, al *alertingpart.Alerting) (err error)
 	o := h.opts
 	options := signalr.Options{Logger: o.Logger, Lifetime: auth.Lifetime, AllowedOrigins: o.AllowedOrigins, Owner: owner,
 		MaxPerPrincipal: cmp.Or(o.MaxPerPrincipal, 100), MaxPerAddress: cmp.Or(o.MaxPerAddress, 1000)}
-	if h.hub, err = signalr.NewHub(options); err != nil {
+	if h.hub, err = signalr.New(options); err != nil {
 		return err
 	}
-	if h.demo, err = signalr.NewHub(options); err != nil {
+	if h.demo, err = signalr.New(options); err != nil {
 		return err
 	}
 	h.dashboard, err = hubs.NewDashboard(h.hub, a.Service(), al.Silences(), hubs.DashboardOptions{Now: o.Now, Logger: o.Logger, Shows: al.ShowsOnDashboard})

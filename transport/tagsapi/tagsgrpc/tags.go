@@ -137,7 +137,7 @@ func (p *Service) GetWrite(ctx context.Context, r *pb.GetWriteRequest) (*pb.GetW
 // GetTagList implements PlatformApi.
 func (p *Service) GetTagList(_ context.Context, r *pb.GetTagListRequest) (*pb.GetTagListResponse, error) {
 	list, total, err := p.engine.List(tags.ListQuery{Driver: r.GetDriverFilter(), Pattern: r.GetNamePattern(),
-		Page: int(r.GetPagination().GetPage()), Size: int(r.GetPagination().GetPageSize())})
+		Page: int(r.GetPagination().GetPage()), PageSize: int(r.GetPagination().GetPageSize())})
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ type Options struct {
 type Driver struct {
 	ID      string
 	Driver  tags.Driver
-	Options tags.DriverOptions // Tags are what the driver knows of its tags; the tag configuration is laid over them
+	Options tags.DriverOptions // Tags are what the driver knows of its tags; the tag configuration overrides them
 }
 
 // HistoryOptions configure the history of tag values.
@@ -177,8 +177,8 @@ func (t *Tags) Current(name string) (tags.Snapshot, bool) {
 	return s, err == nil
 }
 
-// Observe has every change of a tag observed until the engine begins to stop: what happens to tags while
-// drivers are stopped is no fault of theirs.
+// Observe calls observe with every change of a tag until the engine begins to stop. Changes while the drivers stop
+// are not observed, because they are not faults.
 func (t *Tags) Observe(observe func([]tags.Change)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

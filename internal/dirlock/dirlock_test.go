@@ -1,4 +1,4 @@
-package datadir_test
+package dirlock_test
 
 import (
 	"path/filepath"
@@ -6,19 +6,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/internal/datadir"
+	"github.com/otkit/otkit/internal/dirlock"
 )
 
 func TestASecondServerIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	unlock, err := datadir.Lock(dir)
+	unlock, err := dirlock.Lock(dir)
 	require.NoError(t, err)
 
-	_, err = datadir.Lock(dir)
+	_, err = dirlock.Lock(dir)
 	require.ErrorContains(t, err, "in use by another server")
 
 	require.NoError(t, unlock())
-	unlock, err = datadir.Lock(dir)
+	unlock, err = dirlock.Lock(dir)
 	require.NoError(t, err)
 	require.NoError(t, unlock())
 }

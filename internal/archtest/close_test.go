@@ -1,0 +1,108 @@
+package archtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/aas/mqttevents"
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/rules"
+	"github.com/otkit/otkit/alerting/dispatch"
+	"github.com/otkit/otkit/alerting/outbox"
+	"github.com/otkit/otkit/alerting/silences"
+	"github.com/otkit/otkit/audit"
+	"github.com/otkit/otkit/devices"
+	"github.com/otkit/otkit/devices/vda5050"
+	"github.com/otkit/otkit/storage/accountstore"
+	"github.com/otkit/otkit/storage/sqlite"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/history"
+	"github.com/otkit/otkit/transport/aasapi"
+	"github.com/otkit/otkit/transport/health"
+	"github.com/otkit/otkit/transport/signalr"
+)
+
+// closer is the one lifecycle of all domains.
+type closer interface {
+	Close(ctx context.Context) error
+}
+
+// Close may be called by several at the same time and again afterwards, also with a context that has ended.
+func TestCloseMayBeCalledAgain(t *testing.T) {
+	ctx := t.Context()
+	store := alarms.NewMemory()
+	plant, err := alarms.New(ctx, store, alarms.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, plant.Close(context.Background())) }()
+	shells, err := repository.New(repository.NewMemory(), repository.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, shells.Close(context.Background())) }()
+	quiet, err := silences.New(silences.NewMemory(), silences.Options{})
+	require.NoError(t, err)
+	for name, open := range map[string]func() (closer, error){
+		"alarms.Service": func() (closer, error) { return alarms.New(ctx, alarms.NewMemory(), alarms.Options{}) },
+		"rules.Service":  func() (closer, error) { return rules.New(ctx, rules.NewMemory(store), plant, rules.Options{}) },
+		"dispatch.Dispatcher": func() (closer, error) {
+			d, err := dispatch.New(dispatch.Deps{Journal: plant, Outbox: outbox.NewMemory(), Silences: quiet}, dispatch.Options{})
+			if err == nil {
+				d.Start()
+			}
+			return d, err
+		},
+		"audit.Log": func() (closer, error) { return audit.New(audit.NewMemory(), audit.Options{}) },
+		"devices.Service": func() (closer, error) {
+			return devices.New(ctx, devices.NewMemory(), devices.Options{Safety: safe{}, Executor: func(string) devices.Executor { return nil }})
+		},
+		"storage.DB": func() (closer, error) {
+			return sqlite.Open(ctx, sqlite.Options{Dir: t.TempDir()}, accountstore.Schema())
+		},
+		"tags.Engine":      func() (closer, error) { return tags.New(tags.Options{}) },
+		"history.Recorder": func() (closer, error) { return history.NewRecorder(history.NewMemory(), history.RecorderOptions{}) },
+		"repository.Service": func() (closer, error) {
+			return repository.New(repository.NewMemory(), repository.Options{})
+		},
+		"aasapi.API":      func() (closer, error) { return aasapi.New(shells, aasapi.Options{}) },
+		"health.Registry": func() (closer, error) { return health.New(health.Options{}) },
+		"signalr.Hub":     func() (closer, error) { return signalr.New(signalr.Options{}) },
+		"mqttevents.Publisher": func() (closer, error) {
+			return mqttevents.Connect(shells, mqttevents.Options{URL: "mqtt://127.0.0.1:1", NewID: func() string { return "id" }})
+		},
+		"vda5050.Fleet": func() (closer, error) {
+			return vda5050.Connect(ctx, vda5050.Options{URL: "mqtt://127.0.0.1:1", Reports: reports{},
+				Vehicles: []vda5050.Vehicle{{DeviceID: "agv-1", Manufacturer: "maker", SerialNumber: "1"}}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := open()
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			errs := make(chan error, 2)
+			for range cap(errs) {
+				go func() { errs <- c.Close(ctx) }()
+			}
+			for range cap(errs) {
+				require.NoError(t, <-errs)
+			}
+			require.NoError(t, c.Close(ctx))
+			cancel()
+			require.NotPanics(t, func() { _ = c.Close(ctx) })
+		})
+	}
+}
+
+// reports ignores what vehicles report.
+type reports struct{}
+
+func (reports) Report(string, devices.Telemetry) error { return nil }
+func (reports) Connected(string) error                 { return nil }
+func (reports) Disconnected(string) error              { return nil }
+
+// safe refuses every command.
+type safe struct{}
+
+func (safe) Check(devices.Situation) devices.Decision { return devices.Decision{} }
