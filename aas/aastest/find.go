@@ -72,8 +72,8 @@ func testMaxBytes(t *testing.T, s *store) {
 		for bytes, n := range map[int64]int{1: 1, size: 1, size + 1: 2, 10 * size: 10, 150 * size: 150, 500 * size: 200} {
 			q.MaxBytes = bytes
 			p := s.find(t, q)
-			require.Equal(t, want[q.Offset:q.Offset+n], idsOf(p), "%+v", q)
-			require.True(t, p.More, "%+v", q)
+			require.Equal(t, want[q.Offset:q.Offset+n], idsOf(p), "%v", described(q))
+			require.True(t, p.More, "%v", described(q))
 		}
 		q.MaxBytes, q.WithoutJSON = 1, true
 		require.Len(t, s.find(t, q).Documents, 200, "without JSON there are no bytes")
@@ -114,9 +114,9 @@ func testFilters(t *testing.T, s *store) {
 		{repository.Query{Contains: "ot", IDShort: "Pump"}, []string{}},
 	} {
 		c.query.Kind = repository.KindShell
-		require.Equal(t, c.want, s.found(t, c.query), "%+v", c.query)
+		require.Equal(t, c.want, s.found(t, c.query), "%v", described(c.query))
 		c.query.WithoutJSON = true
-		require.Equal(t, c.want, s.found(t, c.query), "%+v", c.query)
+		require.Equal(t, c.want, s.found(t, c.query), "%v", described(c.query))
 	}
 }
 

@@ -134,16 +134,16 @@ const longID = 1000
 func (s *store) find(t testing.TB, q repository.Query) repository.Page {
 	t.Helper()
 	p, err := s.Find(t.Context(), q)
-	require.NoError(t, err, "Find of %+v", q)
-	require.LessOrEqual(t, len(p.Documents), q.Limit, "Find of %+v", q)
+	require.NoError(t, err, "Find of %v", described(q))
+	require.LessOrEqual(t, len(p.Documents), q.Limit, "Find of %v", described(q))
 	for i := range p.Documents {
 		d := &p.Documents[i]
-		require.Equal(t, q.Kind, d.Kind, "Find of %+v", q)
-		require.NotZero(t, d.Version, "Find of %+v", q)
-		require.Equal(t, q.WithoutJSON, d.JSON == nil, "JSON after Find of %+v", q)
+		require.Equal(t, q.Kind, d.Kind, "Find of %v", described(q))
+		require.NotZero(t, d.Version, "Find of %v", described(q))
+		require.Equal(t, q.WithoutJSON, d.JSON == nil, "JSON after Find of %v", described(q))
 		require.Empty(t, d.Terms, "Terms are not set")
 		if i > 0 && min(len(d.ID), len(p.Documents[i-1].ID)) <= longID {
-			require.Less(t, p.Documents[i-1].ID, d.ID, "order of %+v", q)
+			require.Less(t, p.Documents[i-1].ID, d.ID, "order of %v", described(q))
 		}
 	}
 	return p
@@ -155,17 +155,17 @@ func (s *store) found(t testing.TB, q repository.Query) []string {
 	q.Limit, q.Count = 1000, true
 	p := s.find(t, q)
 	ids := idsOf(p)
-	require.Equal(t, len(ids), p.Total, "Total of %+v", q)
-	require.False(t, p.More, "More of %+v", q)
+	require.Equal(t, len(ids), p.Total, "Total of %v", described(q))
+	require.False(t, p.More, "More of %v", described(q))
 	for _, limit := range []int{1, 2, 3} {
 		q.Limit = limit
-		require.Equal(t, ids, s.paged(t, q), "by After, limit %d: %+v", limit, q)
+		require.Equal(t, ids, s.paged(t, q), "by After, limit %d: %v", limit, described(q))
 		for offset := 0; offset <= len(ids)+1; offset += limit {
 			q.Offset = offset
 			p := s.find(t, q)
-			require.Equal(t, ids[min(offset, len(ids)):min(offset+limit, len(ids))], idsOf(p), "offset %d, limit %d: %+v", offset, limit, q)
-			require.Equal(t, offset+limit < len(ids), p.More, "More at offset %d, limit %d: %+v", offset, limit, q)
-			require.Equal(t, len(ids), p.Total, "Total at offset %d: %+v", offset, q)
+			require.Equal(t, ids[min(offset, len(ids)):min(offset+limit, len(ids))], idsOf(p), "offset %d, limit %d: %v", offset, limit, described(q))
+			require.Equal(t, offset+limit < len(ids), p.More, "More at offset %d, limit %d: %v", offset, limit, described(q))
+			require.Equal(t, len(ids), p.Total, "Total at offset %d: %v", offset, described(q))
 		}
 		q.Offset = 0
 	}
@@ -182,7 +182,7 @@ func (s *store) paged(t testing.TB, q repository.Query) []string {
 		if !p.More {
 			return ids
 		}
-		require.NotEmpty(t, p.Documents, "More without documents: %+v", q)
+		require.NotEmpty(t, p.Documents, "More without documents: %v", described(q))
 		q.After = p.Documents[len(p.Documents)-1].ID
 	}
 }

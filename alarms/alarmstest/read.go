@@ -100,11 +100,11 @@ func testFilters(t *testing.T, s *store) {
 		}
 		q.Limit, q.Count = 100, true
 		p := s.query(t, q)
-		require.Len(t, p.Occurrences, len(want), "%+v", q)
+		require.Len(t, p.Occurrences, len(want), "%v", described(q))
 		if len(want) > 0 {
-			require.Equal(t, want, seqs(p.Occurrences), "%+v", q)
+			require.Equal(t, want, seqs(p.Occurrences), "%v", described(q))
 		}
-		require.Equal(t, total, p.Total, "%+v", q)
+		require.Equal(t, total, p.Total, "%v", described(q))
 	}
 }
 
