@@ -42,7 +42,7 @@ func TestHistoryPages(t *testing.T) {
 		require.Len(t, p.Records, c.records)
 		require.NotNil(t, p.Records)
 		require.EqualValues(t, c.pages, p.TotalPages)
-		require.EqualValues(t, 101, p.Total)
+		require.Equal(t, 101, p.Total)
 		require.Equal(t, []int{c.page, c.size}, []int{p.Page, p.PageSize})
 	}
 	for _, c := range []struct {
