@@ -208,6 +208,15 @@ func (s *store) events(t testing.TB) []alarms.Event {
 	return list
 }
 
+// numbers returns the sequence numbers of events.
+func numbers(list []alarms.Event) []int64 {
+	out := make([]int64, len(list))
+	for i, e := range list {
+		out[i] = e.Seq
+	}
+	return out
+}
+
 func (s *store) stored(t testing.TB, id string) alarms.Occurrence {
 	t.Helper()
 	list, err := s.OccurrencesByID(t.Context(), []string{id})
