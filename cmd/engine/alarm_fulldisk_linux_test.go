@@ -182,17 +182,24 @@ func TestAlarmsOnAFullDiskSurviveKill9(t *testing.T) {
 		return count > 3
 	})
 	e.kill()
-	s = start(t, known, args...).with(s.token)
-	eventually(t, "an engine that starts on a full disk hides the alarm", func() bool {
-		again := s.critical()[first.ID]
-		return again.ID != "" && again.Message == first.Message && again.TriggeredAt.Equal(first.TriggeredAt)
-	})
-	messages := map[string]int{}
-	for _, a := range s.critical() {
-		messages[a.Message]++
-		require.Equal(t, 1, messages[a.Message], "shown twice: %s", a.Message)
+	e = launch(t, binary(t), known, args...)
+	if e.starts() {
+		s = e.with(s.token)
+		eventually(t, "an engine that starts on a full disk hides the alarm", func() bool {
+			again := s.critical()[first.ID]
+			return again.ID != "" && again.Message == first.Message && again.TriggeredAt.Equal(first.TriggeredAt)
+		})
+		messages := map[string]int{}
+		for _, a := range s.critical() {
+			messages[a.Message]++
+			require.Equal(t, 1, messages[a.Message], "shown twice: %s", a.Message)
+		}
+		free()
+	} else { // the database has no room for what it writes when it is opened
+		require.Contains(t, e.log.String(), "storage is full")
+		free()
+		s = start(t, known, args...).with(s.token)
 	}
-	free()
 	var later client.AlarmInfo
 	eventually(t, "the alarm is lost", func() bool { // it may be over by now
 		for _, a := range s.raisedSince("sim.counter", first.TriggeredAt.Add(-time.Second)) {

@@ -103,6 +103,24 @@ func start(t testing.TB, env []string, args ...string) *engine {
 	return e
 }
 
+// starts reports whether the engine listens; it has ended otherwise.
+func (e *engine) starts() (listens bool) {
+	e.t.Helper()
+	eventually(e.t, "the engine neither starts nor ends", func() bool {
+		select {
+		case <-e.ended:
+			return true
+		default:
+			listens = addressLine.MatchString(e.out.String())
+			return listens
+		}
+	})
+	if listens {
+		e.ready()
+	}
+	return listens
+}
+
 func (e *engine) ready() {
 	e.t.Helper()
 	eventually(e.t, "the engine does not start", func() bool {
