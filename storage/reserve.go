@@ -25,7 +25,7 @@ type reserve struct {
 	files [vital + 1]string
 
 	inUse atomic.Bool // the first half is released
-	spent atomic.Bool // nothing is left for ordinary writes: they are refused until half the reserve is free
+	spent atomic.Bool // nothing is left for ordinary writes: they are refused until the vital half exists and as much is free
 
 	mu       sync.Mutex // of the files
 	released time.Time  // when the last one was
@@ -94,8 +94,9 @@ func (k *keeper) admit(c class) error {
 	if k == nil || c == vital || !k.parts.spent.Load() {
 		return nil
 	}
-	free, total, err := k.space.Free()
-	if err == nil && free >= halfOf(reserveSize(k.reserve, total), vital) {
+	// The free space counts only beside the vital half: while that is released, what is free is its rest.
+	half := k.parts.size(vital)
+	if free, _, err := k.space.Free(); err == nil && half > 0 && free >= half {
 		k.parts.spent.Store(false)
 		return nil
 	}
