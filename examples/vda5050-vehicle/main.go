@@ -3,7 +3,8 @@
 //	go run ./examples/vda5050-vehicle -broker mqtt://127.0.0.1:1883 -serial agv-1
 //
 // It drives straight to the last node of an order, picks up and drops with a wait, and knows the instant actions cancelOrder,
-// startPause, stopPause and stateRequest.
+// startPause, stopPause and stateRequest. With -count it is several vehicles, side by side, each with a connection of its own:
+// -count 1000 -every 100ms -serial agv-1 is agv-1 to agv-1000, which together send 10,000 messages a second.
 package main
 
 import (
@@ -15,29 +16,48 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/eclipse/paho.golang/autopaho"
 	"github.com/eclipse/paho.golang/paho"
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
 	broker := flag.String("broker", "mqtt://127.0.0.1:1883", "`URL` of the broker")
 	manufacturer := flag.String("manufacturer", "otkit", "first part of its topics")
-	serial := flag.String("serial", "agv-1", "second part of its topics")
-	v := &vehicle{state: state{OperatingMode: "AUTOMATIC", Safety: safety{EStop: "NONE"}, NodeStates: []nodeState{}, EdgeStates: []edgeState{}, ActionStates: []actionState{},
-		Errors: []vehicleError{}, Battery: battery{Charge: 80}, Position: position{Initialized: true}}}
-	flag.StringVar(&v.state.Position.MapID, "map", "hall", "name of its map")
-	flag.Float64Var(&v.state.Position.X, "x", 0, "where it stands, in metres")
-	flag.Float64Var(&v.state.Position.Y, "y", 0, "where it stands, in metres")
-	flag.Float64Var(&v.speed, "speed", 1, "its highest speed in m/s")
+	serial := flag.String("serial", "agv-1", "second part of its topics; further vehicles count up from it")
+	count := flag.Int("count", 1, "`number` of vehicles")
+	every := flag.Duration("every", time.Second, "`interval` between two states of a vehicle that does nothing, at least 100ms")
+	place := flag.String("map", "hall", "name of its map")
+	x := flag.Float64("x", 0, "where it stands, in metres; further vehicles stand 2 m apart, 100 in a row")
+	y := flag.Float64("y", 0, "where it stands, in metres")
+	speed := flag.Float64("speed", 1, "its highest speed in m/s")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *broker, *manufacturer, *serial, v); err != nil {
+	vehicles, ctx := errgroup.WithContext(ctx)
+	for i := range *count {
+		v := newVehicle(position{X: *x + float64(i%100*2), Y: *y + float64(i/100*2), MapID: *place, Initialized: true}, *speed, *every)
+		vehicles.Go(func() error { return run(ctx, *broker, *manufacturer, number(*serial, i), v) })
+		time.Sleep(time.Millisecond) // so that they do not all send at the same moment
+	}
+	if err := vehicles.Wait(); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// number returns the serial number of the vehicle i: after agv-09 comes agv-10.
+func number(first string, i int) string {
+	if i == 0 {
+		return first
+	}
+	name := strings.TrimRight(first, "0123456789")
+	n, _ := strconv.Atoi(first[len(name):]) // 0 without digits
+	return fmt.Sprintf("%s%0*d", name, len(first)-len(name), n+i)
 }
 
 // run connects the vehicle and moves it until ctx ends.
@@ -84,7 +104,7 @@ func run(ctx context.Context, broker, manufacturer, serial string, v *vehicle) e
 		case <-ticker.C:
 			changed = v.move()
 		}
-		if err == nil && (changed || time.Since(v.reported) > time.Second) {
+		if err == nil && (changed || time.Since(v.reported) > v.every-step/2) {
 			v.reported = time.Now()
 			err = link.publish(ctx, "state", &v.state, 0, false)
 		}

@@ -16,12 +16,18 @@ const (
 type vehicle struct {
 	state    state
 	speed    float64
+	every    time.Duration // at which it sends its state
 	reported time.Time
 
 	order  *order
 	target int           // index of the node that it drives to or stands at
 	action int           // index of the next action there
 	left   time.Duration // of the action in progress
+}
+
+func newVehicle(at position, speed float64, every time.Duration) *vehicle {
+	return &vehicle{speed: speed, every: every, state: state{OperatingMode: "AUTOMATIC", Safety: safety{EStop: "NONE"}, NodeStates: []nodeState{}, EdgeStates: []edgeState{},
+		ActionStates: []actionState{}, Errors: []vehicleError{}, Battery: battery{Charge: 80}, Position: at}}
 }
 
 // handle takes a message.
