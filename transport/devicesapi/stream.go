@@ -56,23 +56,26 @@ func (s *stream) VisitStreamDevicesResponse(w http.ResponseWriter) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // or a proxy would gather events
 	w.WriteHeader(http.StatusOK)
-	for !s.head {
-		changed, err := s.next()
-		_ = out.SetWriteDeadline(time.Now().Add(writeLimit))
-		switch {
-		case errors.Is(err, errQuiet):
-			_, err = w.Write([]byte(": alive\n\n"))
-		case err == nil:
-			err = s.send(w, changed)
-		}
-		if err == nil {
-			err = out.Flush()
-		}
-		if err != nil {
-			return nil // the client has gone, the token ended or the engine stops: the stream just ends
-		}
+	// It ends when the client leaves, the token ends or the engine stops; the status line was sent long ago.
+	for !s.head && s.event(w, out) == nil {
 	}
 	return nil
+}
+
+// event waits for something to send and sends it.
+func (s *stream) event(w http.ResponseWriter, out *http.ResponseController) error {
+	changed, err := s.next()
+	_ = out.SetWriteDeadline(time.Now().Add(writeLimit))
+	switch {
+	case errors.Is(err, errQuiet):
+		_, err = w.Write([]byte(": alive\n\n"))
+	case err == nil:
+		err = s.send(w, changed)
+	}
+	if err != nil {
+		return err
+	}
+	return out.Flush()
 }
 
 var errQuiet = errors.New("nothing has changed")
