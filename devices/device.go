@@ -79,6 +79,17 @@ type Velocity struct {
 	Omega float64 `json:"omega,omitzero"` // radians a second
 }
 
+// Validate returns an [ErrInvalid] with what is wrong with the id, the name and the description of a new device.
+func Validate(id, name, description string) error {
+	fields := checkID(id)
+	fields = append(fields, checkText("name", name, true, MaxName)...)
+	fields = append(fields, checkText("description", description, false, MaxDescription)...)
+	if len(fields) > 0 {
+		return ErrInvalid.Invalid(fields...)
+	}
+	return nil
+}
+
 // checkID returns the violations of an id, which consists of letters, digits and "._:-".
 func checkID(id string) []fault.Field {
 	bad := strings.ContainsFunc(id, func(r rune) bool {

@@ -133,11 +133,8 @@ func (s *Service) reserve(ctx context.Context) error {
 // Create adds a device. Its id, name and description are the caller's; an id that is taken is [ErrExists], a member that breaks
 // its rule [ErrInvalid].
 func (s *Service) Create(ctx context.Context, id, name, description string) (Device, error) {
-	fields := checkID(id)
-	fields = append(fields, checkText("name", name, true, MaxName)...)
-	fields = append(fields, checkText("description", description, false, MaxDescription)...)
-	if len(fields) > 0 {
-		return Device{}, ErrInvalid.Invalid(fields...)
+	if err := Validate(id, name, description); err != nil {
+		return Device{}, err
 	}
 	s.mu.Lock()
 	count, closed := len(s.units), s.closed

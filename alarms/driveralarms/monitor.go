@@ -6,23 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/otkit/otkit/alarms/internal/limits"
+	"github.com/otkit/otkit/alarms/internal/raiser"
 	"github.com/otkit/otkit/tags"
 
 	"github.com/otkit/otkit/alarms"
 )
 
-const (
-	driverKey    = "driver-offline:" // prefix of the key of an alarm; the driver's id follows
-	pollInterval = time.Second
-)
+const driverKey = "driver-offline:" // prefix of the key of an alarm; the driver's id follows
 
 // Source lists drivers with their states. A tags.Engine is a Source.
 type Source interface {
@@ -63,27 +59,22 @@ type Monitor struct {
 	target   alarms.Target
 	log      *slog.Logger
 	now      func() time.Time
-	ahead    func() time.Duration // of the target's times
 	delay    time.Duration
 	severity alarms.Severity
 	disabled bool
 	engine   string
 
-	loaded         bool // the alarms that were active at the start are known
-	watches        map[string]*driverWatch
-	unknownOutcome error // of the last attempt to store, while its outcome is unknown; nil otherwise
+	loaded  bool // the alarms that were active at the start are known
+	watches map[string]*driverWatch
+	alarms  *raiser.Raiser
 }
 
 // driverWatch is the state of one driver.
 type driverWatch struct {
-	since   time.Time       // when the outage began; zero for none
-	online  time.Time       // since when the driver is Online in the outage; zero if it is not
-	samples uint64          // number of samples when it was last not Online
-	absent  time.Time       // since when the source does not have it; zero if it does
-	raised  bool            // the alarm is active after pending is stored
-	pending []alarms.Signal // not stored yet: at most a raise and a clear beyond those of unsure
-	unsure  int             // how many of pending may be stored already
-	shown   bool            // the target lists what is pending
+	since   time.Time // when the outage began; zero for none
+	online  time.Time // since when the driver is Online in the outage; zero if it is not
+	samples uint64    // number of samples when it was last not Online
+	absent  time.Time // since when the source does not have it; zero if it does
 }
 
 // New returns a monitor, which works while [Monitor.Run] does. source and target are required.
@@ -99,7 +90,7 @@ func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 		return nil, fmt.Errorf("driveralarms: Options.Severity must be Info, Warning, Error or Critical, not %v", *o.Severity)
 	}
 	d := &Monitor{
-		source: source, target: target, ahead: alarms.AheadOf(target), log: o.Logger, now: o.Now, delay: cmp.Or(o.Delay, 30*time.Second), severity: alarms.Error,
+		source: source, target: target, alarms: raiser.New(target), log: o.Logger, now: o.Now, delay: cmp.Or(o.Delay, 30*time.Second), severity: alarms.Error,
 		disabled: o.Disabled, engine: o.Engine, watches: make(map[string]*driverWatch),
 	}
 	if o.Severity != nil {
@@ -117,62 +108,16 @@ func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 // Run checks the drivers every second until ctx ends, which should be before the drivers are stopped. It must be called
 // once. Alarms that cannot be stored are stored later; an outage that is over by then is stored with its end. With
 // Options.Disabled, Run returns when the active alarms are cleared.
-func (d *Monitor) Run(ctx context.Context) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	failing := false
-	for {
-		err := d.step(ctx)
-		d.show(ctx, err != nil)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil && !failing:
-			d.log.Error("failed to store driver alarms; retrying", "error", err)
-		case err == nil && failing:
-			d.log.Info("storing driver alarms resumed")
-		}
-		failing = err != nil
-		if d.disabled && err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
+func (d *Monitor) Run(ctx context.Context) { d.alarms.Run(ctx, d.log, "driver", d.disabled, d.step) }
 
-// step checks once and stores the result. It checks also while nothing can be stored.
-func (d *Monitor) step(ctx context.Context) error {
+// step polls the drivers, also while the active alarms cannot be read.
+func (d *Monitor) step(ctx context.Context) (err error) {
 	now := d.now()
-	var err error
 	if !d.loaded {
 		err = d.load(ctx, now)
 	}
 	d.poll(now)
-	if err != nil {
-		return err
-	}
-	return d.store(ctx)
-}
-
-// show makes the target list what is pending while it cannot be stored.
-func (d *Monitor) show(ctx context.Context, failing bool) {
-	target, ok := d.target.(alarms.PendingTarget)
-	if !ok {
-		return
-	}
-	var changed []alarms.PendingSignals
-	for key, w := range d.watches {
-		if show := failing && len(w.pending) > 0; show || w.shown {
-			changed, w.shown = append(changed, alarms.PendingSignals{Key: key, Signals: slices.Clone(w.pending)}), len(w.pending) > 0
-		}
-	}
-	if len(changed) > 0 {
-		target.ShowPending(ctx, changed)
-	}
+	return err
 }
 
 // load reads the active alarms.
@@ -194,8 +139,8 @@ func (d *Monitor) load(ctx context.Context, now time.Time) error {
 		if !own && !present[key] {
 			continue // the driver belongs to another engine
 		}
-		w := d.watch(key, now)
-		w.raised, w.pending = true, nil
+		d.watch(key, now)
+		d.alarms.SetRaised(key)
 	}
 	d.loaded = true
 	return nil
@@ -232,11 +177,11 @@ func (d *Monitor) poll(now time.Time) {
 		w := d.watch(key, now)
 		w.absent = time.Time{}
 		w.follow(&s, now, d.delay)
-		switch {
-		case w.since.IsZero() && w.raised:
-			w.transit(alarms.Signal{Key: key, At: now.Add(d.ahead()), Reset: true})
-		case !w.since.IsZero() && !w.raised && now.Sub(w.since) >= d.delay:
-			w.transit(d.alarm(key, &s, now.Add(d.ahead())))
+		switch raised := d.alarms.Raised(key); {
+		case w.since.IsZero() && raised:
+			d.alarms.Clear(key, "", now)
+		case !w.since.IsZero() && !raised && now.Sub(w.since) >= d.delay:
+			d.alarms.Raise(d.alarm(key, &s, d.alarms.At(now)))
 		}
 	}
 	why := "the driver was stopped or removed"
@@ -244,12 +189,12 @@ func (d *Monitor) poll(now time.Time) {
 		why = "drivers are no longer monitored"
 	}
 	for key, w := range d.watches {
-		switch {
+		switch raised := d.alarms.Raised(key); {
 		case there[key]:
-		case w.raised && !d.disabled && !stopped[key] && !w.missing(now, d.delay):
-		case w.raised:
-			w.transit(alarms.Signal{Key: key, At: now.Add(d.ahead()), Reset: true, Comment: why})
-		case len(w.pending) == 0:
+		case raised && !d.disabled && !stopped[key] && !w.missing(now, d.delay):
+		case raised:
+			d.alarms.Clear(key, why, now)
+		case !d.alarms.Pending(key):
 			delete(d.watches, key)
 		}
 	}
@@ -283,64 +228,14 @@ func (w *driverWatch) missing(now time.Time, delay time.Duration) bool {
 	return now.Sub(w.absent) >= delay
 }
 
-// transit queues a raise or a clear. More than two are coalesced: the outage continues, or the time without one.
-func (w *driverWatch) transit(s alarms.Signal) {
-	w.raised = s.Raise != nil
-	if last := len(w.pending) - 1; last-w.unsure >= 1 {
-		w.pending = w.pending[:last]
-		return
-	}
-	w.pending = append(w.pending, s)
-}
-
-func (d *Monitor) store(ctx context.Context) error {
-	if d.unknownOutcome != nil {
-		stored, err := alarms.ResolveOutcome(ctx, d.unknownOutcome)
-		if err != nil {
-			return err
-		}
-		d.unknownOutcome = nil
-		for _, w := range d.watches {
-			if stored {
-				w.pending = w.pending[w.unsure:]
-			}
-			w.unsure = 0
-		}
-	}
-	var signals []alarms.Signal
-	var taken []*driverWatch
-	for _, key := range slices.Sorted(maps.Keys(d.watches)) {
-		w := d.watches[key]
-		if len(w.pending) > 0 && len(signals)+len(w.pending) <= alarms.MaxBatch {
-			signals, taken = append(signals, w.pending...), append(taken, w)
-		}
-	}
-	if len(signals) == 0 {
-		return nil
-	}
-	_, err := d.target.Apply(ctx, signals)
-	if errors.Is(err, alarms.ErrOutcomeUnknown) {
-		d.unknownOutcome = err
-	}
-	for _, w := range taken {
-		switch {
-		case err == nil:
-			w.pending = nil
-		case d.unknownOutcome != nil:
-			w.unsure = len(w.pending)
-		}
-	}
-	return err
-}
-
-func (d *Monitor) alarm(key string, s *tags.DriverStatus, now time.Time) alarms.Signal {
+func (d *Monitor) alarm(key string, s *tags.DriverStatus, now time.Time) *alarms.Alarm {
 	labels := map[string]string{"driverId": s.ID}
 	if d.engine != "" {
 		labels["engine"] = d.engine
 	}
-	return alarms.Signal{At: now, Raise: &alarms.Alarm{
+	return &alarms.Alarm{
 		Key: key, ID: uuid.Must(uuid.NewV7()).String(), Source: s.ID, SourceType: "Equipment", Message: offlineMessage(s), Severity: d.severity, Labels: labels, At: now,
-	}}
+	}
 }
 
 func offlineMessage(s *tags.DriverStatus) string {

@@ -1,10 +1,8 @@
 package safety
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/peterstace/simplefeatures/geom"
@@ -36,67 +34,8 @@ type Zone struct {
 const (
 	MaxZones      = 1000
 	MaxZonePoints = 10_000      // of one zone
-	maxGeoJSON    = 16 << 20    // bytes
 	maxCoordinate = 1_000_000.0 // metres from the origin of a map
 )
-
-// ReadGeoJSON reads zones from a feature collection of GeoJSON (RFC 7946), except that coordinates are metres on a map and not
-// degrees. Features are polygons or multipolygons with the properties name, map, kind and, optionally, maxSpeed.
-func ReadGeoJSON(r io.Reader) ([]Zone, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxGeoJSON+1))
-	if err != nil {
-		return nil, fmt.Errorf("read zones: %w", err)
-	}
-	if len(data) > maxGeoJSON {
-		return nil, fmt.Errorf("zones: GeoJSON must have at most %d bytes", maxGeoJSON)
-	}
-	var features geom.GeoJSONFeatureCollection
-	if err := json.Unmarshal(data, &features); err != nil {
-		return nil, fmt.Errorf("zones: %w", err)
-	}
-	var zones []Zone
-	for i, f := range features {
-		found, err := zonesOf(f)
-		if err != nil {
-			return nil, fmt.Errorf("zones: features[%d]: %w", i, err)
-		}
-		zones = append(zones, found...)
-	}
-	return zones, nil
-}
-
-func zonesOf(f geom.GeoJSONFeature) ([]Zone, error) {
-	var z Zone
-	for name, to := range map[string]*string{"name": &z.Name, "map": &z.Map, "kind": (*string)(&z.Kind)} {
-		text, ok := f.Properties[name].(string)
-		if !ok {
-			return nil, fmt.Errorf("properties.%s must be a text", name)
-		}
-		*to = text
-	}
-	if limit, ok := f.Properties["maxSpeed"]; ok && limit != nil {
-		if z.MaxSpeed, ok = limit.(float64); !ok {
-			return nil, errors.New("properties.maxSpeed must be a number")
-		}
-	}
-	var polygons []geom.Polygon
-	if p, ok := f.Geometry.AsPolygon(); ok {
-		polygons = []geom.Polygon{p}
-	} else if m, ok := f.Geometry.AsMultiPolygon(); ok {
-		polygons = m.Dump()
-	} else {
-		return nil, fmt.Errorf("geometry must be a Polygon or a MultiPolygon, not a %s", f.Geometry.Type())
-	}
-	zones := make([]Zone, 0, len(polygons))
-	for _, p := range polygons {
-		part := z
-		for _, line := range p.DumpRings() {
-			part.Rings = append(part.Rings, coordinates(line.Coordinates()))
-		}
-		zones = append(zones, part)
-	}
-	return zones, nil
-}
 
 func coordinates(s geom.Sequence) [][2]float64 {
 	points := make([][2]float64, s.Length())
@@ -138,6 +77,15 @@ func (z Zone) polygon() (geom.Polygon, error) {
 		return p, err
 	}
 	return p, nil
+}
+
+// Validate returns what is wrong with the zone.
+func (z Zone) Validate() error {
+	if err := z.check(); err != nil {
+		return err
+	}
+	_, err := z.polygon()
+	return err
 }
 
 func (z Zone) check() error {

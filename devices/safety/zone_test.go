@@ -30,10 +30,17 @@ func TestReadGeoJSON(t *testing.T) {
 	require.Len(t, zones[1].Rings, 2)
 
 	for want, text := range map[string]string{
-		"zones: ":                           `{"type": "FeatureCollection", "features": 7}`,
-		"properties.map must be a text":     feature(`{"name": "hall", "kind": "allowed"}`, square1),
-		"properties.maxSpeed must be a num": feature(`{"name": "h", "map": "m", "kind": "allowed", "maxSpeed": "fast"}`, square1),
-		"must be a Polygon":                 feature(good, `{"type": "Point", "coordinates": [1, 2]}`),
+		"zones: ": `{"type": "FeatureCollection", "features": 7}`,
+		`zones: type must be FeatureCollection, not "Feature"`:                       `{"type": "Feature"}`,
+		`zones: features[0] ("hall"): properties.map must be a text`:                 feature(`{"name": "hall", "kind": "allowed"}`, square1),
+		`zones: features[0] ("h"): properties.maxSpeed must be a number`:             feature(`{"name": "h", "map": "m", "kind": "allowed", "maxSpeed": "fast"}`, square1),
+		`zones: features[0] ("h"): properties.maxspeed must be written maxSpeed`:     feature(`{"name": "h", "map": "m", "kind": "allowed", "maxspeed": 1}`, square1),
+		`zones: features[0] ("hall"): geometry must be a Polygon or a MultiPolygon`:  feature(good, `{"type": "Point", "coordinates": [1, 2]}`),
+		`zones: features[0]: properties.name must be a text`:                         feature(`{"map": "m", "kind": "allowed"}`, square1),
+		`zones: features[0] ("h"): kind must be "allowed", "keepOut" or "speed"`:     feature(`{"name": "h", "map": "m", "kind": "keepout"}`, square1),
+		`zones: features[0] ("hall"): `:                                              feature(good, `{"type": "Polygon", "coordinates": [[[0, 0], [10, 10], [10, 0], [0, 10], [0, 0]]]}`),
+		`zones: features[0] ("hall"): rings[0]: coordinates must be between -1e+06 `: feature(good, `{"type": "Polygon", "coordinates": [[[0, 0], [1e9, 0], [10, 10], [0, 0]]]}`),
+		`zones: features[0] ("hall"): rings must have an outer line`:                 feature(good, `{"type": "Polygon", "coordinates": []}`),
 	} {
 		_, err := safety.ReadGeoJSON(strings.NewReader(text))
 		require.ErrorContains(t, err, want)

@@ -109,7 +109,8 @@ var forbidden = []struct {
 	{"a domain does not speak HTTP", func(p string) bool {
 		return isDomain(p) && !anyBelow(p, callers) && !strings.HasSuffix(p, "test")
 	}, http},
-	{"who raises alarms needs neither drivers nor rules", func(p string) bool { return p == "alarms" }, []string{module + "tags"}},
+	{"who raises alarms needs neither drivers nor rules", func(p string) bool { return p == "alarms" }, []string{module + "tags", module + "devices"}},
+	{"who commands devices needs no tags", func(p string) bool { return p == "devices" }, []string{module + "tags"}},
 	{"the ground of the storage knows no domain", func(p string) bool { return p == "storage" },
 		slices.Concat(wire, http, drivers, settings, []string{module + "storage/"})},
 	{"only storage/sqlite and storage/postgres import SQL drivers", func(p string) bool {
@@ -152,8 +153,9 @@ func TestForbiddenDependencies(t *testing.T) {
 // users are the domains that use others. All others stand alone.
 var users = map[string][]string{
 	"aas":      {"tags"},
-	"alarms":   {"tags"},
+	"alarms":   {"tags", "devices"},
 	"alerting": {"alarms"},
+	"devices":  {"tags"},
 }
 
 func TestDomainsUseFewOthers(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/otkit/otkit/aas/tagmap"
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/devicealarms"
 	"github.com/otkit/otkit/alarms/driveralarms"
 	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/alerting/alertsource"
@@ -20,6 +21,7 @@ import (
 	"github.com/otkit/otkit/alerting/silences"
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/devices"
+	"github.com/otkit/otkit/devices/devicetags"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
@@ -87,6 +89,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"accounts.New sessions", "sessions", func() (any, error) { return accounts.New(people, nil, accounts.Options{}) }},
 		{"audit.New", "store", func() (any, error) { return audit.New(nil, audit.Options{}) }},
 		{"alarms.New", "store", func() (any, error) { return alarms.New(ctx, nil, alarms.Options{}) }},
+		{"devicealarms.New", "source", func() (any, error) { return devicealarms.New(nil, service, devicealarms.Options{}) }},
 		{"driveralarms.New", "source", func() (any, error) { return driveralarms.New(nil, service, driveralarms.Options{}) }},
 		{"rules.New", "store", func() (any, error) { return rules.New(ctx, nil, service, rules.Options{}) }},
 		{"rules.New target", "target", func() (any, error) { return rules.New(ctx, rules.NewMemory(memory), nil, rules.Options{}) }},
@@ -106,6 +109,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"alarmstore.New", "db", func() (any, error) { return alarmstore.New(nil) }},
 		{"alertstore.New", "db", func() (any, error) { return alertstore.New(nil) }},
 		{"devices.New", "store", func() (any, error) { return devices.New(ctx, nil, devices.Options{}) }},
+		{"devicetags.New", "source", func() (any, error) { return devicetags.New(nil, devicetags.Options{}) }},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},
 		{"historystore.New", "db", func() (any, error) { return historystore.New(nil, historystore.Options{}) }},

@@ -22,6 +22,10 @@ type Description struct {
 	Detail bool
 	// NoValues keeps the request's body out of the log: it is secret, or a file.
 	NoValues bool
+	// Optional reports whether a call is carried out although the log cannot be written, such as an emergency stop. Such a call
+	// does not wait for the log, which has it after the act, as soon as it can be written; Before is not called. A call whose body is
+	// not known is never optional. Optional must read the body as the handler does. Default: none is.
+	Optional func(c Call) bool
 }
 
 // Call is a call to an operation, over HTTP or gRPC.

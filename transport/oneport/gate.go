@@ -5,16 +5,15 @@ import (
 	"sync"
 )
 
-// gate counts open connections, in all and by address.
+// gate counts open connections, in all and by address. Ports may share one.
 type gate struct {
 	most, perAddress int // perAddress 0 is no limit
 	unlimited        func(net.Addr) bool
 
-	mu      sync.Mutex
-	total   int
-	hosts   map[string]int // none with 0
-	freed   chan struct{}  // closed, and made again, when a place becomes free
-	refused uint64
+	mu    sync.Mutex
+	total int
+	hosts map[string]int // none with 0
+	freed chan struct{}  // closed, and made again, when a place becomes free
 }
 
 func newGate(o Options) *gate {
@@ -49,12 +48,6 @@ func (g *gate) open() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.total
-}
-
-func (g *gate) refuse() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.refused++
 }
 
 // counted is a connection that frees its place among the open ones when it is closed.

@@ -82,7 +82,7 @@ func (p *Port) wait(c *guest) {
 		select {
 		case <-c.gone: // it was counted
 		default:
-			p.gate.refuse()
+			p.refused.Add(1)
 		}
 		p.abandon(c, err)
 		return

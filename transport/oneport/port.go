@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otkit/otkit/transport/remote"
@@ -29,6 +30,9 @@ type Options struct {
 	// whether an address, such as that of a proxy, has no such limit; it may be nil.
 	MaxConnsPerAddress int
 	Unlimited          func(net.Addr) bool
+	// LimitsOf is a port with which this one shares the limits and the count of connections; MaxConns, MaxConnsPerAddress
+	// and Unlimited are not read then. It may be nil.
+	LimitsOf *Port
 	// Probe is the path of a liveness probe: a GET or HEAD of it is answered with 200 and ProbeBody also beyond the limits.
 	Probe, ProbeBody string
 
@@ -47,6 +51,7 @@ type Port struct {
 	gate             *gate
 	lobby            lobby
 	probe, probeBody string
+	refused          atomic.Uint64
 	warned           time.Time // when it was last logged that a limit is reached; of accept alone
 
 	ctx    context.Context // ends with Close
@@ -98,6 +103,9 @@ func Listen(o Options) (*Port, error) {
 		probe:    o.Probe, probeBody: o.ProbeBody,
 		pending: make(map[net.Conn]struct{}),
 	}
+	if o.LimitsOf != nil {
+		p.gate = o.LimitsOf.gate
+	}
 	if o.TLS != nil {
 		p.tls = chooseProtocol(o.TLS)
 	}
@@ -117,11 +125,7 @@ func (p *Port) GRPC() net.Listener { return p.grpc }
 func (p *Port) Addr() net.Addr { return p.listener.Addr() }
 
 // Refused returns how many connections found no place.
-func (p *Port) Refused() uint64 {
-	p.gate.mu.Lock()
-	defer p.gate.mu.Unlock()
-	return p.gate.refused
-}
+func (p *Port) Refused() uint64 { return p.refused.Load() }
 
 // Serve accepts connections until ctx ends or Close is called, and then returns nil after closing the
 // port. It returns an error when the listener fails for good.
@@ -210,7 +214,7 @@ func (p *Port) admit(c net.Conn) {
 	}
 	g, dropped := p.lobby.enter(c, host)
 	if dropped {
-		p.gate.refuse()
+		p.refused.Add(1)
 	}
 	p.start(g, func() { p.wait(g) })
 }

@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -18,11 +17,7 @@ func (r *Recorder) HTTP(op auth.Operation, next http.Handler) http.Handler {
 	detail := r.opts.Descriptions[op.ID].Detail
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, size := peekBody(req)
-		act := r.describe(req.Context(), "rest", op, audited.HTTP(req, body))
-		if body == nil && size != 0 {
-			act.After = fmt.Sprintf(`{"bytes":%d}`, size)
-		}
-		end, err := r.begin(req.Context(), op, act)
+		end, err := r.start(req.Context(), "rest", op, audited.HTTP(req, body), size)
 		if err != nil {
 			r.opts.WriteError(w, req, err)
 			return

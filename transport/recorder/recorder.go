@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/otkit/otkit/audit"
@@ -57,26 +58,27 @@ func Act(ctx context.Context, via, action string) audit.Act {
 	return act
 }
 
-func (r *Recorder) describe(ctx context.Context, via string, op auth.Operation, c audited.Call) audit.Act {
-	act := Act(ctx, via, op.ID)
+// start begins the record of a call with a body of size bytes that the log does not take, or 0. end must be called with the result
+// of the call. After an error, the call must not be carried out.
+func (r *Recorder) start(ctx context.Context, via string, op auth.Operation, c audited.Call, size int64) (end func(audit.Result), err error) {
 	d := r.opts.Descriptions[op.ID]
+	optional := op.AuditOptional || c.Body != nil && d.Optional != nil && d.Optional(c)
+	act := Act(ctx, via, op.ID)
 	if d.Objects != nil {
 		act.Objects = d.Objects(c)
 	} else {
 		act.Objects = c.Params()
 	}
-	if d.Before != nil {
+	if d.Before != nil && !optional {
 		act.Before = audit.JSON(d.Before(ctx, c))
 	}
 	if !d.NoValues {
 		act.After = audit.JSON(c.Body)
 	}
-	return act
-}
-
-// begin stores the intent of a call; end must be called with its result.
-func (r *Recorder) begin(ctx context.Context, op auth.Operation, act audit.Act) (end func(audit.Result), err error) {
-	if op.AuditOptional {
+	if c.Body == nil && size != 0 {
+		act.After = fmt.Sprintf(`{"bytes":%d}`, size)
+	}
+	if optional {
 		return func(result audit.Result) { r.log.Record(act, result) }, nil
 	}
 	intent, err := r.log.Begin(ctx, act)
@@ -98,7 +100,7 @@ func (r *Recorder) Unary(ctx context.Context, op auth.Operation, req any, next f
 	if r.opts.Message != nil {
 		c.Body = r.opts.Message(req)
 	}
-	end, err := r.begin(ctx, op, r.describe(ctx, "grpc", op, c))
+	end, err := r.start(ctx, "grpc", op, c, 0)
 	if err != nil {
 		return nil, err
 	}

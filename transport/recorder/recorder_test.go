@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -27,11 +28,16 @@ import (
 type store struct {
 	*audit.Memory
 	fail atomic.Bool
+	hang atomic.Bool
 }
 
 func (s *store) Append(ctx context.Context, entries []audit.Entry) (int64, error) {
 	if s.fail.Load() {
 		return 0, errors.New("disk full")
+	}
+	if s.hang.Load() {
+		<-ctx.Done()
+		return 0, context.Cause(ctx)
 	}
 	return s.Memory.Append(ctx, entries)
 }
@@ -48,6 +54,7 @@ type site struct {
 var operations = []auth.Operation{
 	{ID: "setRecipe", Method: http.MethodPut, Path: "/mixers/{id}/recipe", Access: auth.Admin},
 	{ID: "acknowledge", Method: http.MethodPost, Path: "/alarms/{id}/acknowledge", Access: auth.Operator, AuditOptional: true},
+	{ID: "command", Method: http.MethodPost, Path: "/mixers/{id}/commands", Access: auth.Operator},
 	{ID: "read", Method: http.MethodGet, Path: "/mixers/{id}", Access: auth.Viewer},
 	{ID: "search", Method: http.MethodPost, Path: "/search", Access: auth.Viewer, Unaudited: "reads only"},
 }
@@ -172,6 +179,85 @@ func TestLogUnavailable(t *testing.T) {
 		got := s.records()
 		return len(got) == 1 && got[0].Action == "acknowledge" && got[0].Outcome == audit.Succeeded
 	}, time.Minute, 10*time.Millisecond, "what was done is recorded later")
+}
+
+// emergency lets stops go on without the log.
+var emergency = map[string]audited.Description{"command": {
+	Before: func(ctx context.Context, _ audited.Call) any { <-ctx.Done(); return nil }, // a store that hangs
+	Optional: func(c audited.Call) bool {
+		var body struct{ CommandType string }
+		return c.Decode(&body) && body.CommandType == "EmergencyStop"
+	},
+}}
+
+func TestCallThatIsOptionalByItsContent(t *testing.T) {
+	for name, fault := range map[string]func(*store) *atomic.Bool{
+		"fails": func(s *store) *atomic.Bool { return &s.fail },
+		"hangs": func(s *store) *atomic.Bool { return &s.hang },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, func(http.ResponseWriter, *http.Request) {}, map[string]audited.Description{"command": {Optional: emergency["command"].Optional}})
+				const path = "/mixers/1/commands"
+				fault(s.store).Store(true)
+				for _, body := range []string{`{"commandType":"Mix"}`, `{"commandType":"EmergencyStop"`, ``,
+					`{"commandType":"EmergencyStop","x":"` + strings.Repeat("y", audit.MaxValue) + `"}`} {
+					require.Equal(t, 503, s.call(accounts.Operator, http.MethodPost, path, body))
+				}
+				require.Zero(t, s.acts.Load())
+				began := time.Now()
+				require.Equal(t, 403, s.call(accounts.Viewer, http.MethodPost, path, `{"commandType":"EmergencyStop"}`))
+				require.Equal(t, 200, s.call(accounts.Operator, http.MethodPost, path, `{"commandType":"EmergencyStop"}`))
+				require.Equal(t, began, time.Now(), "it does not wait for the log")
+				require.EqualValues(t, 1, s.acts.Load())
+				fault(s.store).Store(false)
+				time.Sleep(time.Minute)
+				var stops []audit.Record
+				for _, r := range s.records() {
+					if r.Action == "command" && r.Outcome == audit.Succeeded {
+						stops = append(stops, r)
+					}
+				}
+				require.Len(t, stops, 1, "it is recorded when the store works again")
+				require.Equal(t, []string{"1"}, stops[0].Objects)
+				require.Equal(t, "operator", stops[0].Actor)
+				require.JSONEq(t, `{"commandType":"EmergencyStop"}`, stops[0].After)
+			})
+		})
+	}
+}
+
+func TestOptionalCallDoesNotWaitForTheValuesBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, func(http.ResponseWriter, *http.Request) {}, emergency)
+		began := time.Now()
+		require.Equal(t, 200, s.call(accounts.Operator, http.MethodPost, "/mixers/1/commands", `{"commandType":"EmergencyStop"}`))
+		require.Equal(t, began, time.Now())
+	})
+}
+
+func TestUnaryThatIsOptionalByItsContent(t *testing.T) {
+	s := newSite(t, nil, nil)
+	r, err := recorder.New(s.log, recorder.Options{WriteError: func(http.ResponseWriter, *http.Request, error) {}, Descriptions: emergency,
+		Message: func(m any) []byte { b, _ := json.Marshal(m); return b }})
+	require.NoError(t, err)
+	s.store.fail.Store(true)
+	defer s.store.fail.Store(false)
+	command := auth.Operation{ID: "command"}
+	stopped := false
+	_, err = r.Unary(t.Context(), command, map[string]string{"commandType": "EmergencyStop"}, func(context.Context, any) (any, error) {
+		stopped = true
+		return nil, nil
+	})
+	require.NoError(t, err)
+	require.True(t, stopped)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // for Before
+	_, err = r.Unary(ctx, command, map[string]string{"commandType": "Mix"}, func(context.Context, any) (any, error) {
+		t.Error("acted without an intent")
+		return nil, nil
+	})
+	require.Error(t, err)
 }
 
 func TestDenied(t *testing.T) {

@@ -33,9 +33,10 @@ func (s *Server) buildHandler() error {
 	}
 	r.Use(s.metrics.HTTP, middleware.Recover, middleware.SecurityHeaders, s.access.limitHTTP, cors, foreign, middleware.EscapedPath)
 	middleware.Fallbacks(r)
-	r.Use(middleware.DropEmptyQuery)
+	r.Use(middleware.DropEmptyQuery, s.routesOfPort(r))
 	guarded := Router{Router: s.guard.Router(r), guard: s.guard, plain: r}
 	s.mountSystem(guarded)
+	s.noteRoutes(r, "server")
 	for _, p := range s.parts {
 		if p.Routes == nil {
 			continue
@@ -43,6 +44,7 @@ func (s *Server) buildHandler() error {
 		if err := p.Routes(guarded); err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
+		s.noteRoutes(r, p.Name)
 	}
 	s.handler = r
 	return s.guard.Err()
@@ -85,6 +87,7 @@ func (s *Server) refuseForeign() (func(http.Handler) http.Handler, error) {
 
 const (
 	livePath         = "/health/live"
+	readyPath        = "/health/ready"
 	metricsOperation = "getMetrics"
 )
 
@@ -92,7 +95,7 @@ const (
 func serverOperations() []auth.Operation {
 	return []auth.Operation{
 		{ID: "getHealth", Method: http.MethodGet, Path: "/health", Access: auth.Open},
-		{ID: "getReadiness", Method: http.MethodGet, Path: "/health/ready", Access: auth.Open},
+		{ID: "getReadiness", Method: http.MethodGet, Path: readyPath, Access: auth.Open},
 		{ID: "getLiveness", Method: http.MethodGet, Path: livePath, Access: auth.Open},
 		{ID: metricsOperation, Method: http.MethodGet, Path: "/metrics", Access: auth.Viewer, OpenSurface: true},
 		{ID: "getOpenAPI", Method: http.MethodGet, Path: "/openapi.yaml", Access: auth.Open},
@@ -113,7 +116,7 @@ func serverOperations() []auth.Operation {
 // mountSystem registers what is about the server itself.
 func (s *Server) mountSystem(r chi.Router) {
 	r.Get("/health", s.onceStarted(s.health.Handler()))
-	r.Get("/health/ready", s.onceStarted(s.health.ReadyHandler()))
+	r.Get(readyPath, s.onceStarted(s.health.ReadyHandler()))
 	r.Get(livePath, s.health.LiveHandler().ServeHTTP)
 	r.Get("/metrics", s.metrics.Handler().ServeHTTP)
 	mountDocs(r)

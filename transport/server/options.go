@@ -26,10 +26,14 @@ type Options struct {
 	Listener     net.Listener                     // taken instead of Listen; the server closes it
 	TLS          *tls.Config                      // nil serves without TLS; see oneport.Certificates
 	Certificate  func() oneport.CertificateStatus // of the certificate, for health and metrics; may be nil
-	MaxConns     int                              // open connections; default oneport.DefaultMaxConns
+	MaxConns     int                              // open connections of all ports; default oneport.DefaultMaxConns
 	MaxBodyBytes int64                            // of one request; default 8 MiB
 	MaxStreams   int                              // open streams of one caller, gRPC and server-sent events together; default 100
 	CORSOrigins  []string                         // origins that browsers may call from; default none
+
+	// PartListeners are further ports, each for the HTTP routes of some parts only. All else that is set here holds for
+	// them too.
+	PartListeners []PartListener
 
 	HeaderTimeout time.Duration // longest time for the head of a request; default 10 s
 	IdleTimeout   time.Duration // between two requests, or gRPC calls, on one connection; default 2 min

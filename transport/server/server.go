@@ -19,7 +19,6 @@ import (
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/metrics"
 	"github.com/otkit/otkit/transport/middleware"
-	"github.com/otkit/otkit/transport/oneport"
 	"github.com/otkit/otkit/transport/tracing"
 )
 
@@ -40,13 +39,14 @@ type Server struct {
 	endTraces func(context.Context) error
 
 	handler  http.Handler
+	partOf   map[string]string // part by method, blank, pattern of its routes
 	services *services
 	foreign  *inflight // calls through an embedder's own servers
 	http     *http.Server
 	grpc     *grpc.Server
 
 	mu     sync.Mutex
-	ports  []*oneport.Port
+	ports  []port
 	closed bool // nothing may be started any more
 
 	stopping  context.Context // ends streams and jobs
@@ -60,10 +60,10 @@ type Server struct {
 }
 
 // New returns a server of the given parts, which it closes from now on, also when New fails. It opens
-// the port that Options name, if any. The context bounds New alone. Until Start is called, the port does
+// the ports that Options name, if any. The context bounds New alone. Until Start is called, they do
 // not answer, no job runs, and /health and /health/ready of the Handler are Unhealthy.
 func New(ctx context.Context, o Options, parts ...Part) (_ *Server, err error) {
-	s := &Server{parts: parts, log: slog.New(slog.DiscardHandler), failed: make(chan error, 1), foreign: newInflight()}
+	s := &Server{parts: parts, log: slog.New(slog.DiscardHandler), failed: make(chan error, 1), foreign: newInflight(), partOf: make(map[string]string)}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -94,10 +94,8 @@ func New(ctx context.Context, o Options, parts ...Part) (_ *Server, err error) {
 	if s.http, err = middleware.NewServer(s.handler, middleware.ServerOptions{HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout, Logger: o.Logger}); err != nil {
 		return nil, err
 	}
-	if o.Listen != "" || o.Listener != nil {
-		_, err = s.listen(o.Listen, o.Listener)
-	}
-	if err != nil {
+	s.http.BaseContext = baseContext
+	if err = s.listenAll(); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -141,31 +139,6 @@ func (s *Server) newGuard() (*auth.Guard, error) {
 // may call them.
 func (s *Server) Operations() []auth.Operation { return operationsOf(s.parts) }
 
-// listen opens a port for both protocols.
-func (s *Server) listen(addr string, l net.Listener) (*oneport.Port, error) {
-	o := s.opts
-	if fit := oneport.FitConns(o.MaxConns); fit < o.MaxConns {
-		s.log.Warn("the limit of open files allows fewer connections than the setting; raise it (ulimit -n)", "setting", o.MaxConns, "connections", fit)
-		o.MaxConns = fit
-	}
-	if l != nil {
-		addr = ""
-	}
-	port, err := oneport.Listen(oneport.Options{Addr: addr, Listener: l, TLS: o.TLS, MaxConns: o.MaxConns,
-		MaxConnsPerAddress: max(0, o.Access.ConnsPerAddress), Unlimited: o.Access.TrustedProxies.ContainsAddr,
-		Probe: livePath, ProbeBody: `{"status":"Healthy","results":{}}`, Logger: o.Logger})
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, errors.Join(errStopping, port.Close())
-	}
-	s.ports = append(s.ports, port)
-	return port, nil
-}
-
 // Handler returns everything that the server has over HTTP, for a host's own http.Server. Requests
 // through it have the same checks, limits, metrics and errors as those to a port of the server. Close
 // waits for them and refuses later ones with 503, so close the server before the host's.
@@ -185,17 +158,7 @@ func (s *Server) RegisterGRPC(r grpc.ServiceRegistrar) {
 	}
 }
 
-// Addr returns the address that the server listens on, nil when it has no port.
-func (s *Server) Addr() net.Addr {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.ports) == 0 {
-		return nil
-	}
-	return s.ports[0].Addr()
-}
-
-// Start starts the parts and serves the port that Options name, if any. It returns immediately; only
+// Start starts the parts and serves the ports that Options name, if any. It returns immediately; only
 // the first call counts.
 func (s *Server) Start() {
 	s.startOnce.Do(func() {
@@ -227,14 +190,6 @@ func (s *Server) background(f func()) {
 	}
 }
 
-// servePort serves both protocols until the port closes.
-func (s *Server) servePort(port *oneport.Port) {
-	s.background(func() { s.report(port.Serve(s.stopping)) })
-	s.background(func() { s.report(s.http.Serve(port.HTTP())) })
-	s.background(func() { s.report(s.grpc.Serve(port.GRPC())) })
-	s.log.Info("engine is listening", "address", port.Addr().String(), "tls", s.opts.TLS != nil, "version", s.opts.Version)
-}
-
 func (s *Server) report(err error) {
 	if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, grpc.ErrServerStopped) || s.stopping.Err() != nil {
 		return
@@ -252,9 +207,9 @@ func (s *Server) Serve(l net.Listener) error {
 		return errors.New("server: Serve: the listener is nil")
 	}
 	s.Start()
-	port, err := s.listen("", l)
+	port, err := s.listen("", l, nil)
 	if errors.Is(err, errStopping) {
-		_ = l.Close() // listen has closed it as far as it was open
+		_ = l.Close()
 		return nil
 	}
 	if err != nil {
