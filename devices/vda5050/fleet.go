@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"slices"
@@ -44,17 +43,13 @@ func connect(ctx context.Context, o Options, dial dialer) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Reports == nil {
+		return nil, fault.Option("vda5050", "Options.Reports", "is required")
+	}
 	f := &Fleet{opts: o, vehicles: map[string]*vehicle{}, topics: map[string]*vehicle{}, ready: make(chan struct{})}
-	for i, v := range o.Vehicles {
-		path, topic := fmt.Sprintf("Options.Vehicles[%d]", i), v.Manufacturer+"/"+v.SerialNumber
-		switch {
-		case v.DeviceID == "" || f.vehicles[v.DeviceID] != nil:
-			return nil, fault.Option("vda5050", path+".DeviceID", "must be there and unique, not %q", v.DeviceID)
-		case !isLevel(v.Manufacturer) || !isLevel(v.SerialNumber) || f.topics[topic] != nil:
-			return nil, fault.Option("vda5050", path, "must have Manufacturer and SerialNumber as levels of a topic, together unique, not %q", topic)
-		}
+	for _, v := range o.Vehicles {
 		one := &vehicle{Vehicle: v, changed: make(chan struct{}), stopped: stopLatched(o.Reports, v.DeviceID)}
-		f.vehicles[v.DeviceID], f.topics[topic] = one, one
+		f.vehicles[v.DeviceID], f.topics[v.topic()] = one, one
 	}
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	f.ctx = ctx

@@ -67,8 +67,6 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "mqtt" && u.Scheme != "mqtts" || u.User != nil:
 		return o, nil, fault.Option("vda5050", "Options.URL", "must be mqtt://host:port or mqtts://host:port, without a user")
-	case o.Reports == nil:
-		return o, nil, fault.Option("vda5050", "Options.Reports", "is required")
 	case len(o.Vehicles) == 0:
 		return o, nil, fault.Option("vda5050", "Options.Vehicles", "are required")
 	case !isLevel(o.Interface) || o.Interface[0] == '$':
@@ -78,8 +76,38 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	case !(o.Deviation > 0) || o.AcceptTimeout < 0 || o.CancelTimeout < 0:
 		return o, nil, fault.Option("vda5050", "Options", "must have Deviation, AcceptTimeout and CancelTimeout above 0")
 	}
-	return o, u, nil
+	return o, u, checkVehicles(o.Vehicles)
 }
+
+// Validate returns what is wrong with the options, except for a missing Reports. It does not connect.
+func (o Options) Validate() error {
+	_, _, err := o.withDefaults()
+	return err
+}
+
+func checkVehicles(list []Vehicle) error {
+	ids, topics := map[string]bool{}, map[string]bool{}
+	for i, v := range list {
+		option := func(member, format string, args ...any) error {
+			return fault.Option("vda5050", fmt.Sprintf("Options.Vehicles[%d].%s", i, member), format, args...)
+		}
+		switch {
+		case v.DeviceID == "" || ids[v.DeviceID]:
+			return option("DeviceID", "must be there and unique, not %q", v.DeviceID)
+		case !isLevel(v.Manufacturer):
+			return option("Manufacturer", "must be one level of a topic, not %q", v.Manufacturer)
+		case !isLevel(v.SerialNumber):
+			return option("SerialNumber", "must be one level of a topic, not %q", v.SerialNumber)
+		case topics[v.topic()]:
+			return option("SerialNumber", "must be unique among those of a Manufacturer, not %q", v.SerialNumber)
+		}
+		ids[v.DeviceID], topics[v.topic()] = true, true
+	}
+	return nil
+}
+
+// topic returns the levels of its topics that name the vehicle.
+func (v Vehicle) topic() string { return v.Manufacturer + "/" + v.SerialNumber }
 
 // isLevel reports whether text can be one level of a topic. Brokers disconnect a client that uses characters which cannot be printed.
 func isLevel(text string) bool {
