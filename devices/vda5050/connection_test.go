@@ -105,10 +105,10 @@ func TestRefusedSubscriptionIsLogged(t *testing.T) {
 	inBubble(t, []Vehicle{{DeviceID: "other", Manufacturer: "otkit", SerialNumber: "2"}, one[0]}, func(t *testing.T, r *rig) {
 		r.stopFleet()
 		r.hook.mu.Lock()
-		r.hook.forbidden = "uagv/v2/otkit/2/state"
+		r.hook.forbidden = []string{"uagv/v2/otkit/2/state", "uagv/v1/otkit/1/connection"}
 		r.hook.mu.Unlock()
 		r.startFleet()
-		require.Equal(t, 1, strings.Count(r.logged(), "failed to subscribe"), r.logged())
+		require.Equal(t, 1, strings.Count(r.logged(), "broker refuses"), r.logged())
 		require.Contains(t, r.logged(), "topics=[uagv/v2/otkit/2/state]")
 		r.report(idle())
 		require.Equal(t, devices.Idle, r.device().State, "the other topics stand")
