@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/eclipse/paho.golang/autopaho"
@@ -27,6 +28,7 @@ type Fleet struct {
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
 	ready    chan struct{} // closed when conn is set
+	away     atomic.Pointer[error]
 }
 
 // Connect connects to a broker. A broker that cannot be reached is tried again and again, which is logged and is no error; its
@@ -49,6 +51,7 @@ func connect(ctx context.Context, o Options, dial dialer) (*Fleet, error) {
 		one := &vehicle{Vehicle: v, changed: make(chan struct{}), stopped: stopLatched(o.Reports, v.DeviceID)}
 		f.vehicles[v.DeviceID], f.topics[v.topic()] = one, one
 	}
+	f.away.Store(&errAway)
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	f.ctx = ctx
 	f.conn, err = autopaho.NewConnection(ctx, autopaho.ClientConfig{
@@ -60,11 +63,13 @@ func connect(ctx context.Context, o Options, dial dialer) (*Fleet, error) {
 		},
 		ReconnectBackoff: autopaho.NewConstantBackoff(2 * time.Second),
 		OnConnectError: func(err error) {
+			f.away.Store(&err)
 			o.Logger.Warn("failed to reach the MQTT broker; retrying", "broker", broker.Host, "error", err)
 		},
 		OnConnectionUp: func(c *autopaho.ConnectionManager, _ *paho.Connack) {
 			o.Logger.Info("connected to the MQTT broker", "broker", broker.Host)
 			<-f.ready
+			f.away.Store(nil)
 			f.connected(ctx, c)
 		},
 		ClientConfig: paho.ClientConfig{ClientID: o.ClientID, PacketTimeout: 10 * time.Second,
@@ -88,6 +93,16 @@ func stopLatched(r Reports, deviceID string) bool {
 		return err == nil && d.StopLatched
 	}
 	return false
+}
+
+var errAway = errors.New("there is no connection to the MQTT broker")
+
+// Err returns why the broker cannot be reached now; nil while the connection stands.
+func (f *Fleet) Err() error {
+	if err := f.away.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Close ends the connection. Orders that vehicles carry out go on.
@@ -160,6 +175,7 @@ func (f *Fleet) subscribe(ctx context.Context, c *autopaho.ConnectionManager, so
 }
 
 func (f *Fleet) disconnected() {
+	f.away.Store(&errAway)
 	for id := range f.vehicles {
 		f.log(f.opts.Reports.Disconnected(id), f.vehicles[id])
 	}
