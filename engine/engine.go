@@ -11,6 +11,7 @@ import (
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/audit"
+	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/internal/dirlock"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
@@ -18,6 +19,7 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auditapi/auditpart"
+	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
@@ -36,6 +38,7 @@ type Engine struct {
 	alarms   *alarmspart.Alarms
 	alerting *alertingpart.Alerting
 	aas      *aaspart.AAS
+	devices  *devicespart.Devices
 	hubs     *hubspart.Hubs
 	notices  *notices
 
@@ -118,6 +121,10 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	list = append(list, e.aas.Part())
+	if e.devices, err = devicespart.New(ctx, e.tags, e.alarms, e.aas, o.Devices); err != nil {
+		return list, err
+	}
+	list = append(list, e.devices.Part())
 	if e.hubs, err = hubspart.New(ctx, e.tags, e.alarms, e.alerting, e.aas, o.Hubs); err != nil {
 		return list, err
 	}
@@ -152,3 +159,6 @@ func (e *Engine) AlarmRules() *rules.Service { return e.alarms.Rules() }
 
 // AAS returns the asset administration shells, for programs that embed the engine.
 func (e *Engine) AAS() *repository.Service { return e.aas.Service() }
+
+// Devices returns the devices, for programs that embed the engine.
+func (e *Engine) Devices() *devices.Service { return e.devices.Service() }

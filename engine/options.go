@@ -15,6 +15,7 @@ import (
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auditapi/auditpart"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
@@ -38,6 +39,7 @@ type Options struct {
 	Alarms   alarmspart.Options
 	Alerting alertingpart.Options
 	AAS      aaspart.Options
+	Devices  devicespart.Options
 	Hubs     hubspart.Options
 	Parts    []server.Part // of the embedder; they drain after the others and close before them
 
@@ -82,7 +84,7 @@ func (o Options) withDefaults() (Options, error) {
 		log **slog.Logger
 	}{
 		{&o.Audit.Now, &o.Audit.Logger}, {&o.Accounts.Now, &o.Accounts.Logger}, {&o.Tags.Now, &o.Tags.Logger}, {&o.Alarms.Now, &o.Alarms.Logger},
-		{&o.Alerting.Now, &o.Alerting.Logger}, {&o.AAS.Now, &o.AAS.Logger}, {&o.Hubs.Now, &o.Hubs.Logger},
+		{&o.Alerting.Now, &o.Alerting.Logger}, {&o.AAS.Now, &o.AAS.Logger}, {&o.Devices.Now, &o.Devices.Logger}, {&o.Hubs.Now, &o.Hubs.Logger},
 	} {
 		if *p.now == nil {
 			*p.now = o.Server.Now

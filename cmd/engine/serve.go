@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -159,6 +160,15 @@ func (e *engine) settleWrites(ctx context.Context, db *storage.DB) error {
 	return err
 }
 
+// reachable returns a listening address as a browser on this machine takes it.
+func reachable(a net.Addr) string {
+	addr := a.String()
+	if host, port, found := strings.Cut(addr, "]:"); found && (host == "[::" || host == "[::1") {
+		return "localhost:" + port
+	}
+	return addr
+}
+
 // welcome prints where the API is, and the password of the first account, which is shown once and stored nowhere.
 func (e *engine) welcome(srv *otkit.Engine) {
 	s := e.settings
@@ -166,12 +176,11 @@ func (e *engine) welcome(srv *otkit.Engine) {
 	if s.Server.TLS.CertFile != "" {
 		scheme = "https"
 	}
-	addr := srv.Addr().String()
-	if host, port, found := strings.Cut(addr, "]:"); found && (host == "[::" || host == "[::1") {
-		addr = "localhost:" + port
-	}
 	var text strings.Builder // written in one piece: whoever reads the first line has them all
-	fmt.Fprintf(&text, "API and its documentation: %s://%s/docs\n", scheme, addr)
+	fmt.Fprintf(&text, "API and its documentation: %s://%s/docs\n", scheme, reachable(srv.Addr()))
+	for _, addr := range srv.PartAddrs() {
+		fmt.Fprintf(&text, "API of devices alone: %s://%s/api/v1/devices\n", scheme, reachable(addr))
+	}
 	if password := srv.InitialAdminPassword(); password != "" {
 		fmt.Fprintf(&text, "First account: %s, password %s (shown once; change it with: go run ./cmd/engine users passwd -data %s %[1]s)\n", s.Auth.AdminUsername, password, s.Storage.DataDir)
 	}

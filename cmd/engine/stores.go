@@ -11,6 +11,7 @@ import (
 	"github.com/otkit/otkit/storage/alarmstore"
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/tagstore"
 )
@@ -18,7 +19,7 @@ import (
 // schemas returns the tables of the engine.
 func schemas() []storage.Schema {
 	return []storage.Schema{
-		accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(),
+		accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(), devicestore.Schema(),
 	}
 }
 
@@ -31,14 +32,15 @@ func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
 	alerts, alertsErr := alertstore.New(db)
 	aas, aasErr := aasstore.New(db)
 	audit, auditErr := auditstore.New(db)
-	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr); err != nil {
+	devices, devicesErr := devicestore.New(db)
+	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr, devicesErr); err != nil {
 		return err
 	}
 	o.Accounts.Accounts, o.Accounts.Sessions = accounts, accounts
 	o.Tags.Writes, o.Tags.HistoryStore = tags, history
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
-	o.AAS.Store, o.Audit.Store = aas, audit
+	o.AAS.Store, o.Audit.Store, o.Devices.Store = aas, audit, devices
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	if s.Storage.Driver == "postgres" {
 		o.Shared = &otkit.Shared{Keys: accounts}

@@ -57,21 +57,35 @@ func nameOf(feature []byte) string {
 }
 
 func zonesOf(text []byte) ([]Zone, error) {
-	var f geom.GeoJSONFeature
+	var f struct {
+		Type       string          `json:"type"`
+		Properties map[string]any  `json:"properties"`
+		Geometry   json.RawMessage `json:"geometry"`
+	}
 	if err := json.Unmarshal(text, &f); err != nil {
 		return nil, err
+	}
+	if f.Type != "Feature" {
+		return nil, fmt.Errorf("type must be Feature, not %q", f.Type)
 	}
 	z, err := zoneOf(f.Properties)
 	if err != nil {
 		return nil, err
 	}
+	if len(f.Geometry) == 0 {
+		return nil, errors.New("geometry is required")
+	}
+	shape, err := geom.UnmarshalGeoJSON(f.Geometry, geom.NoValidate{}) // each zone is validated
+	if err != nil {
+		return nil, fmt.Errorf("geometry: %w", err)
+	}
 	var polygons []geom.Polygon
-	if p, ok := f.Geometry.AsPolygon(); ok {
+	if p, ok := shape.AsPolygon(); ok {
 		polygons = []geom.Polygon{p}
-	} else if m, ok := f.Geometry.AsMultiPolygon(); ok {
+	} else if m, ok := shape.AsMultiPolygon(); ok {
 		polygons = m.Dump()
 	} else {
-		return nil, fmt.Errorf("geometry must be a Polygon or a MultiPolygon, not a %s", f.Geometry.Type())
+		return nil, fmt.Errorf("geometry must be a Polygon or a MultiPolygon, not a %s", shape.Type())
 	}
 	zones := make([]Zone, 0, len(polygons))
 	for _, p := range polygons {

@@ -74,7 +74,7 @@ func (z Zone) polygon() (geom.Polygon, error) {
 	case count > MaxZonePoints:
 		return p, fmt.Errorf("must have at most %d points, not %d", MaxZonePoints, count)
 	case err != nil:
-		return p, err
+		return p, fmt.Errorf("lines must not cross themselves or each other: %w", err)
 	}
 	return p, nil
 }

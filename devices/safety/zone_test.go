@@ -38,8 +38,11 @@ func TestReadGeoJSON(t *testing.T) {
 		`zones: features[0] ("hall"): geometry must be a Polygon or a MultiPolygon`:  feature(good, `{"type": "Point", "coordinates": [1, 2]}`),
 		`zones: features[0]: properties.name must be a text`:                         feature(`{"map": "m", "kind": "allowed"}`, square1),
 		`zones: features[0] ("h"): kind must be "allowed", "keepOut" or "speed"`:     feature(`{"name": "h", "map": "m", "kind": "keepout"}`, square1),
-		`zones: features[0] ("hall"): `:                                              feature(good, `{"type": "Polygon", "coordinates": [[[0, 0], [10, 10], [10, 0], [0, 10], [0, 0]]]}`),
+		`zones: features[0] ("hall"): lines must not cross themselves or each other`: feature(good, `{"type": "Polygon", "coordinates": [[[0, 0], [10, 10], [10, 0], [0, 10], [0, 0]]]}`),
 		`zones: features[0] ("hall"): rings[0]: coordinates must be between -1e+06 `: feature(good, `{"type": "Polygon", "coordinates": [[[0, 0], [1e9, 0], [10, 10], [0, 0]]]}`),
+		`zones: features[0]: type must be Feature, not "Zone"`:                       `{"type": "FeatureCollection", "features": [{"type": "Zone"}]}`,
+		`zones: features[0] ("hall"): geometry is required`:                          `{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": ` + good + `}]}`,
+		`zones: features[0] ("hall"): geometry: `:                                    feature(good, `7`),
 		`zones: features[0] ("hall"): rings must have an outer line`:                 feature(good, `{"type": "Polygon", "coordinates": []}`),
 	} {
 		_, err := safety.ReadGeoJSON(strings.NewReader(text))
@@ -57,7 +60,7 @@ func TestBadZonesAreRefused(t *testing.T) {
 		"rings[0]: coordinates must be between": {Kind: safety.Allowed, Rings: [][][2]float64{{{0, 0}, {1, math.NaN()}, {1, 1}}}},
 		"maxSpeed is required":                  {Kind: safety.Speed, Rings: [][][2]float64{square}},
 		"maxSpeed must be above 0":              {Kind: safety.Allowed, MaxSpeed: -1, Rings: [][][2]float64{square}},
-		"zones[0] (bow): validating ring":       {Name: "bow", Kind: safety.Allowed, Rings: [][][2]float64{{{0, 0}, {10, 10}, {10, 0}, {0, 10}}}},
+		"zones[0] (bow): lines must not cross":  {Name: "bow", Kind: safety.Allowed, Rings: [][][2]float64{{{0, 0}, {10, 10}, {10, 0}, {0, 10}}}},
 	} {
 		_, err := safety.New(safety.Options{Zones: []safety.Zone{z}})
 		require.ErrorContains(t, err, want)

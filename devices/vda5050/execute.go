@@ -20,12 +20,15 @@ func (f *Fleet) Execute(ctx context.Context, o devices.Order) (map[string]any, e
 	if v == nil {
 		return nil, fmt.Errorf("there is no vehicle %q", o.DeviceID)
 	}
-	last := v.last()
-	if last == nil {
-		return nil, errors.New("the vehicle has not reported its state yet")
+	last, err := v.ready()
+	if err != nil {
+		return nil, err
 	}
 	switch o.Type {
 	case devices.MoveTo, devices.PickUp, devices.Release:
+		if last.Paused {
+			return nil, errors.New("the vehicle is paused; ResetEmergencyStop ends that, or its own button")
+		}
 		// A vehicle may have had an order with the id of the command, and discards a second one.
 		o.ID = v.unique(o.ID, f.opts.Now())
 		return f.drive(ctx, v, f.order(last, o))
@@ -81,21 +84,34 @@ func (f *Fleet) drive(ctx context.Context, v *vehicle, m *order) (map[string]any
 		return nil, fmt.Errorf("the order was not sent: %w", err)
 	}
 	var failed error
-	taken := false
-	err := v.await(ctx, func(s *state) (done bool) {
-		if taken && s.OrderID != m.OrderID {
+	accepted := false
+	waiting, accept, release := f.acceptance(ctx)
+	defer release()
+	err := v.await(waiting, func(s *state) (done bool) {
+		if accepted && s.OrderID != m.OrderID {
 			failed = fmt.Errorf("%w: it has another order: %s", devices.ErrUnknownOutcome, s.OrderID)
 			return true
 		}
-		taken = s.OrderID == m.OrderID
+		if accepted = s.OrderID == m.OrderID; accepted {
+			accept()
+		}
 		done, failed = s.progress(m)
 		return done
 	})
 	if err != nil {
 		v.begin(nil) // a reconnection must not repeat what is canceled
-		return nil, f.stopped(ctx, v, err)
+		return nil, f.stopped(ctx, v, m, err)
 	}
 	return result(v.last()), failed
+}
+
+// acceptance returns a context that ends after Options.AcceptTimeout unless accept is called before. release must be called.
+func (f *Fleet) acceptance(ctx context.Context) (waiting context.Context, accept, release func()) {
+	waiting, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(f.opts.AcceptTimeout, func() {
+		cancel(fmt.Errorf("the vehicle did not acknowledge it within %s: %w", f.opts.AcceptTimeout, devices.ErrUnknownOutcome))
+	})
+	return waiting, func() { timer.Stop() }, func() { timer.Stop(); cancel(nil) }
 }
 
 // progress reports whether the vehicle has ended an order, and why it has failed.
@@ -148,14 +164,20 @@ func (s *state) action(id string) (ended bool, err error) {
 	return false, nil
 }
 
-// stopped cancels what a vehicle does, unless the service stops, and returns the error for the command.
-func (f *Fleet) stopped(ctx context.Context, v *vehicle, cause error) error {
+// knows reports whether a state has an action, whatever became of it.
+func (s *state) knows(id string) bool {
+	return slices.ContainsFunc(s.ActionStates, func(a actionState) bool { return a.ActionID == id })
+}
+
+// stopped cancels an order, unless the service stops, and returns the error for the command.
+func (f *Fleet) stopped(ctx context.Context, v *vehicle, m *order, cause error) error {
 	if errors.Is(cause, devices.ErrClosed) {
 		return cause
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.opts.CancelTimeout)
 	defer cancel()
-	if _, err := f.send(ctx, v, action{ActionType: "cancelOrder", ActionID: v.unique("cancel", f.opts.Now())}); err != nil {
+	if _, err := f.send(ctx, v, v.cancelAction(f.opts.Now())); err != nil {
+		v.revoke(m)
 		return fmt.Errorf("%w: %w; the vehicle did not confirm that it canceled the order: %w", devices.ErrUnknownOutcome, cause, err)
 	}
 	return cause
@@ -167,7 +189,12 @@ func (f *Fleet) send(ctx context.Context, v *vehicle, a action) (map[string]any,
 		return nil, fmt.Errorf("the action was not sent: %w", err)
 	}
 	var failed error
-	if err := v.await(ctx, func(s *state) (ended bool) {
+	waiting, accept, release := f.acceptance(ctx)
+	defer release()
+	if err := v.await(waiting, func(s *state) (ended bool) {
+		if s.knows(a.ActionID) {
+			accept()
+		}
 		ended, failed = s.action(a.ActionID)
 		return ended
 	}); err != nil {
@@ -192,7 +219,7 @@ func (f *Fleet) Stop(ctx context.Context, deviceID string) error {
 	}
 	before := v.last()
 	v.setStopped(true, f.opts.Now())
-	actions := f.stopActions(v)
+	actions := v.stopActions(f.opts.Now())
 	for {
 		err := f.instant(ctx, v, actions...)
 		if err == nil {
@@ -218,19 +245,35 @@ func (f *Fleet) Stop(ctx context.Context, deviceID string) error {
 	return failed
 }
 
-// stopActions returns what stops a vehicle. A vehicle that is not reached gets it again when it is.
-func (f *Fleet) stopActions(v *vehicle) []action {
-	now := f.opts.Now()
-	return []action{{ActionType: "startPause", ActionID: v.unique("pause", now), BlockingType: "HARD"}, {ActionType: "cancelOrder", ActionID: v.unique("cancel", now)}}
-}
-
-// Reset implements [devices.Resetter].
-func (f *Fleet) Reset(ctx context.Context, deviceID string) error {
+// Reset implements [devices.Resetter]. It returns when the vehicle is not paused, whoever has paused it.
+func (f *Fleet) Reset(ctx context.Context, deviceID string) (err error) {
 	v := f.vehicles[deviceID]
 	if v == nil {
 		return fmt.Errorf("there is no vehicle %q", deviceID)
 	}
 	v.setStopped(false, f.opts.Now())
-	_, err := f.send(ctx, v, action{ActionType: "stopPause", ActionID: v.unique("resume", f.opts.Now())})
-	return err
+	defer func() {
+		if err != nil {
+			v.setStopped(true, f.opts.Now())
+		}
+	}()
+	before, a := v.last(), action{ActionType: "stopPause", ActionID: v.unique("resume", f.opts.Now())}
+	if err := f.instant(ctx, v, a); err != nil {
+		return fmt.Errorf("the action was not sent: %w", err)
+	}
+	waiting, _, release := f.acceptance(ctx)
+	defer release()
+	var failed error
+	if err := v.await(waiting, func(s *state) bool {
+		if s == before {
+			return false // reported before it was told
+		}
+		if s.Paused {
+			_, failed = s.action(a.ActionID)
+		}
+		return !s.Paused || failed != nil
+	}); err != nil {
+		return err
+	}
+	return failed
 }

@@ -3,13 +3,11 @@ package vda5050
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
-	"math/rand/v2"
+	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,62 +17,6 @@ import (
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/fault"
 )
-
-// Vehicle is a vehicle of a fleet.
-type Vehicle struct {
-	DeviceID     string
-	Manufacturer string // as in its topics
-	SerialNumber string // as in its topics
-}
-
-// Reports takes what vehicles report. devices.Service is one.
-type Reports interface {
-	Report(deviceID string, t devices.Telemetry) error
-	Connected(deviceID string) error
-	Disconnected(deviceID string) error
-}
-
-// Options are the options of [Connect]. URL, Vehicles and Reports are required.
-type Options struct {
-	URL       string // of the broker: mqtt://host:1883 or mqtts://host:8883
-	Username  string
-	Password  string
-	ClientID  string      // default otkit-vda5050- and random digits; a broker lets one client of a name in
-	TLS       *tls.Config // for mqtts; nil uses the system's authorities
-	Interface string      // first level of the topics; default uagv
-	Vehicles  []Vehicle
-	Reports   Reports
-	// Deviation is how far from its target a vehicle may stop, in metres. Default 0.2.
-	Deviation float64
-	// CancelTimeout is how long a vehicle may take to cancel an order. Default 4 s.
-	CancelTimeout time.Duration
-
-	Now    func() time.Time // default time.Now
-	Logger *slog.Logger     // default: discards
-}
-
-func (o Options) withDefaults() (Options, *url.URL, error) {
-	o.ClientID, o.Interface = cmp.Or(o.ClientID, fmt.Sprintf("otkit-vda5050-%08x", rand.Uint32())), cmp.Or(o.Interface, "uagv")
-	o.Deviation, o.CancelTimeout = cmp.Or(o.Deviation, 0.2), cmp.Or(o.CancelTimeout, 4*time.Second)
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	u, err := url.Parse(o.URL)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "mqtt" && u.Scheme != "mqtts" || u.User != nil:
-		return o, nil, fault.Option("vda5050", "Options.URL", "must be mqtt://host:port or mqtts://host:port, without a user")
-	case o.Reports == nil:
-		return o, nil, fault.Option("vda5050", "Options.Reports", "is required")
-	case len(o.Vehicles) == 0:
-		return o, nil, fault.Option("vda5050", "Options.Vehicles", "are required")
-	case strings.ContainsAny(o.Interface, "+#/\x00"):
-		return o, nil, fault.Option("vda5050", "Options.Interface", "must be one level of a topic")
-	case !(o.Deviation > 0) || o.CancelTimeout < 0:
-		return o, nil, fault.Option("vda5050", "Options", "must have Deviation and CancelTimeout above 0")
-	}
-	return o, u, nil
-}
 
 // Fleet is the vehicles of one broker. It implements [devices.Executor] and [devices.Resetter] for them. Safe for concurrent use.
 type Fleet struct {
@@ -89,28 +31,33 @@ type Fleet struct {
 
 // Connect connects to a broker. A broker that cannot be reached is tried again and again, which is logged and is no error; its
 // vehicles are Offline meanwhile. Close must be called.
-func Connect(ctx context.Context, o Options) (*Fleet, error) {
+func Connect(ctx context.Context, o Options) (*Fleet, error) { return connect(ctx, o, nil) }
+
+// dialer connects to a broker; nil dials its URL.
+type dialer func(context.Context, autopaho.ClientConfig, *url.URL) (net.Conn, error)
+
+func connect(ctx context.Context, o Options, dial dialer) (*Fleet, error) {
 	o, broker, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	if o.Reports == nil {
+		return nil, fault.Option("vda5050", "Options.Reports", "is required")
+	}
 	f := &Fleet{opts: o, vehicles: map[string]*vehicle{}, topics: map[string]*vehicle{}, ready: make(chan struct{})}
-	for i, v := range o.Vehicles {
-		path, topic := fmt.Sprintf("Options.Vehicles[%d]", i), v.Manufacturer+"/"+v.SerialNumber
-		switch {
-		case v.DeviceID == "" || f.vehicles[v.DeviceID] != nil:
-			return nil, fault.Option("vda5050", path+".DeviceID", "must be there and unique, not %q", v.DeviceID)
-		case v.Manufacturer == "" || v.SerialNumber == "" || strings.Count(topic, "/") != 1 || strings.ContainsAny(topic, "+#\x00") || f.topics[topic] != nil:
-			return nil, fault.Option("vda5050", path, "must have Manufacturer and SerialNumber as levels of a topic, together unique")
-		}
-		one := &vehicle{Vehicle: v, changed: make(chan struct{})}
-		f.vehicles[v.DeviceID], f.topics[topic] = one, one
+	for _, v := range o.Vehicles {
+		one := &vehicle{Vehicle: v, changed: make(chan struct{}), stopped: stopLatched(o.Reports, v.DeviceID)}
+		f.vehicles[v.DeviceID], f.topics[v.topic()] = one, one
 	}
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	f.ctx = ctx
 	f.conn, err = autopaho.NewConnection(ctx, autopaho.ClientConfig{
-		ServerUrls: []*url.URL{broker}, TlsCfg: o.TLS, KeepAlive: 15, CleanStartOnInitialConnection: true,
+		AttemptConnection: dial, ServerUrls: []*url.URL{broker}, TlsCfg: o.TLS, KeepAlive: uint16(o.KeepAlive.Seconds()), CleanStartOnInitialConnection: true,
 		ConnectUsername: o.Username, ConnectPassword: []byte(o.Password),
+		ConnectPacketBuilder: func(c *paho.Connect, _ *url.URL) (*paho.Connect, error) {
+			c.Properties = &paho.ConnectProperties{MaximumPacketSize: new(uint32(maxMessage))}
+			return c, nil
+		},
 		ReconnectBackoff: autopaho.NewConstantBackoff(2 * time.Second),
 		OnConnectError: func(err error) {
 			o.Logger.Warn("failed to reach the MQTT broker; retrying", "broker", broker.Host, "error", err)
@@ -132,6 +79,17 @@ func Connect(ctx context.Context, o Options) (*Fleet, error) {
 	return f, nil
 }
 
+// stopLatched reports whether an emergency stop is latched for a device, perhaps since before a restart.
+func stopLatched(r Reports, deviceID string) bool {
+	if g, ok := r.(interface {
+		Get(id string) (devices.Device, error)
+	}); ok {
+		d, err := g.Get(deviceID)
+		return err == nil && d.StopLatched
+	}
+	return false
+}
+
 // Close ends the connection. Orders that vehicles carry out go on.
 func (f *Fleet) Close(ctx context.Context) error {
 	f.cancel()
@@ -146,8 +104,8 @@ func (f *Fleet) Close(ctx context.Context) error {
 // maxStateAge is how much older than a position the last state may be: vehicles send one every 30 s at least.
 const maxStateAge = 35 * time.Second
 
-func (f *Fleet) topic(v *vehicle, name string) string {
-	return strings.Join([]string{f.opts.Interface, majorVersion, v.Manufacturer, v.SerialNumber, name}, "/")
+func (f *Fleet) topic(v *vehicle, major, name string) string {
+	return strings.Join([]string{f.opts.Interface, major, v.Manufacturer, v.SerialNumber, name}, "/")
 }
 
 // connected subscribes, asks every vehicle for its state, and repeats the orders in progress: a vehicle that has one already
@@ -155,25 +113,50 @@ func (f *Fleet) topic(v *vehicle, name string) string {
 func (f *Fleet) connected(ctx context.Context, c *autopaho.ConnectionManager) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	var subscriptions []paho.SubscribeOptions
-	for _, v := range f.vehicles {
-		for name, qos := range map[string]byte{"connection": 1, "state": 0, "visualization": 0} {
-			subscriptions = append(subscriptions, paho.SubscribeOptions{Topic: f.topic(v, name), QoS: qos})
-		}
-	}
-	if _, err := c.Subscribe(ctx, &paho.Subscribe{Subscriptions: subscriptions}); err != nil {
-		f.opts.Logger.Error("failed to subscribe to the messages of the vehicles", "error", err)
-		return
+	for some := range slices.Chunk(f.subscriptions(), 100) { // brokers bound the length of a packet
+		f.subscribe(ctx, c, some)
 	}
 	for _, v := range f.vehicles {
+		now := f.opts.Now()
 		pending, stopped := v.pending()
 		if stopped {
-			f.log(f.instant(ctx, v, f.stopActions(v)...), v)
+			f.log(f.instant(ctx, v, v.stopActions(now)...), v)
 		} else if pending != nil {
 			f.log(f.publish(ctx, v, "order", *pending), v)
 		}
-		f.log(f.instant(ctx, v, action{ActionType: "stateRequest", ActionID: v.unique("state", f.opts.Now())}), v)
+		f.log(f.instant(ctx, v, action{ActionType: "stateRequest", ActionID: v.unique("state", now)}), v)
 	}
+}
+
+// subscriptions returns the topics of the vehicles. There are no wildcards, so that other vehicles cost nothing.
+func (f *Fleet) subscriptions() (all []paho.SubscribeOptions) {
+	for _, one := range f.opts.Vehicles {
+		for _, t := range []struct {
+			major, name string
+			qos         byte
+		}{{majorVersion, "connection", 1}, {majorVersion, "state", 0}, {majorVersion, "visualization", 0}, {majorVersion, "factsheet", 0},
+			{"v1", "connection", 0}, {"v3", "connection", 0}} { // to tell the operator that it speaks another version
+			all = append(all, paho.SubscribeOptions{Topic: f.topic(f.vehicles[one.DeviceID], t.major, t.name), QoS: t.qos})
+		}
+	}
+	return all
+}
+
+// subscribe subscribes to some topics. Those that the broker refuses are logged; the others stand.
+func (f *Fleet) subscribe(ctx context.Context, c *autopaho.ConnectionManager, some []paho.SubscribeOptions) {
+	answer, err := c.Subscribe(ctx, &paho.Subscribe{Subscriptions: some})
+	if err == nil {
+		return
+	}
+	refused := []string{}
+	if answer != nil {
+		for i, code := range answer.Reasons[:min(len(answer.Reasons), len(some))] {
+			if code >= 0x80 {
+				refused = append(refused, some[i].Topic)
+			}
+		}
+	}
+	f.opts.Logger.Error("failed to subscribe to messages of vehicles", "topics", refused, "error", err)
 }
 
 func (f *Fleet) disconnected() {
@@ -186,77 +169,6 @@ func (f *Fleet) log(err error, v *vehicle) {
 	if err != nil && !errors.Is(err, context.Canceled) && v.warns(f.opts.Now()) {
 		f.opts.Logger.Warn("failed to exchange messages with a vehicle", "device", v.DeviceID, "error", err)
 	}
-}
-
-// received handles a message of a vehicle. One that cannot be read is logged.
-func (f *Fleet) received(p paho.PublishReceived) (bool, error) {
-	levels := strings.Split(p.Packet.Topic, "/")
-	if len(levels) != 5 {
-		return true, nil
-	}
-	v := f.topics[levels[2]+"/"+levels[3]]
-	if v == nil {
-		return true, nil
-	}
-	var err error
-	switch levels[4] {
-	case "state":
-		err = f.state(v, p.Packet.Payload)
-	case "visualization":
-		err = f.visualization(v, p.Packet.Payload)
-	case "connection":
-		err = f.connection(v, p.Packet.Payload)
-	}
-	f.log(err, v)
-	return true, nil
-}
-
-func (f *Fleet) state(v *vehicle, payload []byte) error {
-	var s state
-	if err := json.Unmarshal(payload, &s); err != nil {
-		return fmt.Errorf("state: %w", err)
-	}
-	if v.update(&s, f.opts.Now()) {
-		f.opts.Logger.Warn("vehicle goes on after it was stopped; stopping it again", "device", v.DeviceID)
-		f.log(f.instant(f.ctx, v, f.stopActions(v)...), v)
-	}
-	return f.report(v, s.telemetry())
-}
-
-func (f *Fleet) visualization(v *vehicle, payload []byte) error {
-	var m visualization
-	if err := json.Unmarshal(payload, &m); err != nil {
-		return fmt.Errorf("visualization: %w", err)
-	}
-	last := v.last()
-	if last == nil || m.Position == nil || timeOf(m.Timestamp).Sub(timeOf(last.Timestamp)) > maxStateAge {
-		return nil // a position alone says nothing about the state
-	}
-	t := last.telemetry()
-	t.Time, t.State = timeOf(m.Timestamp), "" // the state is as before
-	t.Pose, t.Velocity = poseOf(m.Position, m.Velocity)
-	return f.report(v, t)
-}
-
-// report reports what a vehicle says. Figures that cannot be are left out, so that an emergency stop beside them is not lost.
-func (f *Fleet) report(v *vehicle, t devices.Telemetry) error {
-	err := f.opts.Reports.Report(v.DeviceID, t)
-	if errors.Is(err, devices.ErrInvalid) {
-		t.Pose, t.Velocity = nil, nil
-		return errors.Join(err, f.opts.Reports.Report(v.DeviceID, t))
-	}
-	return err
-}
-
-func (f *Fleet) connection(v *vehicle, payload []byte) error {
-	var c connection
-	if err := json.Unmarshal(payload, &c); err != nil {
-		return fmt.Errorf("connection: %w", err)
-	}
-	if c.State == "ONLINE" {
-		return f.opts.Reports.Connected(v.DeviceID)
-	}
-	return f.opts.Reports.Disconnected(v.DeviceID)
 }
 
 // publish sends a message. Its header is filled in.
@@ -274,7 +186,7 @@ func (f *Fleet) publish(ctx context.Context, v *vehicle, name string, message an
 	if err != nil {
 		return err
 	}
-	_, err = f.conn.Publish(ctx, &paho.Publish{Topic: f.topic(v, name), Payload: data})
+	_, err = f.conn.Publish(ctx, &paho.Publish{Topic: f.topic(v, majorVersion, name), Payload: data})
 	return err
 }
 

@@ -1,6 +1,9 @@
 package vda5050
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // version is the version of the messages, and majorVersion its part of the topics.
 const (
@@ -19,6 +22,8 @@ type header struct {
 	Manufacturer string `json:"manufacturer"`
 	SerialNumber string `json:"serialNumber"`
 }
+
+func (h *header) head() *header { return h }
 
 type order struct {
 	header
@@ -91,6 +96,26 @@ type state struct {
 	Safety             safetyState    `json:"safetyState"`
 }
 
+// maxItems is how many items of a list of a state are kept.
+const maxItems = 1000
+
+// bound shortens the lists of a state. What matters is kept: a fatal error and the last actions.
+func (s *state) bound() {
+	if len(s.Errors) > maxItems {
+		fatal := slices.IndexFunc(s.Errors, vehicleError.fatal)
+		if fatal >= maxItems {
+			s.Errors[0] = s.Errors[fatal]
+		}
+		s.Errors = slices.Clone(s.Errors[:maxItems])
+	}
+	if n := len(s.ActionStates); n > maxItems {
+		s.ActionStates = slices.Clone(s.ActionStates[n-maxItems:])
+	}
+	if len(s.Loads) > maxItems {
+		s.Loads = slices.Clone(s.Loads[:maxItems])
+	}
+}
+
 type position struct {
 	X           float64 `json:"x"`
 	Y           float64 `json:"y"`
@@ -128,6 +153,8 @@ type vehicleError struct {
 	References  []reference `json:"errorReferences"`
 }
 
+func (e vehicleError) fatal() bool { return e.Level == "FATAL" }
+
 type reference struct {
 	Key   string `json:"referenceKey"`
 	Value string `json:"referenceValue"`
@@ -148,6 +175,25 @@ type visualization struct {
 type connection struct {
 	header
 	State string `json:"connectionState"`
+}
+
+// factsheet is what of a factsheet is used.
+type factsheet struct {
+	header
+	limits
+}
+
+type limits struct {
+	Type struct {
+		Series  string  `json:"seriesName"`
+		MaxLoad float64 `json:"maxLoadMass"` // kilograms
+	} `json:"typeSpecification"`
+	Physical struct {
+		MaxSpeed  float64 `json:"speedMax"` // metres a second
+		Length    float64 `json:"length"`   // metres
+		Width     float64 `json:"width"`
+		MaxHeight float64 `json:"heightMax"`
+	} `json:"physicalParameters"`
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(timeFormat) }

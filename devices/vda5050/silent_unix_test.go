@@ -12,19 +12,29 @@ import (
 	"github.com/otkit/otkit/devices"
 )
 
-func TestBrokerAndVehicleThatAreSilent(t *testing.T) {
+func TestBrokerThatIsSilent(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	p := newPlant(t, b)
-	v := b.vehicle()
-	for _, process := range []*os.Process{b.cmd.Process, v.Process} {
-		p.is(devices.Idle)
-		require.NoError(t, process.Signal(syscall.SIGSTOP))
-		p.is(devices.Offline)
-		_, err := p.submit(t.Context(), devices.MoveTo, to(6, 6))
-		require.ErrorIs(t, err, devices.ErrRefused)
-		require.NoError(t, process.Signal(syscall.SIGCONT))
-	}
+	p := newPlant(t, b, ownVehicle)
+	b.vehicle()
+	p.survivesSilenceOf(b.cmd.Process)
+}
+
+func TestVehicleThatIsSilent(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	p := newPlant(t, b, ownVehicle)
+	p.survivesSilenceOf(b.vehicle().Process)
+}
+
+func (p *plant) survivesSilenceOf(process *os.Process) {
+	p.t.Helper()
 	p.is(devices.Idle)
-	require.True(t, p.do(devices.MoveTo, to(6, 6)).Result.Success)
+	require.NoError(p.t, process.Signal(syscall.SIGSTOP))
+	p.is(devices.Offline)
+	_, err := p.submit(p.t.Context(), devices.MoveTo, to(6, 6))
+	require.ErrorIs(p.t, err, devices.ErrRefused)
+	require.NoError(p.t, process.Signal(syscall.SIGCONT))
+	p.is(devices.Idle)
+	require.True(p.t, p.do(devices.MoveTo, to(6, 6)).Result.Success)
 }

@@ -47,10 +47,8 @@ func (s *state) deviceState() devices.State {
 
 // fatal returns the error that keeps the vehicle from working; empty if there is none.
 func (s *state) fatal() string {
-	for _, e := range s.Errors {
-		if e.Level == "FATAL" {
-			return strings.TrimSpace(e.Type + " " + e.Description)
-		}
+	if i := slices.IndexFunc(s.Errors, vehicleError.fatal); i >= 0 {
+		return strings.TrimSpace(s.Errors[i].Type + " " + s.Errors[i].Description)
 	}
 	return ""
 }

@@ -2,22 +2,29 @@ package vda5050
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/otkit/otkit/internal/runes"
 )
 
 // vehicle is a vehicle with its last state.
 type vehicle struct {
 	Vehicle
+	count atomic.Uint64 // of ids of actions
 
 	mu      sync.Mutex
 	state   *state        // the last one; nil before the first
-	count   uint64        // of ids of actions
 	changed chan struct{} // closed at the next state
 	order   *order        // in progress; repeated after a reconnection
+	revoked string        // order that it did not confirm to have canceled
 	stopped bool          // by an emergency stop that was not reset
-	told    time.Time     // when it was last told to stop
+	told    time.Time     // when it was last told to stop or to cancel
+	version string        // of its messages
+	limits  limits        // of its factsheet
 	warned  time.Time     // when an error with its messages was last logged
 	headers map[string]uint32
 }
@@ -34,25 +41,79 @@ func (v *vehicle) header(topic string, now time.Time) header {
 	return h
 }
 
+// ready returns the last state of a vehicle that can be commanded.
+func (v *vehicle) ready() (*state, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.version != "" && !ours(v.version):
+		return nil, errVersion(v.version)
+	case v.state == nil:
+		return nil, errors.New("the vehicle has not reported its state yet")
+	}
+	return v.state, nil
+}
+
 func (v *vehicle) last() *state {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.state
 }
 
-// update takes a state. It reports whether the vehicle must be told to stop again: the message of an emergency stop may be lost with
-// the connection of the vehicle or of the fleet.
-func (v *vehicle) update(s *state, now time.Time) (stop bool) {
+// update takes a state. It returns what the vehicle must be told again, and why: a message that stops it or cancels its order may be
+// lost with the connection of the vehicle or of the fleet.
+func (v *vehicle) update(s *state, now time.Time) (again []action, why string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state = s
 	close(v.changed)
 	v.changed = make(chan struct{})
-	stop = v.stopped && !s.Paused && (s.Driving || len(s.NodeStates) > 0 || len(s.EdgeStates) > 0) && now.Sub(v.told).Abs() >= time.Second
-	if stop {
-		v.told = now
+	busy := s.Driving || len(s.NodeStates) > 0 || len(s.EdgeStates) > 0
+	if !busy || now.Sub(v.told).Abs() < time.Second {
+		return nil, ""
 	}
-	return stop
+	switch {
+	case v.stopped && !s.Paused:
+		v.told = now
+		return v.stopActions(now), "stopping it again"
+	case v.revoked != "" && s.OrderID == v.revoked:
+		v.told = now
+		return []action{v.cancelAction(now)}, "canceling its order again"
+	}
+	return nil, ""
+}
+
+// stopActions returns what stops a vehicle: startPause first.
+func (v *vehicle) stopActions(now time.Time) []action {
+	return []action{{ActionType: "startPause", ActionID: v.unique("pause", now), BlockingType: "HARD"}, v.cancelAction(now)}
+}
+
+func (v *vehicle) cancelAction(now time.Time) action {
+	return action{ActionType: "cancelOrder", ActionID: v.unique("cancel", now)}
+}
+
+// speaks notes the version of a message and reports whether it is another one than before.
+func (v *vehicle) speaks(version string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	version = runes.Shorten(version, maxVersion)
+	changed := v.version != version
+	v.version = version
+	return changed
+}
+
+// learns notes the limits of a factsheet and reports whether they are new and logged.
+func (v *vehicle) learns(l limits, now time.Time) bool {
+	v.mu.Lock()
+	changed := v.limits != l
+	v.mu.Unlock()
+	if !changed || !v.warns(now) {
+		return false
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.limits = l
+	return true
 }
 
 // warns reports whether an error with its messages is logged: a vehicle may send ten broken ones a second.
@@ -97,16 +158,24 @@ func (v *vehicle) await(ctx context.Context, done func(*state) bool) error {
 	}
 }
 
+// begin notes the order in progress; nil when there is none. What was to be canceled is over with another order.
 func (v *vehicle) begin(o *order) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.order = o
+	if o != nil {
+		v.revoked = ""
+	}
+}
+
+// revoke notes that an order is to be canceled whenever the vehicle reports it.
+func (v *vehicle) revoke(o *order) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.revoked = o.OrderID
 }
 
 // unique returns an id for an action.
 func (v *vehicle) unique(kind string, now time.Time) string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.count++
-	return fmt.Sprintf("%s-%d-%d", kind, now.UnixMilli(), v.count)
+	return fmt.Sprintf("%s-%d-%d", kind, now.UnixMilli(), v.count.Add(1))
 }

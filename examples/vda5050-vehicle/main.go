@@ -3,13 +3,14 @@
 //	go run ./examples/vda5050-vehicle -broker mqtt://127.0.0.1:1883 -serial agv-1
 //
 // It drives straight to the last node of an order, picks up and drops with a wait, and knows the instant actions cancelOrder,
-// startPause, stopPause and stateRequest. With -count it is several vehicles, side by side, each with a connection of its own:
+// startPause, stopPause, stateRequest and factsheetRequest. With -count it is several vehicles, side by side, each with a connection of its own:
 // -count 1000 -every 100ms -serial agv-1 is agv-1 to agv-1000, which together send 10,000 messages a second.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -100,7 +101,9 @@ func run(ctx context.Context, broker, manufacturer, serial string, v *vehicle) e
 			}
 			changed = true
 		case m := <-messages:
-			err, changed = v.handle(m.Topic[len(link.base):], m.Payload), true
+			if err, changed = v.handle(m.Topic[len(link.base):], m.Payload), true; v.asked {
+				err = errors.Join(err, link.publish(ctx, "factsheet", v.factsheet(), 0, true))
+			}
 		case <-ticker.C:
 			changed = v.move()
 		}

@@ -114,3 +114,15 @@ type safety struct {
 	EStop          string `json:"eStop"`
 	FieldViolation bool   `json:"fieldViolation"`
 }
+
+type factsheet struct {
+	header
+	Type     values `json:"typeSpecification"`
+	Physical values `json:"physicalParameters"`
+	Limits   values `json:"protocolLimits"`
+	Features values `json:"protocolFeatures"`
+	Geometry values `json:"agvGeometry"`
+	Load     values `json:"loadSpecification"`
+}
+
+type values map[string]any

@@ -18,6 +18,7 @@ type vehicle struct {
 	speed    float64
 	every    time.Duration // at which it sends its state
 	reported time.Time
+	asked    bool // for its factsheet
 
 	order  *order
 	target int           // index of the node that it drives to or stands at
@@ -85,11 +86,25 @@ func (v *vehicle) instant(a action) {
 		v.state.Paused = true
 	case "stopPause":
 		v.state.Paused = false
+	case "factsheetRequest":
+		v.asked = true
 	case "stateRequest":
 	default:
 		status, result = "FAILED", "unknown action "+a.Type
 	}
 	v.set(actionState{ID: a.ID, Type: a.Type, Status: status, Result: result})
+}
+
+// factsheet returns what the vehicle can do.
+func (v *vehicle) factsheet() *factsheet {
+	v.asked = false
+	return &factsheet{
+		Type: values{"seriesName": "otkit example", "agvKinematic": "DIFF", "agvClass": "CARRIER", "maxLoadMass": 100,
+			"localizationTypes": []string{"NATURAL"}, "navigationTypes": []string{"AUTONOMOUS"}},
+		Physical: values{"speedMin": 0, "speedMax": v.speed, "accelerationMax": 1, "decelerationMax": 1, "heightMax": 0.5, "width": 0.6, "length": 0.8},
+		Limits:   values{"maxStringLens": values{}, "maxArrayLens": values{}, "timing": values{"minOrderInterval": 0, "minStateInterval": step.Seconds()}},
+		Features: values{"optionalParameters": []string{}, "agvActions": []string{}}, Geometry: values{}, Load: values{},
+	}
 }
 
 func (v *vehicle) set(a actionState) {

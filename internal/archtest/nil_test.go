@@ -48,6 +48,8 @@ import (
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auditapi"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/devicesapi"
+	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/hubs"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/middleware"
@@ -140,6 +142,10 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"middleware.NewServer", "handler", func() (any, error) { return middleware.NewServer(nil, middleware.ServerOptions{}) }},
 		{"recorder.New", "log", func() (any, error) { return recorder.New(nil, recorder.Options{}) }},
 		{"server.New", "Authenticator", func() (any, error) { return server.New(ctx, server.Options{}) }},
+		{"devicesapi.New", "service", func() (any, error) { return devicesapi.New(nil, devicesapi.Options{}) }},
+		{"devicespart.New", "Fleets[0].Name", func() (any, error) {
+			return devicespart.New(ctx, nil, nil, nil, devicespart.Options{Fleets: make([]devicespart.Fleet, 1)})
+		}},
 		{"tagsapi.New", "engine", func() (any, error) { return tagsapi.New(nil, tagsapi.Options{}) }},
 		{"tagconfigapi.New", "store", func() (any, error) { return tagconfigapi.New(nil, tagconfigapi.Options{}) }},
 		{"tagsgrpc.New", "engine", func() (any, error) { return tagsgrpc.New(nil, tagsgrpc.Options{}) }},

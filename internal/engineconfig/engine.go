@@ -29,6 +29,7 @@ type Engine struct {
 	Alarms   Alarms   `key:"alarms" doc:"Alarms."`
 	Alerting Alerting `key:"alerting" doc:"Alarm notifications, and alerts from other systems. A channel is configured by its first setting."`
 	AAS      AAS      `key:"aas" doc:"Asset administration shells."`
+	Devices  Devices  `key:"devices" doc:"Robots and automation devices, and the safety policies that commands to them must pass. The policies are a software pre-check and no certified safety function."`
 	Drivers  []Driver `key:"drivers" doc:"The devices that the engine reads, a list. A list in the file replaces the default; variables change items, or add the next one."`
 }
 
@@ -52,7 +53,7 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 	o := engine.Options{
 		DataDir: e.Storage.DataDir,
 		Server: server.Options{Version: version, Logger: log, Metrics: m, MetricsToken: e.Metrics.Token, Tracing: e.Tracing.options(version, log),
-			Listen: e.Server.Listen, MaxConns: e.Server.MaxConnections, MaxBodyBytes: e.Server.MaxBodyBytes,
+			Listen: e.Server.Listen, PartListeners: e.Server.partListeners(), MaxConns: e.Server.MaxConnections, MaxBodyBytes: e.Server.MaxBodyBytes,
 			HeaderTimeout: e.Server.ReadHeaderTimeout, IdleTimeout: e.Server.IdleTimeout,
 			CORSOrigins: e.Server.CORS.AllowedOrigins, AccessLog: e.Log.Requests, Access: e.access()},
 		Audit:    e.Audit.options(),
@@ -61,6 +62,7 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 			WriteLogMaxAge: e.Tags.WriteLogMaxAge, MaxWithoutToken: e.Tags.MaxWithoutToken},
 		Alarms:   alarmspart.Options{MaxAge: e.Alarms.MaxAge, Limits: alarms.Limits(e.Alarms.Analytics), Drivers: e.Alarms.DriverOffline.options()},
 		Alerting: e.Alerting.options(p),
+		Devices:  e.Devices.options(log, p),
 		Hubs:     hubspart.Options{MaxPerPrincipal: e.Server.Hubs.MaxPerAccount, MaxPerAddress: e.Server.Hubs.MaxPerAddress},
 	}
 	e.AAS.options(&o, p)

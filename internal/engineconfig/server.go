@@ -16,6 +16,7 @@ import (
 // Server is the port of the engine.
 type Server struct {
 	Listen                   string        `key:"listen" default:":5001" rule:"address" doc:"Address of the one port for REST, gRPC, streams and health. Port 0 selects a free one."`
+	DeviceListen             string        `key:"deviceListen" rule:"address or empty" doc:"Address of a second port with just the API of devices, /health/live and /health/ready; empty for none. The TLS, the limits and the access of the first port hold for it too."`
 	MaxBodyBytes             int64         `key:"maxBodyBytes" default:"8388608" rule:"1024..1073741824" doc:"Largest body of a request in bytes; larger ones are answered 413."`
 	MaxConnections           int           `key:"maxConnections" default:"16384" rule:"1.." doc:"Open connections at the same time, but never so many that no open files are left for storage; a few more wait, the rest is dropped. /health/live answers all the same."`
 	MaxConnectionsPerAddress int           `key:"maxConnectionsPerAddress" default:"1000" rule:"1..|-1 for no limit" doc:"Open connections of one address (of one IPv6 /64), trusted proxies not counted."`
@@ -57,6 +58,7 @@ type CORS struct {
 
 // Validate implements settings.Validator.
 func (s Server) Validate(p *settings.Problems) {
+	p.Must(s.DeviceListen == "" || s.DeviceListen != s.Listen || strings.HasSuffix(s.Listen, ":0"), "deviceListen", "must differ from server.listen")
 	networks(p, "trustedProxies", s.TrustedProxies)
 	for i, host := range s.AllowedHosts {
 		if host != "*" {
@@ -113,6 +115,14 @@ func (t TLS) certificates(log *slog.Logger) (*oneport.CertificateFiles, error) {
 	}
 	return oneport.OpenCertificates(oneport.CertificateOptions{CertFile: t.CertFile, KeyFile: t.KeyFile,
 		ClientCAFile: t.ClientCAFile, RequireClientCert: t.RequireClientCert, Logger: log})
+}
+
+// partListeners are the ports beside the first one.
+func (s Server) partListeners() []server.PartListener {
+	if s.DeviceListen == "" {
+		return nil
+	}
+	return []server.PartListener{{Listen: s.DeviceListen, Parts: []string{"devices"}}}
 }
 
 // access says where callers may come from and how much each may ask for.

@@ -21,7 +21,7 @@
 // A rule is "required" or, for
 //
 //	numbers and durations   ranges: 1..100, 1.., ..5, >0, >0..1, <0, 7; several with |, each with an explanation: 1..|-1 for no limit
-//	strings                 words: sqlite|postgres; or a name: address (host:port), token (fits into a header)
+//	strings                 words: sqlite|postgres; or a name: address (host:port), address or empty, token (fits into a header)
 //
 // The rule of a list applies to its items. What a tag cannot express, such as how settings go together, is in a method of the
 // struct, see [Validator].

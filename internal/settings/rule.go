@@ -22,8 +22,9 @@ type rule struct {
 
 // namedRules are the rules for strings that have a name.
 var namedRules = map[string]rule{
-	"address": {text: "host:port or :port, with a port 0 to 65535", allows: onText(isListenAddress)},
-	"token":   {text: "visible ASCII without blanks", allows: onText(isToken)},
+	"address":          {text: "host:port or :port, with a port 0 to 65535", allows: onText(isListenAddress)},
+	"address or empty": {text: "host:port or :port, with a port 0 to 65535, or empty", allows: onText(func(s string) bool { return s == "" || isListenAddress(s) })},
+	"token":            {text: "visible ASCII without blanks", allows: onText(isToken)},
 }
 
 func onText(allows func(string) bool) func(reflect.Value) bool {

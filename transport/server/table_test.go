@@ -120,6 +120,9 @@ func (p *platform) checkRefusalREST(op auth.Operation, role accounts.Role, statu
 	p.t.Helper()
 	// The path names nothing and the body is bad, so that nothing happens even when it is let in.
 	path := pathParameter.ReplaceAllString(op.Path, "nothing")
+	if op.Stream { // or the answer would have no end
+		path += "?throttleMs=none"
+	}
 	a := p.callWrong(role, op.Method, path, "{")
 	switch status {
 	case 0:

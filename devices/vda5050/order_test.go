@@ -1,0 +1,188 @@
+package vda5050
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/devices"
+)
+
+func TestOrderOfAMove(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		require.Equal(t, devices.Idle, r.device().State)
+		require.InDelta(t, 80, *r.device().Telemetry.Battery, 0)
+		ended := r.begin(devices.MoveTo, target(9, 5))
+		sent := r.take()
+		require.Len(t, sent, 1)
+		o := sent[0].order
+		require.Equal(t, "uagv/v2/otkit/1/order", sent[0].topic)
+		require.Equal(t, "2.1.0", o.Version)
+		require.Len(t, o.Nodes, 2)
+		require.InDelta(t, 5, o.Nodes[0].Position.X, 0)
+		require.InDelta(t, 9, o.Nodes[1].Position.X, 0)
+		require.Equal(t, "hall", o.Nodes[1].Position.MapID)
+		require.InDelta(t, 2, o.Edges[0].MaxSpeed, 0)
+		require.Equal(t, o.Nodes[1].NodeID, o.Edges[0].EndNodeID)
+
+		s.OrderID, s.NodeStates, s.Driving, s.LastNodeID = o.OrderID, make([]struct{}, 1), true, o.Nodes[0].NodeID
+		r.report(s)
+		require.Equal(t, devices.Working, r.device().State)
+		require.Empty(t, ended)
+		s.NodeStates, s.Driving, s.LastNodeID, s.LastNodeSequenceID, s.Position.X = nil, false, o.Nodes[1].NodeID, 2, 8.9
+		r.report(s)
+		got := <-ended
+		require.Equal(t, devices.Succeeded, got.Phase)
+		require.InDelta(t, 8.9, got.Result.Data["x"], 0)
+		require.Equal(t, devices.Idle, r.device().State)
+	})
+}
+
+func TestWhatBecomesOfAnOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  string
+		state func(s *state, o *order)
+		phase devices.Phase
+		why   string
+	}{
+		"picked": {devices.PickUp, func(s *state, o *order) {
+			s.OrderID, s.LastNodeID = o.OrderID, o.Nodes[0].NodeID
+			s.finished(o.Nodes[0].Actions[0])
+		}, devices.Succeeded, ""},
+		"not picked": {devices.PickUp, func(s *state, o *order) {
+			s.OrderID, s.ActionStates = o.OrderID, []actionState{{ActionID: o.Nodes[0].Actions[0].ActionID, Status: "FAILED", Result: "no load"}}
+		}, devices.Failed, "the vehicle reports: no load"},
+		"refused": {devices.MoveTo, func(s *state, o *order) {
+			s.Errors = []vehicleError{{Type: "orderError", Level: "WARNING", Description: "no route", References: []reference{{"orderId", o.OrderID}}}}
+		}, devices.Failed, "the vehicle refuses the order: orderError no route"},
+		"fatal": {devices.MoveTo, func(s *state, o *order) {
+			s.OrderID, s.NodeStates, s.Errors = o.OrderID, make([]struct{}, 1), []vehicleError{{Type: "lost", Level: "FATAL"}}
+		}, devices.Failed, "the vehicle reports: lost"},
+		"fatal, but it drives": {devices.MoveTo, func(s *state, o *order) {
+			s.OrderID, s.Driving, s.Errors = o.OrderID, true, []vehicleError{{Type: "lost", Level: "FATAL"}}
+		}, devices.Lost, devices.ErrUnknownOutcome.Error() + ": it drives and reports: lost"},
+		"ended elsewhere": {devices.MoveTo, func(s *state, o *order) { s.OrderID, s.LastNodeID = o.OrderID, o.Nodes[0].NodeID }, devices.Failed,
+			"the vehicle has ended the order at node"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, one, func(t *testing.T, r *rig) {
+				s := idle()
+				r.report(s)
+				parameters := map[string]any{}
+				if c.kind == devices.MoveTo {
+					parameters = target(9, 5)
+				}
+				ended := r.begin(c.kind, parameters)
+				c.state(s, &r.take()[0].order)
+				r.report(s)
+				got := <-ended
+				require.Equal(t, c.phase, got.Phase, got.Result.Message)
+				require.Contains(t, got.Result.Message, c.why)
+			})
+		})
+	}
+}
+
+func TestOrderThatIsReplacedIsLost(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		ended := r.begin(devices.MoveTo, target(9, 5))
+		s.OrderID, s.Driving = r.take()[0].order.OrderID, true
+		r.report(s)
+		s.OrderID = "somebody else's"
+		r.report(s)
+		got := <-ended
+		require.Equal(t, devices.Lost, got.Phase)
+		require.Contains(t, got.Result.Message, "it has another order: somebody else's")
+	})
+}
+
+// A vehicle that hangs may take the order when nobody waits for it any more.
+func TestOrderThatIsNotAcknowledgedIsCanceled(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		began := time.Now()
+		ended := r.begin(devices.MoveTo, target(9, 5))
+		o := r.take()[0].order
+		got := <-ended
+		require.Equal(t, 14*time.Second, time.Since(began), "to acknowledge and to cancel")
+		require.Equal(t, devices.Lost, got.Phase)
+		require.Contains(t, got.Result.Message, "did not acknowledge it within 10s")
+		require.Contains(t, got.Result.Message, devices.ErrUnknownOutcome.Error())
+		require.Equal(t, []string{"cancelOrder"}, r.kinds())
+
+		s.OrderID, s.Driving, s.NodeStates = o.OrderID, true, make([]struct{}, 1)
+		r.report(s)
+		require.Equal(t, []string{"cancelOrder"}, r.kinds(), "it takes it now")
+		r.report(s)
+		require.Empty(t, r.kinds(), "not with every state")
+		time.Sleep(time.Second)
+		r.report(s)
+		sent := r.take()
+		s.Driving, s.NodeStates = false, nil
+		r.report(s.finished(sent[0].actions[0]))
+
+		ended = r.begin(devices.MoveTo, target(9, 5))
+		o = r.take()[0].order
+		s.OrderID, s.LastNodeID, s.LastNodeSequenceID = o.OrderID, o.Nodes[1].NodeID, 2
+		r.report(s)
+		require.Equal(t, devices.Succeeded, (<-ended).Phase)
+	})
+}
+
+func TestOrderThatIsAcknowledgedTakesItsTime(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		ended := r.begin(devices.MoveTo, target(9, 5))
+		o := r.take()[0].order
+		s.OrderID, s.Driving, s.NodeStates = o.OrderID, true, make([]struct{}, 1)
+		for range 120 {
+			r.report(s)
+			time.Sleep(time.Second)
+		}
+		require.Empty(t, r.take())
+		s.LastNodeID, s.LastNodeSequenceID, s.Driving, s.NodeStates = o.Nodes[1].NodeID, 2, false, nil
+		r.report(s)
+		require.Equal(t, devices.Succeeded, (<-ended).Phase)
+	})
+}
+
+func TestInstantAction(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		ended := r.begin("beep", map[string]any{"times": 3.0})
+		a := r.take()[0].actions[0]
+		require.Equal(t, []parameter{{"times", 3.0}}, a.Parameters)
+		r.report(s.finished(a))
+		require.Equal(t, devices.Succeeded, (<-ended).Phase)
+
+		ended = r.begin("dance", nil)
+		got := <-ended
+		require.Equal(t, devices.Lost, got.Phase, "it does not answer")
+		require.Contains(t, got.Result.Message, "did not acknowledge it within 10s")
+	})
+}
+
+func TestCanceledOrder(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		ended := r.begin(devices.MoveTo, target(9, 5))
+		s.OrderID, s.Driving = r.take()[0].order.OrderID, true
+		r.report(s)
+		go func() { _, _ = r.Cancel(t.Context(), "command-b", "bob") }() // ended has the outcome
+		sent := r.take()
+		require.Equal(t, "cancelOrder", sent[0].actions[0].ActionType)
+		require.Empty(t, ended)
+		s.Driving = false
+		r.report(s.finished(sent[0].actions[0]))
+		require.Equal(t, devices.Canceled, (<-ended).Phase)
+	})
+}

@@ -1,0 +1,30 @@
+package devicespart
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/otkit/otkit/transport/health"
+)
+
+// check is Degraded while the journal of commands cannot be written or a fleet cannot be reached. Faults of devices are
+// counted: they are no faults of the server. Anybody may read the result, so it has names of fleets and figures only.
+func (d *Devices) check(context.Context) health.Result {
+	n := countOf(d.service.List())
+	r := health.Result{Status: health.Healthy, Description: fmt.Sprintf("%d devices: %d with faults, %d with a latched emergency stop", n.all, n.faulty, n.stopped),
+		Data: map[string]any{"withFaults": n.faulty, "emergencyStops": n.stopped}}
+	for s, count := range n.states {
+		r.Data[string(s)] = count
+	}
+	away := d.fleets.away()
+	switch {
+	case d.store.failing.Load():
+		r.Status, r.Description = health.Degraded, "the journal of commands cannot be written: commands are refused"
+	case len(away) > 0:
+		r.Status, r.Description = health.Degraded, "fleets cannot be reached: "+strings.Join(slices.Sorted(maps.Keys(away)), ", ")
+	}
+	return r
+}

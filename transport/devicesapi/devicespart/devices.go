@@ -1,0 +1,145 @@
+package devicespart
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/devices"
+	"github.com/otkit/otkit/devices/safety"
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/transport/aasapi/aaspart"
+	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
+	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/devicesapi"
+	"github.com/otkit/otkit/transport/health"
+	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
+)
+
+// Options configure the devices of a server. The zero value works; its policies refuse every movement.
+type Options struct {
+	Store  devices.Store  // default: in memory
+	Safety devices.Safety // default: that of safety.Options{}, which refuses every movement
+	Fleets []Fleet
+	// CommandWait is how long a call waits for the end of a command, at most devicesapi.MaxWait. Default 10 s.
+	CommandWait time.Duration
+
+	// See devices.Options.
+	Timeout, OfflineAfter, Retention time.Duration
+	QueueLimit, MaxDevices           int
+
+	Now    func() time.Time // default: time.Now
+	Logger *slog.Logger     // default: discards
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.CommandWait < 0 || o.CommandWait > devicesapi.MaxWait {
+		return o, fault.Option("devices", "Options.CommandWait", "must be 0 to %s, not %s", devicesapi.MaxWait, o.CommandWait)
+	}
+	if o.Store == nil {
+		o.Store = devices.NewMemory()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Safety == nil {
+		policies, err := safety.New(safety.Options{})
+		if err != nil {
+			return o, err
+		}
+		o.Safety = policies
+	}
+	return o, checkFleets(o.Fleets)
+}
+
+// Devices is the part. Make it with New.
+type Devices struct {
+	opts    Options
+	service *devices.Service
+	store   *watchedStore
+	meters  *meters
+	fleets  fleets
+	api     *devicesapi.API
+}
+
+// New opens the devices of a server and their fleets. The tags, alarms and shells may be nil.
+func New(ctx context.Context, _ *tagspart.Tags, _ *alarmspart.Alarms, _ *aaspart.AAS, o Options) (*Devices, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	d := &Devices{opts: o, meters: newMeters()}
+	store := watch(o.Store, d.meters, o.Logger)
+	d.store = store.watched()
+	d.service, err = devices.New(ctx, store, devices.Options{Safety: &timedSafety{o.Safety, d.meters.checks}, Executor: d.fleets.executor, Timeout: o.Timeout,
+		OfflineAfter: o.OfflineAfter, Retention: o.Retention, QueueLimit: o.QueueLimit, MaxDevices: o.MaxDevices, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	if err = d.open(ctx); err == nil {
+		d.api, err = devicesapi.New(d.service, devicesapi.Options{Caller: auth.NameOf, MayReset: mayReset, CommandWait: o.CommandWait, Now: o.Now})
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.drain(context.WithoutCancel(ctx)))
+	}
+	return d, nil
+}
+
+// open registers the devices of the fleets and opens these.
+func (d *Devices) open(ctx context.Context) error {
+	for _, f := range d.opts.Fleets {
+		for _, n := range f.Devices {
+			_, err := d.service.Create(ctx, n.ID, n.Name, n.Description)
+			if err != nil && !errors.Is(err, devices.ErrExists) {
+				return fleetError(f, err)
+			}
+		}
+		if err := d.fleets.open(ctx, f, d.service); err != nil {
+			return fleetError(f, err)
+		}
+	}
+	return nil
+}
+
+// mayReset returns nil for a caller who may reset an emergency stop.
+func mayReset(ctx context.Context) error {
+	if p, ok := auth.From(ctx); ok && p.Can(accounts.Admin) {
+		return nil
+	}
+	return auth.ErrForbidden.Because("%s needs the role Admin", devices.ResetEmergencyStop)
+}
+
+// Service returns the service.
+func (d *Devices) Service() *devices.Service { return d.service }
+
+// Part returns what the devices contribute to a server.
+func (d *Devices) Part() server.Part {
+	return server.Part{Name: "devices", Operations: Operations(), Audited: devicesapi.Audited(), Routes: d.routes,
+		Checks: []health.Check{{Name: "devices", Run: d.check}}, Metrics: d.metrics(),
+		Start: d.start, EndStreams: d.endStreams, Drain: d.drain}
+}
+
+func (d *Devices) routes(r server.Router) error {
+	d.api.Mount(r)
+	return nil
+}
+
+// start runs the fleets. They run until the service has ended, so that commands can still end, and are therefore no jobs.
+func (d *Devices) start() { d.fleets.run(d.opts.Logger) }
+
+// endStreams answers those who wait for the end of a command.
+func (d *Devices) endStreams(context.Context) error {
+	d.api.EndWaits()
+	return nil
+}
+
+// drain ends the service and then the fleets.
+func (d *Devices) drain(ctx context.Context) error {
+	return errors.Join(d.service.Close(ctx), d.fleets.close(ctx))
+}

@@ -1,0 +1,100 @@
+package devicespart
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/otkit/otkit/devices"
+)
+
+// watchedStore notes the outcomes of commands, and whether the journal can be written.
+type watchedStore struct {
+	devices.Store
+	log     *slog.Logger
+	meters  *meters
+	failing atomic.Bool // the last write of the journal failed
+}
+
+// trimmedStore is a watchedStore that can trim its journal.
+type trimmedStore struct {
+	*watchedStore
+	devices.Trimmer
+}
+
+// watchable is a watchedStore with the abilities of the store that it watches.
+type watchable interface {
+	devices.Store
+	watched() *watchedStore
+}
+
+func watch(s devices.Store, m *meters, log *slog.Logger) watchable {
+	w := &watchedStore{Store: s, log: log, meters: m}
+	if t, ok := s.(devices.Trimmer); ok {
+		return trimmedStore{w, t}
+	}
+	return w
+}
+
+func (w *watchedStore) watched() *watchedStore { return w }
+
+// AddCommand implements devices.Store.
+func (w *watchedStore) AddCommand(ctx context.Context, r devices.Record) (devices.Record, bool, error) {
+	stored, added, err := w.Store.AddCommand(ctx, r)
+	w.wrote(err)
+	if err == nil && added {
+		w.note(r)
+	}
+	return stored, added, err
+}
+
+// UpdateCommand implements devices.Store.
+func (w *watchedStore) UpdateCommand(ctx context.Context, r devices.Record) error {
+	err := w.Store.UpdateCommand(ctx, r)
+	w.wrote(err)
+	if err == nil {
+		w.note(r)
+	}
+	return err
+}
+
+// wrote notes whether the journal could be written.
+func (w *watchedStore) wrote(err error) {
+	w.failing.Store(err != nil && !errors.Is(err, devices.ErrNoCommand))
+}
+
+// note counts and logs the outcome of a command that has ended.
+func (w *watchedStore) note(r devices.Record) {
+	if !r.Phase.Ended() {
+		return
+	}
+	w.meters.commands.WithLabelValues(string(r.Phase)).Inc()
+	if r.Phase == devices.Refused {
+		w.meters.refused.WithLabelValues(r.Decision.Policy).Inc()
+	}
+	attrs := []any{"command", r.ID, "device", r.DeviceID, "type", r.Type, "by", r.By, "outcome", string(r.Phase)}
+	if r.Result.Message != "" {
+		attrs = append(attrs, "message", r.Result.Message)
+	}
+	if !r.BeganAt.IsZero() {
+		attrs = append(attrs, "took", r.Result.CompletedAt.Sub(r.BeganAt))
+	}
+	w.log.Info("device command ended", attrs...)
+}
+
+// timedSafety measures how long checks take.
+type timedSafety struct {
+	devices.Safety
+	took prometheus.Observer
+}
+
+// Check implements devices.Safety.
+func (t *timedSafety) Check(s devices.Situation) devices.Decision {
+	began := time.Now()
+	defer func() { t.took.Observe(time.Since(began).Seconds()) }()
+	return t.Safety.Check(s)
+}
