@@ -125,7 +125,7 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	list = append(list, e.devices.Part())
-	if e.hubs, err = hubspart.New(ctx, e.tags, e.alarms, e.alerting, e.aas, o.Hubs); err != nil {
+	if e.hubs, err = hubspart.New(ctx, e.tags, e.alarms, e.alerting, e.aas, e.devices, o.Hubs); err != nil {
 		return list, err
 	}
 	return append(list, e.hubs.Part(), e.own()), nil

@@ -129,6 +129,9 @@ func (o *Options) owner() (err error) {
 	if o.Alarms.Drivers.Engine == "" && o.Shared != nil {
 		o.Alarms.Drivers.Engine = o.Alerting.Owner
 	}
+	if o.Devices.Alarms.Engine == "" && o.Shared != nil {
+		o.Devices.Alarms.Engine = o.Alerting.Owner
+	}
 	return nil
 }
 

@@ -1,8 +1,10 @@
 package main_test
 
 import (
+	"fmt"
 	"net"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/otkit/otkit/internal/realtest"
 	"github.com/otkit/otkit/openapi/client"
 )
 
@@ -37,7 +40,7 @@ func (s *session) move(id, commandID string, x, y float64) *client.SubmitDeviceC
 // both over the second port, which has nothing else.
 func TestRobotsOfSettingsOnThePortOfDevices(t *testing.T) {
 	t.Parallel()
-	e := start(t, append(known, "Server__DeviceListen=127.0.0.1:0", "Devices__Simulated__Robots__0__Speed=1.5", "Devices__Simulated__Step=20ms"),
+	e := start(t, append(known, "Server__DeviceListen=127.0.0.1:0", "Devices__CommandWait=50s", "Devices__Safety__MaxAge=1m", "Devices__Simulated__Step=20ms"),
 		"-config", "examples/devices-engine.yaml", "-data", t.TempDir())
 	s := e.devicePort()
 	eventually(t, "the robots do not report", func() bool {
@@ -95,4 +98,37 @@ func TestABadFileOfZonesStopsTheStart(t *testing.T) {
 		"geometry": {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}}]}`)
 	r := run(t, []string{"Devices__Safety__ZonesFile=" + zones}, "", "-data", filepath.Join(t.TempDir(), "data"), "-listen", "127.0.0.1:0")
 	r.refused(t, "devices.safety.zonesFile", zones, `features[0] ("gate")`, `kind must be "allowed", "keepOut" or "speed"`)
+}
+
+// A vehicle that the settings name is driven over a real broker, behind the policies.
+func TestAVehicleOfSettingsOverARealBroker(t *testing.T) {
+	t.Parallel()
+	mosquitto, port := realtest.Need(t, "mosquitto", "/usr/sbin/mosquitto"), realtest.FreePort(t)
+	vehicle := filepath.Join(t.TempDir(), "vehicle")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", vehicle, repository+"/examples/vda5050-vehicle").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	broker := fmt.Sprintf("mqtt://127.0.0.1:%d", port)
+	config := file(t, "mosquitto.conf", fmt.Sprintf("listener %d 127.0.0.1\nallow_anonymous true\n", port))
+	for _, args := range [][]string{{mosquitto, "-c", config}, {vehicle, "-broker", broker, "-x", "5", "-y", "5", "-serial", "0001"}} {
+		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...) // ends with the test
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Wait() })
+	}
+	e := start(t, append(known, "Server__DeviceListen=127.0.0.1:0", "Devices__CommandWait=50s", "Devices__Safety__MaxAge=1m", "Devices__OfflineAfter=2m",
+		"Devices__Safety__ZonesFile=examples/devices-zones.geojson", "Devices__Vda5050__Url="+broker,
+		"Devices__Vda5050__Vehicles__0__DeviceId=agv-3", "Devices__Vda5050__Vehicles__0__Manufacturer=otkit", "Devices__Vda5050__Vehicles__0__SerialNumber=0001"),
+		"-data", t.TempDir())
+	s := e.devicePort()
+	eventually(t, "the vehicle does not report", func() bool {
+		d, err := s.GetDeviceWithResponse(t.Context(), "agv-3")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, d.StatusCode(), "%s", d.Body)
+		return d.JSON200.CurrentState == "Idle"
+	})
+	done := s.move("agv-3", "c1", 6, 5)
+	require.Equal(t, http.StatusOK, done.StatusCode(), "%s", done.Body)
+	require.True(t, done.JSON200.Success, "%s", done.Body)
+	refused := s.move("agv-3", "c2", 35, 15)
+	require.Equal(t, http.StatusForbidden, refused.StatusCode(), "%s", refused.Body)
+	require.Contains(t, string(refused.Body), `keep-out zone \"press\"`)
 }

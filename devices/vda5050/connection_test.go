@@ -166,8 +166,10 @@ func TestFactsheet(t *testing.T) {
 		require.Equal(t, "factsheetRequest", requests[1].ActionType)
 		var m factsheet
 		m.Version, m.Type.Series, m.Physical.MaxSpeed, m.Physical.Length = "2.1.0", "Mule", 1.8, 1.2
-		r.publish("uagv/v2/otkit/1/factsheet", m)
-		r.publish("uagv/v2/otkit/1/factsheet", m)
+		for range 3 {
+			r.publish("uagv/v2/otkit/1/factsheet", m)
+			time.Sleep(10 * time.Second)
+		}
 		require.Equal(t, 1, strings.Count(r.logged(), "vehicle sent its factsheet"))
 		require.Contains(t, r.logged(), "device=agv series=Mule maxLoadKilograms=0 maxSpeed=1.8 length=1.2")
 	})

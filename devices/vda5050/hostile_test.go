@@ -37,6 +37,7 @@ func TestHostileMessages(t *testing.T) {
 					require.Equal(t, devices.Error, d.State)
 					require.Equal(t, "FATAL the last", d.Telemetry.Faults[0])
 				}
+				require.Less(t, len(last.OrderID), maxMessage, "longer ones are not received")
 				for _, topic := range []string{"visualization", "connection", "factsheet"} {
 					r.publish("uagv/v2/otkit/1/"+topic, payload)
 				}
@@ -54,6 +55,10 @@ func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"version":"2.1.0","timestamp":"2026-01-02T03:04:05.678Z","operatingMode":"AUTOMATIC","safetyState":{"eStop":"MANUAL"},
 		"agvPosition":{"x":1,"y":2,"theta":0.5,"mapId":"hall","positionInitialized":true},"velocity":{"vx":1},"batteryState":{"batteryCharge":80},
 		"errors":[{"errorType":"t","errorLevel":"WARNING"}],"loads":[{"loadId":"l"}],"actionStates":[{"actionId":"a","actionStatus":"RUNNING"}]}`))
+	f.Add([]byte(`{"version":"2.0.0","errors":[{"errorType":"\u0000","errorLevel":"FATAL","errorDescription":"ÿ","errorReferences":[{"referenceKey":"orderId"}]}]}`))
+	f.Add([]byte(`{"version":"2.1.0","agvPosition":{"x":"NaN"},"safetyState":{"eStop":"MANUAL"}}`))
+	f.Add([]byte(`{"version":"1.1","safetyState":{"eStop":"MANUAL"}}`))
+	f.Add([]byte(`{"version":"2.1.0","loads":[{"loadType":"ä"},{}],"nodeStates":[{}],"paused":true,"velocity":{"omega":1e300},"batteryState":{"batteryCharge":-1}}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		reports := &lastReport{}
 		fleet := &Fleet{opts: mustDefaults(Options{URL: "mqtt://x", Vehicles: one, Reports: reports})}

@@ -186,3 +186,23 @@ func TestCanceledOrder(t *testing.T) {
 		require.Equal(t, devices.Canceled, (<-ended).Phase)
 	})
 }
+
+func TestCanceledOrderIsNotRepeatedWhenTheBrokerComesBack(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		ended := r.begin(devices.MoveTo, target(9, 5))
+		s.OrderID, s.Driving = r.take()[0].order.OrderID, true
+		r.report(s)
+		go func() { _, _ = r.Cancel(t.Context(), "command-b", "bob") }() // ended has the outcome
+		require.Equal(t, []string{"cancelOrder"}, r.kinds())
+		r.stopBroker()
+		r.startBroker()
+		time.Sleep(3 * time.Second)
+		require.Empty(t, r.take())
+		require.Empty(t, ended, "the vehicle may confirm it yet")
+		require.Equal(t, devices.Canceled, (<-ended).Phase)
+		r.report(s)
+		require.Equal(t, []string{"cancelOrder"}, r.kinds(), "it did not get the first")
+	})
+}

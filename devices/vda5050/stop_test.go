@@ -48,11 +48,20 @@ func (r *rig) reset(s *state) devices.Record {
 func TestEmergencyStop(t *testing.T) {
 	inBubble(t, one, func(t *testing.T, r *rig) {
 		s := r.stopped()
-		s.Paused, s.Driving = false, true
+		s.Paused = false
 		time.Sleep(time.Second)
 		r.report(s)
+		require.Empty(t, r.kinds(), "it stands")
+		s.Driving = true
+		r.report(s)
 		require.Equal(t, []string{"startPause", "cancelOrder"}, r.kinds(), "it drives on")
-		s.Driving, s.Paused = false, true
+		r.report(s)
+		require.Empty(t, r.kinds(), "not with every state")
+		s.Paused = true
+		time.Sleep(time.Second)
+		r.report(s)
+		require.Empty(t, r.kinds(), "it brakes")
+		s.Driving = false
 		r.report(s)
 		require.True(t, r.reset(s).Result.Success)
 		require.False(t, r.device().StopLatched)
@@ -115,7 +124,13 @@ func TestResetThatFailsLeavesTheVehicleStopped(t *testing.T) {
 					s.ActionStates = append(s.ActionStates, actionState{ActionID: a.ActionID, Status: answer})
 				}
 				r.report(s)
+				began := time.Now()
 				require.False(t, (<-ended).Result.Success)
+				if answer == "FAILED" {
+					require.Zero(t, time.Since(began))
+				} else {
+					require.Equal(t, 10*time.Second, time.Since(began))
+				}
 				require.True(t, r.device().StopLatched)
 				s.Paused, s.Driving = false, true
 				time.Sleep(time.Second)

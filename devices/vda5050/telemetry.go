@@ -48,7 +48,7 @@ func (s *state) deviceState() devices.State {
 // fatal returns the error that keeps the vehicle from working; empty if there is none.
 func (s *state) fatal() string {
 	if i := slices.IndexFunc(s.Errors, vehicleError.fatal); i >= 0 {
-		return strings.TrimSpace(s.Errors[i].Type + " " + s.Errors[i].Description)
+		return cmp.Or(strings.TrimSpace(s.Errors[i].Type+" "+s.Errors[i].Description), "a fatal error")
 	}
 	return ""
 }

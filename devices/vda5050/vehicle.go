@@ -158,14 +158,11 @@ func (v *vehicle) await(ctx context.Context, done func(*state) bool) error {
 	}
 }
 
-// begin notes the order in progress; nil when there is none. What was to be canceled is over with another order.
+// begin notes the order in progress; nil when there is none.
 func (v *vehicle) begin(o *order) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.order = o
-	if o != nil {
-		v.revoked = ""
-	}
 }
 
 // revoke notes that an order is to be canceled whenever the vehicle reports it.

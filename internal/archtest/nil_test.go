@@ -138,7 +138,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"auth.NewGuard", "authenticator", func() (any, error) { return auth.NewGuard(nil, table, auth.GuardOptions{}) }},
 		{"hubs.NewDashboard", "hub", func() (any, error) { return hubs.NewDashboard(nil, service, quiet, hubs.DashboardOptions{}) }},
 		{"hubs.NewDemo", "hub", func() (any, error) { return hubs.NewDemo(nil, service) }},
-		{"hubspart.New", "tags", func() (any, error) { return hubspart.New(ctx, nil, nil, nil, nil, hubspart.Options{}) }},
+		{"hubspart.New", "tags", func() (any, error) { return hubspart.New(ctx, nil, nil, nil, nil, nil, hubspart.Options{}) }},
 		{"middleware.NewServer", "handler", func() (any, error) { return middleware.NewServer(nil, middleware.ServerOptions{}) }},
 		{"recorder.New", "log", func() (any, error) { return recorder.New(nil, recorder.Options{}) }},
 		{"server.New", "Authenticator", func() (any, error) { return server.New(ctx, server.Options{}) }},

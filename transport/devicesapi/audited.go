@@ -13,14 +13,11 @@ func Audited() map[string]audited.Description {
 		c.Decode(&body)
 		return []string{body.DeviceID}
 	}
-	device := func(c audited.Call) []string { return []string{c.Param("id")} }
-	stops := func(c audited.Call) bool {
-		var body gen.DeviceCommand // the handler's
-		return c.Decode(&body) && body.CommandType == devices.EmergencyStop
-	}
 	return map[string]audited.Description{
-		"createDevice":        {Objects: created},
-		"submitDeviceCommand": {Objects: device, Detail: true, Optional: stops},
-		"cancelDeviceCommand": {Objects: func(c audited.Call) []string { return []string{c.Param("id"), c.Param("commandId")} }},
+		"createDevice": {Objects: created},
+		"submitDeviceCommand": {Detail: true, Optional: func(c audited.Call) bool {
+			var command gen.DeviceCommand
+			return c.Decode(&command) && command.CommandType == devices.EmergencyStop
+		}},
 	}
 }

@@ -57,3 +57,25 @@ func TestTheDemonstrationHubIsToldOfEquipment(t *testing.T) {
 	registered("urn:mixer", "M3")
 	registered("urn:last", "urn:last")
 }
+
+func TestTheDemonstrationHubIsToldOfADeviceOnce(t *testing.T) {
+	p := start(t, withMachine(t, newMachine()))
+	c := p.listen("/hubs/demo", "WebSockets", p.token(accounts.Viewer))
+	c.await("started")
+	registered := func(id, name string) {
+		t.Helper()
+		got := c.await("OnEquipmentRegistered")[0].(map[string]any)
+		require.Equal(t, []any{id, name}, []any{got["equipmentId"], got["name"]})
+		require.WithinDuration(t, time.Now(), sent(t, got["registeredAt"]), time.Minute)
+	}
+	created := p.call(accounts.Admin, http.MethodPost, "/api/v1/devices", map[string]any{"deviceId": "arm:1", "name": "Arm"})
+	requireStatusCode(t, created, http.StatusCreated)
+	registered("arm:1", "Arm")
+	const shell = "urn:otkit:device:arm:1"
+	require.Eventually(t, func() bool { _, err := p.AAS().Shells.Document(t.Context(), shell); return err == nil }, time.Minute, 10*time.Millisecond)
+	// The shell is not announced a second time; those that no device has are.
+	requireStatusCode(t, p.call(accounts.Admin, http.MethodPost, "/api/v1/aas", shellBody("urn:otkit:device:other", "Other")), http.StatusCreated)
+	registered("urn:otkit:device:other", "Other")
+	requireStatusCode(t, p.call(accounts.Admin, http.MethodPost, "/api/v1/devices", map[string]any{"deviceId": "arm:2", "name": "Arm 2"}), http.StatusCreated)
+	registered("arm:2", "Arm 2")
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/alarms/devicealarms"
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/safety"
 	"github.com/otkit/otkit/fault"
@@ -30,6 +31,11 @@ type Options struct {
 	// See devices.Options.
 	Timeout, OfflineAfter, Retention time.Duration
 	QueueLimit, MaxDevices           int
+
+	// Alarms are the options of the alarms about devices. Now and Logger default to those below.
+	Alarms        devicealarms.Options
+	WithoutTags   bool // show no device as tags
+	WithoutShells bool // make no shells of devices
 
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
@@ -66,10 +72,11 @@ type Devices struct {
 	meters  *meters
 	fleets  fleets
 	api     *devicesapi.API
+	jobs    []func(context.Context)
 }
 
 // New opens the devices of a server and their fleets. The tags, alarms and shells may be nil.
-func New(ctx context.Context, _ *tagspart.Tags, _ *alarmspart.Alarms, _ *aaspart.AAS, o Options) (*Devices, error) {
+func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, s *aaspart.AAS, o Options) (*Devices, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -82,7 +89,7 @@ func New(ctx context.Context, _ *tagspart.Tags, _ *alarmspart.Alarms, _ *aaspart
 	if err != nil {
 		return nil, err
 	}
-	if err = d.open(ctx); err == nil {
+	if err = errors.Join(d.open(ctx), d.joinHouse(t, a, s)); err == nil {
 		d.api, err = devicesapi.New(d.service, devicesapi.Options{Caller: auth.NameOf, MayReset: mayReset, CommandWait: o.CommandWait, Now: o.Now})
 	}
 	if err != nil {
@@ -122,7 +129,7 @@ func (d *Devices) Service() *devices.Service { return d.service }
 func (d *Devices) Part() server.Part {
 	return server.Part{Name: "devices", Operations: Operations(), Audited: devicesapi.Audited(), Routes: d.routes,
 		Checks: []health.Check{{Name: "devices", Run: d.check}}, Metrics: d.metrics(),
-		Start: d.start, EndStreams: d.endStreams, Drain: d.drain}
+		Start: d.start, Jobs: d.jobs, EndStreams: d.endStreams, Drain: d.drain}
 }
 
 func (d *Devices) routes(r server.Router) error {
@@ -139,7 +146,16 @@ func (d *Devices) endStreams(context.Context) error {
 	return nil
 }
 
+// maxDrain is how long commands that run are waited for. They take minutes, and what comes later has to stop too.
+const maxDrain = 5 * time.Second
+
 // drain ends the service and then the fleets.
 func (d *Devices) drain(ctx context.Context) error {
-	return errors.Join(d.service.Close(ctx), d.fleets.close(ctx))
+	wait := maxDrain
+	if end, limited := ctx.Deadline(); limited {
+		wait = min(wait, time.Until(end)/2)
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return errors.Join(d.service.Close(waiting), d.fleets.close(ctx))
 }

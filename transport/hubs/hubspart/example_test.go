@@ -37,7 +37,7 @@ func Example() {
 	tags := must(tagspart.New(ctx, tagspart.Options{ModelPath: filepath.Join(dir, "model.json")}))
 	alarms := must(alarmspart.New(ctx, tags, alarmspart.Options{}))
 	alerting := must(alertingpart.New(ctx, alarms, alertingpart.Options{Owner: "engine-1"}))
-	part := must(hubspart.New(ctx, tags, alarms, alerting, nil, hubspart.Options{}))
+	part := must(hubspart.New(ctx, tags, alarms, alerting, nil, nil, hubspart.Options{}))
 	s := must(server.New(ctx, server.Options{Authenticator: auth.AuthenticatorFunc(anyone)}, tags.Part(), alarms.Part(), alerting.Part(), part.Part()))
 	defer func() { _ = s.Close(ctx) }()
 	s.Start()

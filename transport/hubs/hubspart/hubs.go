@@ -7,12 +7,14 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/hubs"
 	"github.com/otkit/otkit/transport/remote"
 	"github.com/otkit/otkit/transport/server"
@@ -33,16 +35,18 @@ type Options struct {
 type Hubs struct {
 	opts      Options
 	tags      *tagspart.Tags
-	aas       *aaspart.AAS // nil where there are no shells
-	hub       *signalr.Hub // /hubs/alarms
-	demo      *signalr.Hub // /hubs/demo
+	aas       *aaspart.AAS         // nil where there are no shells
+	devices   *devicespart.Devices // nil where there are none
+	hub       *signalr.Hub         // /hubs/alarms
+	demo      *signalr.Hub         // /hubs/demo
 	dashboard *hubs.Dashboard
 	alarmFeed *hubs.Demo
-	equipment func(context.Context)
+	equipment []func(context.Context)
 }
 
-// New makes the hubs. The shells may be nil.
-func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, al *alertingpart.Alerting, shells *aaspart.AAS, o Options) (*Hubs, error) {
+// New makes the hubs. The shells and the devices may be nil.
+func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, al *alertingpart.Alerting, shells *aaspart.AAS, d *devicespart.Devices,
+	o Options) (*Hubs, error) {
 	switch {
 	case t == nil:
 		return nil, errors.New("hubs: New: the tags are nil")
@@ -57,7 +61,7 @@ func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, al *alerti
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Hubs{opts: o, tags: t, aas: shells}
+	h := &Hubs{opts: o, tags: t, aas: shells, devices: d}
 	if err := h.open(a, al); err != nil {
 		return nil, errors.Join(err, h.endStreams(context.WithoutCancel(ctx)))
 	}
@@ -96,7 +100,7 @@ func owner(ctx context.Context) (principal, address string) {
 // Part returns what the hubs contribute to a server.
 func (h *Hubs) Part() server.Part {
 	return server.Part{Name: "hubs", Operations: Operations(), Routes: h.routes, Start: h.start,
-		Jobs:       []func(context.Context){h.dashboard.Run, h.alarmFeed.Run, h.pushIngestion, func(ctx context.Context) { h.equipment(ctx) }},
+		Jobs:       []func(context.Context){h.dashboard.Run, h.alarmFeed.Run, h.pushIngestion, h.announceEquipment},
 		EndStreams: h.endStreams}
 }
 
@@ -110,19 +114,33 @@ func (h *Hubs) routes(r server.Router) error {
 	return nil
 }
 
-// start subscribes to the shells before the server answers, so that no new one is missed.
+// start looks at what is there before the server answers, so that nothing new is missed.
 func (h *Hubs) start() {
-	h.equipment = func(context.Context) {}
+	if h.devices != nil {
+		a := &deviceAnnouncer{service: h.devices.Service(), hub: h.demo, known: make(map[string]bool)}
+		a.look(context.Background())
+		h.equipment = append(h.equipment, a.run)
+	}
 	if h.aas == nil {
 		return
 	}
 	a := &announcer{service: h.aas.Service(), hub: h.demo, now: h.opts.Now, log: h.opts.Logger,
-		seed: maphash.MakeSeed(), sent: make(map[uint64]places)}
-	sub, err := a.subscribe()
-	if err != nil {
-		return // the service was closed: the server is stopping
+		seed: maphash.MakeSeed(), sent: make(map[uint64]places), ofDevice: func(string) bool { return false }}
+	if h.devices != nil {
+		a.ofDevice = h.devices.IsShell
 	}
-	h.equipment = func(ctx context.Context) { a.run(ctx, sub) }
+	if sub, err := a.subscribe(); err == nil { // else the service was closed: the server is stopping
+		h.equipment = append(h.equipment, func(ctx context.Context) { a.run(ctx, sub) })
+	}
+}
+
+// announceEquipment sends new equipment until ctx ends.
+func (h *Hubs) announceEquipment(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, run := range h.equipment {
+		wg.Go(func() { run(ctx) })
+	}
+	wg.Wait()
 }
 
 // endStreams ends the connections of browsers, which HTTP would otherwise wait for.

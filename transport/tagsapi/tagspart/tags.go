@@ -143,29 +143,40 @@ func (t *Tags) open() (err error) {
 		return fmt.Errorf("tag configuration: %w", err)
 	}
 	for _, d := range o.Drivers {
-		if err := t.addDriver(d); err != nil {
+		if err := t.AddDriver(d); err != nil {
 			return fmt.Errorf("driver %s: %w", d.ID, err)
 		}
 	}
 	return nil
 }
 
-// addDriver brings a driver in: its tags are known to the configuration before the driver runs.
-func (t *Tags) addDriver(d Driver) error {
-	base := make([]tags.Tag, len(d.Options.Tags))
-	items := make([]tagconfig.Config, len(d.Options.Tags))
-	for i, tag := range d.Options.Tags {
-		tag.Driver = d.ID
+// AddDriver adds a driver of another part. Its tags are known to the configuration before it runs.
+func (t *Tags) AddDriver(d Driver) error {
+	if t.engine.HasDriver(d.ID) {
+		return tags.ErrDriverExists.On("driverId", d.ID)
+	}
+	if err := t.SetTags(d.ID, d.Options.Tags); err != nil {
+		return err
+	}
+	o := d.Options
+	o.Tags = nil
+	return t.engine.AddDriver(d.ID, d.Driver, o)
+}
+
+// SetTags replaces what a driver knows of its tags. The tag configuration overrides it.
+func (t *Tags) SetTags(driverID string, list []tags.Tag) error {
+	base := make([]tags.Tag, len(list))
+	items := make([]tagconfig.Config, len(list))
+	for i, tag := range list {
+		tag.Driver = driverID
 		if err := tag.Validate(); err != nil {
 			return err
 		}
 		base[i], items[i] = tag, tagconfig.FromTag(tag)
 	}
-	t.config.Seed(d.ID, items...)
-	t.binder.SetBase(d.ID, base)
-	o := d.Options
-	o.Tags = nil
-	return t.engine.AddDriver(d.ID, d.Driver, o)
+	t.config.Seed(driverID, items...)
+	t.binder.SetBase(driverID, base)
+	return nil
 }
 
 // Engine returns the tag engine.
