@@ -28,7 +28,7 @@ type Fleet struct {
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
 	ready    chan struct{} // closed when conn is set
-	away     atomic.Pointer[error]
+	up       atomic.Bool   // there is a connection
 }
 
 // Connect connects to a broker. A broker that cannot be reached is tried again and again, which is logged and is no error; its
@@ -51,7 +51,6 @@ func connect(ctx context.Context, o Options, dial dialer) (*Fleet, error) {
 		one := &vehicle{Vehicle: v, changed: make(chan struct{}), stopped: stopLatched(o.Reports, v.DeviceID)}
 		f.vehicles[v.DeviceID], f.topics[v.topic()] = one, one
 	}
-	f.away.Store(&errAway)
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	f.ctx = ctx
 	f.conn, err = autopaho.NewConnection(ctx, autopaho.ClientConfig{
@@ -63,13 +62,12 @@ func connect(ctx context.Context, o Options, dial dialer) (*Fleet, error) {
 		},
 		ReconnectBackoff: autopaho.NewConstantBackoff(2 * time.Second),
 		OnConnectError: func(err error) {
-			f.away.Store(&err)
 			o.Logger.Warn("failed to reach the MQTT broker; retrying", "broker", broker.Host, "error", err)
 		},
 		OnConnectionUp: func(c *autopaho.ConnectionManager, _ *paho.Connack) {
 			o.Logger.Info("connected to the MQTT broker", "broker", broker.Host)
 			<-f.ready
-			f.away.Store(nil)
+			f.up.Store(true)
 			f.connected(ctx, c)
 		},
 		ClientConfig: paho.ClientConfig{ClientID: o.ClientID, PacketTimeout: 10 * time.Second,
@@ -95,16 +93,6 @@ func stopLatched(r Reports, deviceID string) bool {
 	return false
 }
 
-var errAway = errors.New("there is no connection to the MQTT broker")
-
-// Err returns why the broker cannot be reached now; nil while the connection stands.
-func (f *Fleet) Err() error {
-	if err := f.away.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
 // Close ends the connection. Orders that vehicles carry out go on.
 func (f *Fleet) Close(ctx context.Context) error {
 	f.cancel()
@@ -114,6 +102,16 @@ func (f *Fleet) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+var errAway = errors.New("the MQTT broker cannot be reached")
+
+// Err returns why no vehicle can be reached: nil while there is a connection to the broker.
+func (f *Fleet) Err() error {
+	if f.up.Load() {
+		return nil
+	}
+	return errAway
 }
 
 // maxStateAge is how much older than a position the last state may be: vehicles send one every 30 s at least.
@@ -175,7 +173,7 @@ func (f *Fleet) subscribe(ctx context.Context, c *autopaho.ConnectionManager, so
 }
 
 func (f *Fleet) disconnected() {
-	f.away.Store(&errAway)
+	f.up.Store(false)
 	for id := range f.vehicles {
 		f.log(f.opts.Reports.Disconnected(id), f.vehicles[id])
 	}
