@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/eclipse/paho.golang/autopaho"
@@ -28,6 +29,7 @@ type Fleet struct {
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
 	ready    chan struct{} // closed when conn is set
+	up       atomic.Bool   // there is a connection
 }
 
 // Connect connects to a broker. A broker that cannot be reached is tried again and again, which is logged and is no error; its
@@ -66,6 +68,7 @@ func connect(ctx context.Context, o Options, dial dialer) (*Fleet, error) {
 		OnConnectionUp: func(c *autopaho.ConnectionManager, _ *paho.Connack) {
 			o.Logger.Info("connected to the MQTT broker", "broker", broker.Host)
 			<-f.ready
+			f.up.Store(true)
 			f.connected(ctx, c)
 		},
 		ClientConfig: paho.ClientConfig{ClientID: o.ClientID, PacketTimeout: 10 * time.Second,
@@ -100,6 +103,16 @@ func (f *Fleet) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+var errAway = errors.New("the MQTT broker cannot be reached")
+
+// Err returns why no vehicle can be reached: nil while there is a connection to the broker.
+func (f *Fleet) Err() error {
+	if f.up.Load() {
+		return nil
+	}
+	return errAway
 }
 
 // maxStateAge is how much older than a position the last state may be: vehicles send one every 30 s at least.
@@ -165,6 +178,7 @@ func (f *Fleet) subscribe(ctx context.Context, c *autopaho.ConnectionManager, le
 }
 
 func (f *Fleet) disconnected() {
+	f.up.Store(false)
 	for id := range f.vehicles {
 		f.log(f.opts.Reports.Disconnected(id), f.vehicles[id])
 	}

@@ -147,6 +147,7 @@ func TestDevicesAreValidated(t *testing.T) {
 		"devices: {simulated: {robots: [{id: 'a b'}]}}":                                                                         `devices.simulated.robots[0].id must be 1 to 128 letters, digits or any of "._:-", and neither "." nor "..", not "a b"`,
 		"devices: {simulated: {robots: [{id: stream}]}}":                                                                        `devices.simulated.robots[0].id must not be "stream", which is reserved`,
 		"devices: {simulated: {robots: [{id: a, name: '" + strings.Repeat("x", 201) + "'}]}}":                                   `devices.simulated.robots[0].name must have at most 200 characters: "` + strings.Repeat("x", 80) + `..."`,
+		"devices: {simulated: {robots: [{id: a, speed: -1}]}}":                                                                  "devices.simulated.robots[0].speed must be above 0, not -1",
 		"devices: {simulated: {robots: [{id: a, kind: drone}]}}":                                                                `devices.simulated.robots[0].kind must be mobile or arm, not "drone"`,
 		"devices: {simulated: {robots: [{id: a, battery: 101}]}}":                                                               "devices.simulated.robots[0].battery must be above 0, up to 100, not 101",
 		"devices: {simulated: {step: 6s, robots: [" + robot + "]}}":                                                             "devices.simulated.step must be below devices.safety.maxAge, or every movement is refused, not 6s",

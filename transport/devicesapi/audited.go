@@ -1,7 +1,9 @@
 package devicesapi
 
 import (
+	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/transport/audited"
+	"github.com/otkit/otkit/transport/devicesapi/internal/gen"
 )
 
 // Audited describes the operations on devices to the audit log: their object is the device.
@@ -11,10 +13,11 @@ func Audited() map[string]audited.Description {
 		c.Decode(&body)
 		return []string{body.DeviceID}
 	}
-	device := func(c audited.Call) []string { return []string{c.Param("id")} }
 	return map[string]audited.Description{
-		"createDevice":        {Objects: created},
-		"submitDeviceCommand": {Objects: device, Detail: true},
-		"cancelDeviceCommand": {Objects: func(c audited.Call) []string { return []string{c.Param("id"), c.Param("commandId")} }},
+		"createDevice": {Objects: created},
+		"submitDeviceCommand": {Detail: true, Optional: func(c audited.Call) bool {
+			var command gen.DeviceCommand
+			return c.Decode(&command) && command.CommandType == devices.EmergencyStop
+		}},
 	}
 }

@@ -84,7 +84,7 @@ var errQuiet = errors.New("nothing has changed")
 func (s *stream) next() ([]devices.Device, error) {
 	wait, cancel := context.WithTimeoutCause(s.ctx, keepAlive, errQuiet)
 	defer cancel()
-	if rest := s.throttle - time.Since(s.sent); s.position > 0 && rest > 0 {
+	if rest := s.throttle - time.Since(s.sent); rest > 0 {
 		select {
 		case <-time.After(rest):
 		case <-wait.Done():
@@ -95,7 +95,10 @@ func (s *stream) next() ([]devices.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.position, s.sent = position, time.Now()
+	if s.position > 0 { // the first event is outside of the throttle
+		s.sent = time.Now()
+	}
+	s.position = position
 	return changed, nil
 }
 

@@ -146,7 +146,16 @@ func (d *Devices) endStreams(context.Context) error {
 	return nil
 }
 
+// maxDrain is how long commands that run are waited for. They take minutes, and what comes later has to stop too.
+const maxDrain = 5 * time.Second
+
 // drain ends the service and then the fleets.
 func (d *Devices) drain(ctx context.Context) error {
-	return errors.Join(d.service.Close(ctx), d.fleets.close(ctx))
+	wait := maxDrain
+	if end, limited := ctx.Deadline(); limited {
+		wait = min(wait, time.Until(end)/2)
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return errors.Join(d.service.Close(waiting), d.fleets.close(ctx))
 }
