@@ -1,6 +1,7 @@
 package vda5050
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -143,6 +144,30 @@ func TestVehicleOfAnotherVersion(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestVehicleOfAnotherVersionThatLeavesIsOffline(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		for _, state := range []string{"ONLINE", "CONNECTIONBROKEN"} {
+			r.publish("uagv/v2/otkit/1/connection", connection{header{Version: "3.0.0"}, state})
+		}
+		require.Equal(t, devices.Offline, r.device().State)
+		require.Contains(t, r.device().Telemetry.Faults[0], "2.1 is needed")
+	})
+}
+
+func TestRetainedStateIsOfThePast(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		r.stopFleet()
+		data, err := json.Marshal(idle())
+		require.NoError(t, err)
+		require.NoError(t, r.broker.Publish("uagv/v2/otkit/1/state", data, true, 0))
+		r.startFleet()
+		require.Equal(t, devices.Offline, r.device().State)
+		require.NoError(t, r.broker.Publish("uagv/v2/otkit/1/state", data, true, 0))
+		synctest.Wait()
+		require.Equal(t, devices.Idle, r.device().State, "a new one counts, retained or not")
+	})
 }
 
 func TestVehicleOfAnotherMinorVersion(t *testing.T) {
