@@ -7,9 +7,23 @@ import (
 	"time"
 )
 
-// maintain stores what devices report, finds those that are silent and trims the journal.
-func (s *Service) maintain(ctx context.Context) {
+// watchSilence finds devices that are silent, whatever the store does.
+func (s *Service) watchSilence(ctx context.Context) {
 	ticks := time.NewTicker(min(s.opts.StoreEvery, s.opts.OfflineAfter/2))
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+			s.findSilent()
+		}
+	}
+}
+
+// maintain stores what devices report and trims the journal.
+func (s *Service) maintain(ctx context.Context) {
+	ticks := time.NewTicker(s.opts.StoreEvery)
 	defer ticks.Stop()
 	var trimmed time.Time
 	for {
@@ -19,7 +33,6 @@ func (s *Service) maintain(ctx context.Context) {
 		case <-s.latched:
 			s.storeLatches()
 		case <-ticks.C:
-			s.findSilent()
 			s.storeDevices(func(u *unit) bool { return u.changed != u.stored })
 			if now := s.opts.Now(); now.Sub(trimmed) >= time.Hour {
 				trimmed = now
@@ -34,7 +47,7 @@ func (s *Service) findSilent() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, u := range s.units {
-		if now.Sub(u.LastSeen) > s.opts.OfflineAfter {
+		if now.Sub(u.LastSeen).Abs() > s.opts.OfflineAfter { // below 0 after our clock was set back
 			s.advance(u, Disconnected)
 		}
 	}

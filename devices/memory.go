@@ -109,6 +109,19 @@ func (m *Memory) Commands(_ context.Context, q CommandQuery) ([]Record, error) {
 	return found[:min(len(found), q.Limit)], nil
 }
 
+// LastMoves implements [Store].
+func (m *Memory) LastMoves(context.Context) ([]Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last := map[string]Record{}
+	for _, r := range m.commands {
+		if r.Path != nil && r.Phase != Failed && r.BeganAt.After(last[r.DeviceID].BeganAt) {
+			last[r.DeviceID] = r
+		}
+	}
+	return slices.Collect(maps.Values(last)), nil
+}
+
 // TrimCommands implements [Trimmer].
 func (m *Memory) TrimCommands(_ context.Context, before time.Time, limit int) (int, error) {
 	m.mu.Lock()

@@ -46,9 +46,9 @@ func (s *Service) Report(id string, t Telemetry) error {
 	if err != nil {
 		return err
 	}
-	// A stop is latched when it begins, also by a report that is late: a device that still reports it after a reset is refused by its
-	// report.
-	if t.Stop != NoStop && (u.Telemetry == nil || u.Telemetry.Stop == NoStop) {
+	// A stop is latched when it begins or becomes another one, also by a report that is late: a device that still reports it after a
+	// reset is refused by its report.
+	if t.Stop != NoStop && (u.Telemetry == nil || u.Telemetry.Stop != t.Stop) {
 		u.latch()
 		s.wakeStorer()
 	}
@@ -57,8 +57,11 @@ func (s *Service) Report(id string, t Telemetry) error {
 		return nil
 	}
 	u.LastSeen, u.Telemetry = now, &t
-	if !u.unsure.IsZero() && t.endsMotion() && !t.Time.Before(u.unsure) {
-		u.path, u.unsure = nil, time.Time{}
+	if u.arrived != nil && !t.Time.Before(u.arrivedAt) {
+		u.arrived = nil
+	}
+	if !u.unsure.IsZero() && (!u.moves || t.endsMotion()) && !t.Time.Before(u.unsure) {
+		u.reserve(nil, time.Time{}, false)
 	}
 	event, ok := t.event()
 	if !ok {

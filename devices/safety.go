@@ -55,6 +55,12 @@ func (p Path) unclocked() *Path {
 	return &p
 }
 
+// end returns the end of the way.
+func (p Path) end() *Path {
+	p.FromX, p.FromY, p.Speed = p.ToX, p.ToY, 0
+	return &p
+}
+
 // clean makes a decision of a policy fit for every store.
 func (d *Decision) clean() {
 	d.Policy, d.Reason = clean(d.Policy), clean(d.Reason)

@@ -2,9 +2,9 @@ package devices
 
 import (
 	"cmp"
+	"container/list"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -25,12 +25,16 @@ type Service struct {
 	writes   chan struct{}   // has an item while devices are stored, one after the other, so that the last change remains; taken before mu
 	jobs     map[string]*job // by command id: those that have not ended
 	closed   bool
-	sequence uint64 // of reports and changes of all devices
+	asked    chan Decision // answered by policies that were asked too long ago; nil: they have answered
+	sequence uint64        // of reports and changes of all devices
+	order    list.List     // of units, the last changed one first
 	watches  wake.Broadcast
 	latched  chan struct{} // has an item when a device has reported an emergency stop that is not stored
 
+	active int            // jobs that have not ended
+	ends   wake.Broadcast // of jobs
+
 	wg      sync.WaitGroup  // maintain
-	active  sync.WaitGroup  // jobs
 	ctx     context.Context // of what runs; canceled by Close with ErrClosed
 	cancel  context.CancelCauseFunc
 	storing context.Context // of calls of the store; canceled some time after ctx
@@ -42,15 +46,24 @@ type Service struct {
 // unit is a device with what happens on it.
 type unit struct {
 	Device
-	changed uint64 // Service.sequence at the last report or change
-	stored  uint64 // changed, as the store has it
-	latched bool   // StopLatched, as the store has it
-	stops   uint64 // how often an emergency stop was latched
-	jobs    int    // that have not ended, without emergency stops
-	queue   []*job // by priority, then by arrival
-	running *job
-	path    *Path     // reserved
-	unsure  time.Time // when the outcome of the command that path is for became unknown; zero: it is known
+	changed  uint64        // Service.sequence at the last report or change
+	place    *list.Element // in Service.order
+	stored   uint64        // changed, as the store has it
+	latched  bool          // StopLatched, as the store has it
+	stops    uint64        // how often an emergency stop was latched
+	stopping int           // emergency stops that have not ended
+	jobs     int           // others that have not ended
+	queue    []*job        // by priority, then by arrival
+	running  *job
+	leaving  State // to which a person is changing the device; empty: to none
+	path     *Path // reserved
+	// unsure is when the command that path is for ended, if the device has not reported where it is since; zero: it has, or the
+	// command has not ended.
+	unsure time.Time
+	moves  bool // with unsure: the device may still move
+	// arrived is where its last command took it, if it has not reported since arrivedAt.
+	arrived   *Pose
+	arrivedAt time.Time
 }
 
 // New returns a service on a store, which remains the caller's and is closed after the service. Commands that an earlier process left
@@ -63,7 +76,7 @@ func New(ctx context.Context, store Store, opts Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: store, opts: opts, sequence: 1, units: map[string]*unit{}, jobs: map[string]*job{}, latched: make(chan struct{}, 1), writes: make(chan struct{}, 1),
+	s := &Service{store: store, opts: opts, units: map[string]*unit{}, jobs: map[string]*job{}, latched: make(chan struct{}, 1), writes: make(chan struct{}, 1),
 		ended: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	storing, abort := context.WithCancel(context.Background())
@@ -73,61 +86,28 @@ func New(ctx context.Context, store Store, opts Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.sequence = uint64(max(opts.Now().UnixMicro(), 1)) // beyond the positions of an earlier process
 	for _, d := range all {
 		d.State, _ = d.State.Next(Disconnected, d.Held)
-		s.units[d.ID] = &unit{Device: d, latched: d.StopLatched}
+		s.load(d)
 	}
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.reserve(ctx); err != nil {
+	if err := s.restore(ctx); err != nil {
 		return nil, err
 	}
 	s.wg.Go(func() { s.maintain(s.ctx) })
+	s.wg.Go(func() { s.watchSilence(s.ctx) })
 	return s, nil
 }
 
-// settle records the commands of an earlier process as lost.
-func (s *Service) settle(ctx context.Context) error {
-	for {
-		left, err := s.store.Commands(ctx, CommandQuery{Unfinished: true, Limit: 500})
-		if err != nil || len(left) == 0 {
-			return err
-		}
-		for _, r := range left {
-			began := r.Phase == Running
-			r.Phase = Canceled
-			r.Result = Result{CommandID: r.ID, Message: "the engine ended before the command was begun", CompletedAt: s.opts.Now()}
-			if began {
-				r.Phase, r.Result.Message = Lost, "the engine ended while the command ran: what the device did is not known"
-			}
-			if err := s.store.UpdateCommand(ctx, r); err != nil {
-				return err
-			}
-			s.opts.Logger.Warn("command of an earlier run has no known outcome", "device", r.DeviceID, "command", r.ID, "phase", string(r.Phase))
-		}
-	}
-}
-
-// reserve keeps the ways of commands of earlier processes whose outcome is not known until their devices report.
-func (s *Service) reserve(ctx context.Context) error {
-	for _, u := range s.units {
-		if u.State == Decommissioned {
-			continue
-		}
-		recent, err := s.store.Commands(ctx, CommandQuery{DeviceID: u.ID, Limit: 10})
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(recent, func(r Record) bool { return r.Path != nil && !r.BeganAt.IsZero() })
-		if i < 0 || !recent[i].Phase.unsure() {
-			continue
-		}
-		if t := u.Telemetry; t == nil || !t.endsMotion() || !t.Time.After(recent[i].Result.CompletedAt) {
-			u.path, u.unsure = recent[i].Path.unclocked(), canon(s.opts.Now())
-		}
-	}
-	return nil
+// load takes a device that is stored. s.mu is held, or s is new.
+func (s *Service) load(d Device) *unit {
+	u := &unit{Device: d, latched: d.StopLatched, changed: s.sequence, stored: s.sequence}
+	u.place = s.order.PushFront(u)
+	s.units[d.ID] = u
+	return u
 }
 
 // Create adds a device. Its id, name and description are the caller's; an id that is taken is [ErrExists], a member that breaks
@@ -148,13 +128,31 @@ func (s *Service) Create(ctx context.Context, id, name, description string) (Dev
 	now := canon(s.opts.Now())
 	d := Device{ID: id, Name: name, Description: description, State: Offline, CreatedAt: now, LastSeen: now}
 	if err := s.store.AddDevice(ctx, d); err != nil {
-		return Device{}, err
+		return Device{}, s.found(ctx, id, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.units[id] = &unit{Device: d}
-	s.notify(s.units[id])
+	s.notify(s.load(d))
 	return d, nil
+}
+
+// found returns err, the error of adding a device. A device that is stored and not known, because the store reported an error when it
+// was added, is known afterwards.
+func (s *Service) found(ctx context.Context, id string, err error) error {
+	s.mu.Lock()
+	known := s.units[id] != nil
+	s.mu.Unlock()
+	if known || !errors.Is(err, ErrExists) {
+		return err
+	}
+	all, failed := s.store.Devices(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(all, func(d Device) bool { return d.ID == id })
+	if failed == nil && i >= 0 && s.units[id] == nil {
+		s.notify(s.load(all[i]))
+	}
+	return err
 }
 
 // Get returns a device, or [ErrNotFound].
@@ -171,11 +169,12 @@ func (s *Service) Get(id string) (Device, error) {
 // List returns all devices by id.
 func (s *Service) List() []Device {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	all := make([]Device, 0, len(s.units))
-	for _, id := range slices.Sorted(maps.Keys(s.units)) {
-		all = append(all, s.units[id].Device)
+	for _, u := range s.units {
+		all = append(all, u.Device)
 	}
+	s.mu.Unlock()
+	slices.SortFunc(all, byID)
 	return all
 }
 
@@ -224,22 +223,27 @@ func (s *Service) change(ctx context.Context, id string, e Event) (d Device, dro
 	case to == Decommissioned && u.running != nil:
 		err = ErrState.Because("%s is not possible while the device carries out a command", e)
 	}
+	if err == nil {
+		u.leaving = to
+	}
 	s.mu.Unlock()
 	if err != nil {
 		return Device{}, nil, err
 	}
 	// Reports may change the state meanwhile; what counts is the one in which the event was possible.
-	if err := s.store.UpdateDevice(ctx, id, func(d *Device) error { d.State, d.Held = to, to == Maintenance; return nil }); err != nil {
-		return Device{}, nil, err
-	}
+	err = s.store.UpdateDevice(ctx, id, func(d *Device) error { d.State, d.Held = to, to == Maintenance; return nil })
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	u.leaving = ""
+	if err != nil {
+		return Device{}, nil, err
+	}
 	u.State, u.Held = to, to == Maintenance
 	if to == Maintenance || to == Decommissioned {
 		dropped = s.cancelJobs(u, "the device was taken out of operation: "+string(to), func(j *job) bool { return j != u.running })
 	}
 	if to == Decommissioned && u.running == nil {
-		u.path, u.unsure = nil, time.Time{}
+		u.reserve(nil, time.Time{}, false)
 	}
 	s.notify(u)
 	return u.Device, dropped, nil
@@ -247,20 +251,25 @@ func (s *Service) change(ctx context.Context, id string, e Event) (d Device, dro
 
 // unit returns a device. s.mu is held.
 func (s *Service) unit(id string) (*unit, error) {
-	u := s.units[id]
-	switch {
-	case s.closed:
+	if s.closed {
 		return nil, ErrClosed
-	case u == nil:
-		return nil, ErrNotFound.On("deviceId", id)
 	}
-	return u, nil
+	return s.known(id)
+}
+
+// known is unit for what is done after Close, too. s.mu is held.
+func (s *Service) known(id string) (*unit, error) {
+	if u := s.units[id]; u != nil {
+		return u, nil
+	}
+	return nil, ErrNotFound.On("deviceId", id)
 }
 
 // touch marks a device as changed. s.mu is held.
 func (s *Service) touch(u *unit) {
 	s.sequence++
 	u.changed = s.sequence
+	s.order.MoveToFront(u.place)
 	s.watches.Send()
 }
 
@@ -272,66 +281,11 @@ func (s *Service) notify(u *unit) {
 	}
 }
 
-// Close ends the service: commands that wait are canceled, those that run are left to their devices and recorded as Lost when they
-// do not end before ctx does. A store or an executor that does not return delays it by seconds only. Calling Close again waits for
-// the first call, as long as ctx lasts, and returns its error.
-func (s *Service) Close(ctx context.Context) error {
-	s.mu.Lock()
-	first := !s.closed
-	s.closed = true
-	s.mu.Unlock()
-	if first {
-		s.closeErr = s.close(ctx)
-		close(s.ended)
-	}
-	select {
-	case <-s.ended:
-		return s.closeErr
-	default:
-	}
-	select {
-	case <-s.ended:
-		return s.closeErr
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (s *Service) close(ctx context.Context) error {
-	s.mu.Lock()
-	s.watches.Send()
-	var waiting []*job
-	for _, u := range s.units {
-		waiting, u.queue = append(waiting, u.queue...), nil
-	}
-	s.mu.Unlock()
-	stop := context.AfterFunc(ctx, func() { s.cancel(ErrClosed) })
-	defer stop()
-	for _, j := range waiting {
-		s.end(j, Canceled, Result{Message: stopping})
-	}
-	ended := make(chan struct{})
-	go func() { s.active.Wait(); close(ended) }()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-	}
-	s.storeDevices(func(u *unit) bool { return u.changed != u.stored || u.StopLatched != u.latched })
-	s.cancel(ErrClosed)
-	s.wg.Wait()
-	select {
-	case <-ended:
-		return nil
-	case <-time.After(2 * grace):
-		return errors.New("devices: an executor does not return")
-	}
-}
-
-// stopping is the message of commands that Close cancels.
-const stopping = "the engine stops"
-
 // canon returns a time as stores keep it.
 func canon(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// byID is the order of lists.
+func byID(a, b Device) int { return cmp.Compare(a.ID, b.ID) }
 
 // byPriority is the order in which commands wait.
 func byPriority(a, b *job) int { return cmp.Compare(b.record.Priority, a.record.Priority) }

@@ -6,17 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/otkit/otkit/internal/backoff"
 )
 
-// stopTimeout is how long an executor may take to tell a device to stop.
-const stopTimeout = 10 * time.Second
+const (
+	// stopTimeout is how long an executor may take to tell a device to stop.
+	stopTimeout = 10 * time.Second
+	// stopRecordWait is how long the answer to an emergency stop waits for the store.
+	stopRecordWait = 500 * time.Millisecond
+	// maxStops is how many emergency stops of a device wait for the journal. Others are carried out and logged.
+	maxStops = 32
+)
 
 // Resetter is an [Executor] whose devices must be told that an emergency stop is over.
 type Resetter interface {
 	Reset(ctx context.Context, deviceID string) error
 }
 
-// stop carries out an emergency stop: the device first, whatever the store does.
+// stop carries out an emergency stop: the device first, whatever the store does. Who waits for it is told when it is journaled, but
+// not later than stopRecordWait after the device.
 func (s *Service) stop(j *job) {
 	s.mu.Lock()
 	u := s.units[j.device]
@@ -28,35 +37,59 @@ func (s *Service) stop(j *job) {
 	r := j.record
 	s.mu.Unlock()
 
-	stored := make(chan struct{})
-	go func() { s.storeLatches(); close(stored) }() // a device that is not reached takes its time
+	latched := make(chan struct{})
+	go func() { s.storeLatches(); close(latched) }() // a device that is not reached takes its time
 	err := s.stopDevice(j.device)
-	<-stored
 	r.Phase, r.Result.Success, r.Result.CompletedAt = Succeeded, true, canon(s.opts.Now())
 	if err != nil {
 		r.Phase, r.Result.Success = Failed, false
 		r.Result.Message = clean("commands are refused from now on, but the device could not be stopped: " + err.Error())
 	}
-	found, added, err := s.add(r)
-	if err != nil {
-		s.opts.Logger.Error("failed to journal an emergency stop", "device", r.DeviceID, "command", r.ID, "success", r.Result.Success, "error", err)
+	recorded := make(chan struct{})
+	found, err := r, error(nil) // of recorded
+	go func() {
+		found, err = s.journalStop(j, r)
+		<-latched
+		close(recorded)
+	}()
+	select {
+	case <-recorded:
+		s.mu.Lock()
+		j.err = err
+		s.mu.Unlock()
+		s.tell(j, found)
+	case <-time.After(stopRecordWait):
+		s.tell(j, r)
+		<-recorded
 	}
-	s.mu.Lock()
-	switch {
-	case err != nil:
-		j.err = fmt.Errorf("%s, but this is not stored: %w", cmp.Or(r.Result.Message, "the device was told to stop"), err)
-	case !added && found.Digest != r.Digest:
-		j.err = ErrCommandReused.On("commandId", r.ID)
-	case !added:
-		r = found
-	}
-	s.mu.Unlock()
-	s.tell(j, r)
 	for _, w := range waiting {
 		s.end(w, w.why.phase, w.why.result)
 	}
 	s.finish(j)
 }
+
+// journalStop journals an emergency stop. It tries again until it is stored or the service is closed. It returns the record that has
+// the id.
+func (s *Service) journalStop(j *job, r Record) (Record, error) {
+	for failures := 1; ; failures++ {
+		found, added, err := Record{}, false, errTooManyStops
+		if !j.unrecorded {
+			found, added, err = s.add(r)
+		}
+		switch {
+		case err == nil && !added && found.Digest != r.Digest:
+			return r, ErrCommandReused.On("commandId", r.ID)
+		case err == nil:
+			return found, nil
+		}
+		s.opts.Logger.Error("failed to journal an emergency stop", "device", r.DeviceID, "command", r.ID, "by", r.By, "success", r.Result.Success, "error", err)
+		if j.unrecorded || !backoff.Wait(s.ctx, backoff.Delay(100*time.Millisecond, 5*time.Second, failures)) {
+			return r, fmt.Errorf("%s, but this is not stored: %w", cmp.Or(r.Result.Message, "the device was told to stop"), err)
+		}
+	}
+}
+
+var errTooManyStops = errors.New("too many emergency stops of the device wait for the journal")
 
 // latch latches the emergency stop of a device. Service.mu is held.
 func (u *unit) latch() {
@@ -94,7 +127,7 @@ func (s *Service) stopDevice(id string) error {
 func (s *Service) reset(ctx context.Context, j *job) error {
 	id := j.record.DeviceID
 	if r, ok := s.opts.Executor(id).(Resetter); ok { // a nil Executor is none
-		if err := r.Reset(ctx, id); err != nil {
+		if err := s.resetDevice(ctx, j, r); err != nil {
 			return err
 		}
 	}
@@ -126,6 +159,27 @@ func (s *Service) reset(ctx context.Context, j *job) error {
 	u.StopLatched = false
 	s.notify(u)
 	return nil
+}
+
+// resetDevice tells a device that its emergency stop is over. One that was stopped meanwhile is stopped again: it may have got the
+// reset after the stop.
+func (s *Service) resetDevice(ctx context.Context, j *job, r Resetter) error {
+	stopped := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.units[j.device].stops != j.stops
+	}
+	if stopped() {
+		return errStoppedAgain
+	}
+	defer func() {
+		if stopped() {
+			if err := s.stopDevice(j.device); err != nil {
+				s.opts.Logger.Error("failed to stop a device again that was stopped while it was reset", "device", j.device, "error", err)
+			}
+		}
+	}()
+	return r.Reset(ctx, j.device)
 }
 
 var errStoppedAgain = errors.New("the device was stopped again")

@@ -26,6 +26,9 @@ type Store interface {
 	UpdateCommand(ctx context.Context, r Record) error
 	// Commands returns at most q.Limit commands, newest first by IssuedAt and id.
 	Commands(ctx context.Context, q CommandQuery) ([]Record, error)
+	// LastMoves returns, of each device, the command with a Path that began last, by BeganAt. Those that have Failed are omitted: they
+	// do not tell where the device is.
+	LastMoves(ctx context.Context) ([]Record, error)
 }
 
 // CommandQuery selects commands. A member that is zero selects all.

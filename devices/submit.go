@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"slices"
 	"time"
 
@@ -24,6 +24,8 @@ type job struct {
 	why    *ending                 // why it was canceled; nil when it was not
 	done   chan struct{}           // closed when the outcome is journaled
 	err    error                   // why it was not taken; set before done is closed
+
+	unrecorded bool // an emergency stop that is not journaled
 }
 
 // ending is an outcome that the service decides.
@@ -35,7 +37,9 @@ type ending struct {
 // Submit gives a device a command and returns its record when it has ended, or as it is when ctx ends first: the command goes on.
 // by is who issues it. A command whose id was used before is not carried out again: Submit returns the outcome of the first, or
 // [ErrCommandReused] when the commands differ. A command that a policy refuses is [ErrRefused], with the reason as its message;
-// its record is returned too. Before Submit returns without an error, the command is in the journal.
+// its record is returned too. Before Submit returns without an error, the command is in the journal, except for an emergency stop
+// that the store does not take at once: its outcome is returned when the device was told to stop. An emergency stop is carried out
+// after Close, too.
 func (s *Service) Submit(ctx context.Context, c Command, by string) (Record, error) {
 	fields := c.check()
 	move, err := c.Move()
@@ -68,6 +72,9 @@ func (s *Service) register(j *job) (*job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u, err := s.unit(j.record.DeviceID)
+	if j.stop && errors.Is(err, ErrClosed) {
+		u, err = s.known(j.record.DeviceID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +90,13 @@ func (s *Service) register(j *job) (*job, error) {
 	if first == nil {
 		s.jobs[j.record.ID] = j
 	}
-	if !j.stop {
+	if j.stop {
+		u.stopping++
+		j.unrecorded = u.stopping > maxStops
+	} else {
 		u.jobs++
 	}
-	s.active.Add(1)
+	s.active++
 	return j, nil
 }
 
@@ -144,78 +154,6 @@ func (s *Service) add(r Record) (stored Record, added bool, err error) {
 	return s.store.AddCommand(ctx, r)
 }
 
-// judge asks the policies about a command and, when they allow it, gives it the device and its way. s.mu is held.
-func (s *Service) judge(u *unit, j *job) {
-	d := s.decide(u, j)
-	if !d.Allowed {
-		j.record = j.record.refused(d)
-		return
-	}
-	j.record.Phase, j.record.BeganAt, j.record.Decision = Running, d.Time, d
-	u.running = j
-	if j.record.Path = j.path(u); j.record.Path != nil {
-		if !u.unsure.IsZero() {
-			j.before = u.path
-		}
-		u.path, u.unsure = j.record.Path, time.Time{}
-	}
-}
-
-// confirm asks the policies again when a command is journaled and its device is about to get it: the device may have been taken out
-// of operation, moved or stopped meanwhile. It reports whether the command begins; if not, it returns its outcome.
-func (s *Service) confirm(j *job, cancel context.CancelCauseFunc) (outcome Record, begins bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if j.why == nil && s.closed {
-		j.why = &ending{Canceled, Result{Message: stopping}}
-	}
-	if j.why != nil {
-		return j.record.ended(j.why.phase, j.why.result, canon(s.opts.Now())), false
-	}
-	u := s.units[j.record.DeviceID]
-	d := s.decide(u, j)
-	if !d.Allowed {
-		return j.record.refused(d), false
-	}
-	j.cancel, j.stops, j.record.BeganAt, j.record.Decision = cancel, u.stops, d.Time, d
-	if j.record.Path = j.path(u); j.record.Path != nil {
-		u.path = j.record.Path
-	}
-	return j.record, true
-}
-
-// decide asks the policies about a command. s.mu is held.
-func (s *Service) decide(u *unit, j *job) (d Decision) {
-	now := canon(s.opts.Now())
-	defer func() {
-		if r := recover(); r != nil {
-			d = Decision{Policy: "safety", Reason: fmt.Sprintf("safety: the policies failed: %v", r)}
-		}
-		d.Time = now
-		d.clean()
-	}()
-	situation := Situation{Now: now, Command: j.record.Command, Move: j.move, Device: u.Device}
-	for _, o := range s.units {
-		if o != u && (o.State != Decommissioned || o.running != nil) {
-			situation.Others = append(situation.Others, Other{Device: o.Device, Path: o.path})
-		}
-	}
-	return s.opts.Safety.Check(situation)
-}
-
-// path returns the way that a command takes from where the device is; nil if it does not move it.
-func (j *job) path(u *unit) *Path {
-	if j.move == nil || u.Telemetry == nil || u.Telemetry.Pose == nil {
-		return nil
-	}
-	p := u.Telemetry.Pose
-	speed := j.record.Decision.MaxSpeed
-	if j.move.Speed != nil {
-		speed = *j.move.Speed
-	}
-	return &Path{Map: p.Map, FromX: p.X, FromY: p.Y, ToX: j.move.X, ToY: j.move.Y, Speed: speed, ReservedAt: j.record.BeganAt}
-}
-
 // abandon ends a command that could not be journaled: it was not begun.
 func (s *Service) abandon(j *job, err error) {
 	s.mu.Lock()
@@ -249,29 +187,6 @@ func (s *Service) leave(j *job, r Record, unsure bool) {
 	s.finish(j)
 }
 
-// release takes the device from a command. unsure keeps its way reserved until the device reports.
-func (s *Service) release(j *job, r Record, unsure bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := s.units[j.record.DeviceID]
-	if u.running != j {
-		return
-	}
-	u.running = nil
-	now := canon(s.opts.Now())
-	switch path := j.record.Path; {
-	case u.State == Decommissioned:
-		u.path, u.unsure = nil, time.Time{}
-	case path == nil: // it moved nothing: a way that is still reserved is that of an earlier command
-	case unsure:
-		u.path, u.unsure = path.unclocked(), now
-	case !r.Result.Success && j.before != nil:
-		u.path, u.unsure = j.before, now
-	default:
-		u.path, u.unsure = nil, time.Time{}
-	}
-}
-
 // tell makes the outcome of a command known to those who wait for it.
 func (s *Service) tell(j *job, r Record) {
 	s.mu.Lock()
@@ -288,12 +203,17 @@ func (s *Service) tell(j *job, r Record) {
 func (s *Service) finish(j *job) {
 	s.mu.Lock()
 	u := s.units[j.device]
-	if !j.stop {
+	if j.stop {
+		u.stopping--
+	} else {
 		u.jobs--
 	}
 	s.mu.Unlock()
 	s.dispatch(u)
-	s.active.Done()
+	s.mu.Lock()
+	s.active--
+	s.ends.Send()
+	s.mu.Unlock()
 }
 
 func (s *Service) enqueue(j *job) {

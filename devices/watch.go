@@ -1,13 +1,12 @@
 package devices
 
 import (
-	"cmp"
 	"context"
 	"slices"
 )
 
 // Changes waits until devices have changed after a position, and returns them as they are now, with the position to go on from. At
-// position 0 it returns all devices at once. Of a device that changes several times between two calls the last state is returned, so
+// position 0 it returns all devices at once, as it does at a position of an earlier process. Of a device that changes several times between two calls the last state is returned, so
 // that a slow reader costs nothing. It returns the cause of ctx when ctx ends, and [ErrClosed] after Close.
 func (s *Service) Changes(ctx context.Context, after uint64) ([]Device, uint64, error) {
 	for {
@@ -25,16 +24,21 @@ func (s *Service) Changes(ctx context.Context, after uint64) ([]Device, uint64, 
 }
 
 func (s *Service) changedSince(after uint64) (found []Device, next uint64, err error) {
+	defer func() { slices.SortFunc(found, byID) }() // without s.mu
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, after, ErrClosed
 	}
-	for _, u := range s.units {
-		if after == 0 || u.changed > after {
-			found = append(found, u.Device)
-		}
+	if after > s.sequence {
+		after = 0 // of an earlier process, before our clock was set back
 	}
-	slices.SortFunc(found, func(a, b Device) int { return cmp.Compare(a.ID, b.ID) })
+	for e := s.order.Front(); e != nil; e = e.Next() {
+		u := e.Value.(*unit)
+		if u.changed <= after {
+			break
+		}
+		found = append(found, u.Device)
+	}
 	return found, s.sequence, nil
 }

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os/exec"
@@ -109,10 +110,12 @@ func TestAVehicleOfSettingsOverARealBroker(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	broker := fmt.Sprintf("mqtt://127.0.0.1:%d", port)
 	config := file(t, "mosquitto.conf", fmt.Sprintf("listener %d 127.0.0.1\nallow_anonymous true\n", port))
+	var programs []*exec.Cmd
 	for _, args := range [][]string{{mosquitto, "-c", config}, {vehicle, "-broker", broker, "-x", "5", "-y", "5", "-serial", "0001"}} {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...) // ends with the test
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Wait() })
+		programs = append(programs, cmd)
 	}
 	e := start(t, append(known, "Server__DeviceListen=127.0.0.1:0", "Devices__CommandWait=50s", "Devices__Safety__MaxAge=1m", "Devices__OfflineAfter=2m",
 		"Devices__Safety__ZonesFile=examples/devices-zones.geojson", "Devices__Vda5050__Url="+broker,
@@ -131,4 +134,14 @@ func TestAVehicleOfSettingsOverARealBroker(t *testing.T) {
 	refused := s.move("agv-3", "c2", 35, 15)
 	require.Equal(t, http.StatusForbidden, refused.StatusCode(), "%s", refused.Body)
 	require.Contains(t, string(refused.Body), `keep-out zone \"press\"`)
+
+	require.NoError(t, programs[0].Process.Kill())
+	eventually(t, "health does not show that the broker is away", func() bool {
+		resp, err := http.Get(e.url + "/health")
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		return strings.Contains(string(body), "fleets cannot be reached: vda5050")
+	})
 }

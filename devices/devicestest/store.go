@@ -26,6 +26,7 @@ func TestStore(t *testing.T, newStore func(t testing.TB) devices.Store) {
 		{"a command is added once", testAddOnce},
 		{"outcomes are final", testOutcomes},
 		{"queries", testQueries},
+		{"last moves", testLastMoves},
 		{"trim", testTrim},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, newStore(t)) })
@@ -229,6 +230,40 @@ func testQueries(t *testing.T, s devices.Store) {
 	at := command(2).IssuedAt
 	require.Equal(t, []string{"01", "00"}, ids(t, s, devices.CommandQuery{Before: at, Limit: 10}))
 	require.Equal(t, []string{"02", "01", "00"}, ids(t, s, devices.CommandQuery{Before: at, BeforeID: command(3).ID, Limit: 10}))
+}
+
+func testLastMoves(t *testing.T, s devices.Store) {
+	found, err := s.LastMoves(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, found)
+	for _, id := range []string{"agv0", "agv1", "agv2"} {
+		require.NoError(t, s.AddDevice(t.Context(), device(id)))
+	}
+	for n := range 16 { // of agv0 and agv1 in turn, issued in the order of n
+		r := command(n)
+		switch n {
+		case 2, 5: // began after those that were issued later
+			r.Path, r.BeganAt, r.Phase = &devices.Path{Map: "hall", ToX: 3}, start.Add(time.Hour), devices.Lost
+		case 0, 1, 3, 4:
+			r.Path, r.BeganAt, r.Phase = &devices.Path{Map: "hall", ToX: 4}, start.Add(time.Minute*time.Duration(n)), devices.Succeeded
+		case 6:
+			r.Path, r.BeganAt, r.Phase = &devices.Path{Map: "hall", ToX: 5}, start.Add(2*time.Hour), devices.Failed
+		case 8:
+			r.BeganAt, r.Phase = start.Add(2*time.Hour), devices.Succeeded // moves nothing
+		default:
+			r.Path, r.Phase = &devices.Path{Map: "hall", ToX: 6}, devices.Refused
+		}
+		add(t, s, r)
+	}
+	found, err = s.LastMoves(t.Context())
+	require.NoError(t, err)
+	var all []string
+	for _, r := range found {
+		all = append(all, r.ID)
+		require.InDelta(t, 3, r.Path.ToX, 0)
+		require.Equal(t, devices.Lost, r.Phase)
+	}
+	require.ElementsMatch(t, []string{"command-02", "command-05"}, all)
 }
 
 func testTrim(t *testing.T, s devices.Store) {

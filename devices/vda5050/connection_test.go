@@ -1,6 +1,7 @@
 package vda5050
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,10 +106,10 @@ func TestRefusedSubscriptionIsLogged(t *testing.T) {
 	inBubble(t, []Vehicle{{DeviceID: "other", Manufacturer: "otkit", SerialNumber: "2"}, one[0]}, func(t *testing.T, r *rig) {
 		r.stopFleet()
 		r.hook.mu.Lock()
-		r.hook.forbidden = "uagv/v2/otkit/2/state"
+		r.hook.forbidden = []string{"uagv/v2/otkit/2/state", "uagv/v1/otkit/1/connection"}
 		r.hook.mu.Unlock()
 		r.startFleet()
-		require.Equal(t, 1, strings.Count(r.logged(), "failed to subscribe"), r.logged())
+		require.Equal(t, 1, strings.Count(r.logged(), "broker refuses"), r.logged())
 		require.Contains(t, r.logged(), "topics=[uagv/v2/otkit/2/state]")
 		r.report(idle())
 		require.Equal(t, devices.Idle, r.device().State, "the other topics stand")
@@ -143,6 +144,30 @@ func TestVehicleOfAnotherVersion(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestVehicleOfAnotherVersionThatLeavesIsOffline(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		for _, state := range []string{"ONLINE", "CONNECTIONBROKEN"} {
+			r.publish("uagv/v2/otkit/1/connection", connection{header{Version: "3.0.0"}, state})
+		}
+		require.Equal(t, devices.Offline, r.device().State)
+		require.Contains(t, r.device().Telemetry.Faults[0], "2.1 is needed")
+	})
+}
+
+func TestRetainedStateIsOfThePast(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		r.stopFleet()
+		data, err := json.Marshal(idle())
+		require.NoError(t, err)
+		require.NoError(t, r.broker.Publish("uagv/v2/otkit/1/state", data, true, 0))
+		r.startFleet()
+		require.Equal(t, devices.Offline, r.device().State)
+		require.NoError(t, r.broker.Publish("uagv/v2/otkit/1/state", data, true, 0))
+		synctest.Wait()
+		require.Equal(t, devices.Idle, r.device().State, "a new one counts, retained or not")
+	})
 }
 
 func TestVehicleOfAnotherMinorVersion(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/url"
 	"slices"
@@ -121,55 +122,59 @@ func (f *Fleet) topic(v *vehicle, major, name string) string {
 	return strings.Join([]string{f.opts.Interface, major, v.Manufacturer, v.SerialNumber, name}, "/")
 }
 
-// connected subscribes, asks every vehicle for its state, and repeats the orders in progress: a vehicle that has one already
-// discards the repetition.
+// connected stops the vehicles that are to be stopped, subscribes, asks every vehicle for its state, and repeats the orders in
+// progress: a vehicle that has one already discards the repetition.
 func (f *Fleet) connected(ctx context.Context, c *autopaho.ConnectionManager) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	for some := range slices.Chunk(f.subscriptions(), 100) { // brokers bound the length of a packet
-		f.subscribe(ctx, c, some)
+	for _, v := range f.vehicles {
+		if _, stopped := v.pending(); stopped {
+			f.log(f.instant(ctx, v, v.stopActions(f.opts.Now())...), v)
+		}
+	}
+	if !f.subscribe(ctx, c, slog.LevelError, majorVersion, map[string]byte{"connection": 1, "state": 0, "visualization": 0, "factsheet": 0}) {
+		return // the next connection subscribes
 	}
 	for _, v := range f.vehicles {
-		now := f.opts.Now()
-		pending, stopped := v.pending()
-		if stopped {
-			f.log(f.instant(ctx, v, v.stopActions(now)...), v)
-		} else if pending != nil {
+		if pending, stopped := v.pending(); pending != nil && !stopped {
 			f.log(f.publish(ctx, v, "order", *pending), v)
 		}
-		f.log(f.instant(ctx, v, action{ActionType: "stateRequest", ActionID: v.unique("state", now)}), v)
+		f.log(f.instant(ctx, v, action{ActionType: "stateRequest", ActionID: v.unique("state", f.opts.Now())}), v)
+	}
+	for _, other := range []string{"v1", "v3"} { // so that the operator is told that a vehicle speaks another version
+		f.subscribe(ctx, c, slog.LevelDebug, other, map[string]byte{"connection": 0})
 	}
 }
 
-// subscriptions returns the topics of the vehicles. There are no wildcards, so that other vehicles cost nothing.
-func (f *Fleet) subscriptions() (all []paho.SubscribeOptions) {
-	for _, one := range f.opts.Vehicles {
-		for _, t := range []struct {
-			major, name string
-			qos         byte
-		}{{majorVersion, "connection", 1}, {majorVersion, "state", 0}, {majorVersion, "visualization", 0}, {majorVersion, "factsheet", 0},
-			{"v1", "connection", 0}, {"v3", "connection", 0}} { // to tell the operator that it speaks another version
-			all = append(all, paho.SubscribeOptions{Topic: f.topic(f.vehicles[one.DeviceID], t.major, t.name), QoS: t.qos})
+// maxTopics is how many topics a subscription has: brokers bound the length of a packet.
+const maxTopics = 100
+
+// subscribe subscribes to topics of all vehicles, which are given with their quality of service. There are no wildcards, so that other
+// vehicles cost nothing. Topics that the broker refuses are logged and the others stand; it reports whether the broker has answered.
+func (f *Fleet) subscribe(ctx context.Context, c *autopaho.ConnectionManager, level slog.Level, major string, names map[string]byte) bool {
+	var all []paho.SubscribeOptions
+	for _, v := range f.vehicles {
+		for name, qos := range names {
+			all = append(all, paho.SubscribeOptions{Topic: f.topic(v, major, name), QoS: qos})
 		}
 	}
-	return all
-}
-
-// subscribe subscribes to some topics. Those that the broker refuses are logged; the others stand.
-func (f *Fleet) subscribe(ctx context.Context, c *autopaho.ConnectionManager, some []paho.SubscribeOptions) {
-	answer, err := c.Subscribe(ctx, &paho.Subscribe{Subscriptions: some})
-	if err == nil {
-		return
-	}
-	refused := []string{}
-	if answer != nil {
+	for some := range slices.Chunk(all, maxTopics) {
+		answer, err := c.Subscribe(ctx, &paho.Subscribe{Subscriptions: some})
+		if answer == nil {
+			f.opts.Logger.Log(ctx, level, "failed to subscribe to messages of vehicles", "error", err)
+			return false
+		}
+		var refused []string
 		for i, code := range answer.Reasons[:min(len(answer.Reasons), len(some))] {
 			if code >= 0x80 {
 				refused = append(refused, some[i].Topic)
 			}
 		}
+		if len(refused) > 0 {
+			f.opts.Logger.Log(ctx, level, "broker refuses subscriptions to messages of vehicles", "topics", refused)
+		}
 	}
-	f.opts.Logger.Error("failed to subscribe to messages of vehicles", "topics", refused, "error", err)
+	return true
 }
 
 func (f *Fleet) disconnected() {

@@ -27,7 +27,7 @@ import (
 )
 
 // patience ends a wait that hangs.
-const patience = 2 * time.Minute
+const patience = 30 * time.Second
 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
@@ -164,7 +164,7 @@ type plant struct {
 // ownVehicle is the vehicle of examples/vda5050-vehicle.
 var ownVehicle = vda5050.Vehicle{DeviceID: "agv", Manufacturer: "otkit", SerialNumber: "agv-1"}
 
-func newPlant(t *testing.T, b *broker, v vda5050.Vehicle) *plant {
+func newPlant(t *testing.T, b *broker, v vda5050.Vehicle, change ...func(*vda5050.Options)) *plant {
 	t.Helper()
 	policies, err := safety.New(safety.Options{Device: safety.Device{MaxSpeed: 5}, Zones: []safety.Zone{{Map: "hall", Kind: safety.Allowed,
 		Rings: [][][2]float64{{{0, 0}, {100, 0}, {100, 100}, {0, 100}}}}}})
@@ -174,8 +174,11 @@ func newPlant(t *testing.T, b *broker, v vda5050.Vehicle) *plant {
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), "agv", "AGV", "")
 	require.NoError(t, err)
-	fleet, err = vda5050.Connect(t.Context(), vda5050.Options{URL: b.url(), Reports: s, KeepAlive: 2 * time.Second,
-		Vehicles: []vda5050.Vehicle{v}})
+	o := vda5050.Options{URL: b.url(), Reports: s, Vehicles: []vda5050.Vehicle{v}}
+	for _, c := range change {
+		c(&o)
+	}
+	fleet, err = vda5050.Connect(t.Context(), o)
 	require.NoError(t, err)
 	p := &plant{Service: s, t: t}
 	t.Cleanup(func() {
@@ -189,11 +192,17 @@ func newPlant(t *testing.T, b *broker, v vda5050.Vehicle) *plant {
 
 func (p *plant) is(state devices.State) {
 	p.t.Helper()
-	eventually(p.t, "the device is not "+string(state), func() bool {
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	for position := uint64(0); ; {
 		d, err := p.Get("agv")
 		require.NoError(p.t, err)
-		return d.State == state
-	})
+		if d.State == state {
+			return
+		}
+		_, position, err = p.Changes(ctx, position)
+		require.NoError(p.t, err, "the device is %s, not %s", d.State, state)
+	}
 }
 
 func (p *plant) submit(ctx context.Context, kind string, parameters map[string]any) (devices.Record, error) {

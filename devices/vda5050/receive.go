@@ -34,6 +34,7 @@ func (f *Fleet) received(p paho.PublishReceived) (bool, error) {
 	case major != majorVersion && name == "connection":
 		err = f.foreign(v, payload)
 	case major != majorVersion:
+	case p.Packet.Retain && (name == "state" || name == "visualization"): // of who knows when; a new state is requested
 	case name == "state":
 		err = f.state(v, payload)
 	case name == "visualization":
@@ -143,15 +144,16 @@ func (f *Fleet) report(v *vehicle, t devices.Telemetry) error {
 
 func (f *Fleet) connection(v *vehicle, payload []byte) error {
 	var c connection
-	if err := f.decode(v, "connection", payload, &c); err != nil {
+	err := f.decode(v, "connection", payload, &c)
+	switch {
+	case err != nil && (c.State == "ONLINE" || c.State == ""):
 		return err
-	}
-	if c.State == "ONLINE" {
+	case c.State == "ONLINE":
 		now := f.opts.Now()
 		return errors.Join(f.opts.Reports.Connected(v.DeviceID), f.instant(f.ctx, v, action{ActionType: "stateRequest", ActionID: v.unique("state", now)},
 			action{ActionType: "factsheetRequest", ActionID: v.unique("factsheet", now)}))
 	}
-	return f.opts.Reports.Disconnected(v.DeviceID)
+	return errors.Join(err, f.opts.Reports.Disconnected(v.DeviceID))
 }
 
 // factsheet logs the limits that a vehicle names.

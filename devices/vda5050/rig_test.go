@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -167,9 +168,9 @@ func (p *pipe) Write(data []byte) (int, error) {
 type hook struct {
 	mqtt.HookBase
 	mu        sync.Mutex
-	forbidden string // topic
-	packets   []int  // topics of each subscription
-	delivered int    // messages to the fleet
+	forbidden []string // topics
+	packets   []int    // topics of each subscription
+	delivered int      // messages to the fleet
 }
 
 func (h *hook) Provides(b byte) bool {
@@ -181,7 +182,7 @@ func (h *hook) OnConnectAuthenticate(*mqtt.Client, packets.Packet) bool { return
 func (h *hook) OnACLCheck(_ *mqtt.Client, topic string, _ bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return topic != h.forbidden
+	return !slices.Contains(h.forbidden, topic)
 }
 
 func (h *hook) OnSubscribe(_ *mqtt.Client, p packets.Packet) packets.Packet {

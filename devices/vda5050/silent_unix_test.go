@@ -6,16 +6,18 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/devices"
+	"github.com/otkit/otkit/devices/vda5050"
 )
 
 func TestBrokerThatIsSilent(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	p := newPlant(t, b, ownVehicle)
+	p := newPlant(t, b, ownVehicle, func(o *vda5050.Options) { o.KeepAlive = 2 * time.Second })
 	b.vehicle()
 	p.survivesSilenceOf(b.cmd.Process)
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/otkit/otkit/alarms/devicealarms"
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/transport/devicesapi"
@@ -20,9 +21,18 @@ type Devices struct {
 	MaxDevices   int              `key:"maxDevices" default:"10000" rule:"1..100000" doc:"Largest number of devices."`
 	OfflineAfter time.Duration    `key:"offlineAfter" default:"30s" rule:"1s.." doc:"How long a device may be silent before it is Offline."`
 	Retention    time.Duration    `key:"retention" default:"9600h" rule:"24h.." doc:"Retention of commands that have ended, with the decisions of the policies. A commandId is recognized as long."`
+	Tags         bool             `key:"tags" default:"true" doc:"Show what devices report as tags of the driver devices."`
+	Shells       bool             `key:"shells" default:"true" doc:"Make an asset administration shell for each device."`
+	Alarms       DeviceAlarms     `key:"alarms"`
 	Safety       DeviceSafety     `key:"safety"`
 	Simulated    SimulatedDevices `key:"simulated"`
 	VDA5050      VDA5050          `key:"vda5050"`
+}
+
+// DeviceAlarms configures the alarms about devices.
+type DeviceAlarms struct {
+	Enabled bool          `key:"enabled" default:"true" doc:"Raise alarms for faults and emergency stops of devices, and for devices that are Offline."`
+	Delay   time.Duration `key:"delay" default:"30s" rule:"1s.." doc:"How long a device must be Offline before the alarm."`
 }
 
 // Validate implements settings.Validator.
@@ -69,7 +79,9 @@ func (d Devices) named() (list []namedDevice) {
 // options makes the policies and the fleets. It reads the file of the zones and needs no network.
 func (d Devices) options(log *slog.Logger, p *settings.Problems) devicespart.Options {
 	o := devicespart.Options{CommandWait: d.CommandWait, Timeout: d.Timeout, QueueLimit: d.QueueLimit, MaxDevices: d.MaxDevices,
-		OfflineAfter: d.OfflineAfter, Retention: d.Retention, Safety: d.policies(p)}
+		OfflineAfter: d.OfflineAfter, Retention: d.Retention, Safety: d.policies(p),
+		Alarms:      devicealarms.Options{Disabled: !d.Alarms.Enabled, Delay: d.Alarms.Delay},
+		WithoutTags: !d.Tags, WithoutShells: !d.Shells}
 	for _, fleet := range []*devicespart.Fleet{d.simulatedFleet(p), d.VDA5050.fleet(log, p)} {
 		if fleet != nil {
 			o.Fleets = append(o.Fleets, *fleet)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/alarms/devicealarms"
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/internal/engineconfig"
 	"github.com/otkit/otkit/internal/settings"
@@ -49,6 +50,8 @@ func TestDevicesByDefault(t *testing.T) {
 	o := parts.Options.Devices
 	require.Equal(t, 10*time.Second, o.CommandWait)
 	require.Equal(t, 9600*time.Hour, o.Retention)
+	require.Equal(t, devicealarms.Options{Delay: 30 * time.Second}, o.Alarms)
+	require.False(t, o.WithoutTags || o.WithoutShells)
 	require.Empty(t, o.Fleets)
 	require.Empty(t, parts.Options.Server.PartListeners)
 	require.Equal(t, `geofence: map "m" has no zones`, asked(o, "a", 1, 1, 2, 2), "without zones every movement is refused")
@@ -73,12 +76,18 @@ func TestFleetsOfSettings(t *testing.T) {
 	parts, problems := build(t, `
 server: {deviceListen: ':5200'}
 devices:
+  tags: false
+  shells: false
+  alarms: {enabled: false}
   safety: {`+hall+`, device: {maxSpeed: 2}}
   simulated:
     robots: [{id: r1, name: Tugger, map: m, x: 1, y: 1}, {id: arm, kind: arm, map: m, x: 9, y: 9}]
   vda5050: {url: 'mqtt://broker.invalid:1883', vehicles: [{deviceId: v1, manufacturer: acme, serialNumber: "1"}]}
 `, "Devices__Simulated__Robots__2__Id=r2", "DEVICES__VDA5050__VEHICLES__0__NAME=Forklift")
 	require.Empty(t, problems)
+	require.True(t, parts.Options.Devices.WithoutTags)
+	require.True(t, parts.Options.Devices.WithoutShells)
+	require.True(t, parts.Options.Devices.Alarms.Disabled)
 	require.Equal(t, []server.PartListener{{Listen: ":5200", Parts: []string{"devices"}}}, parts.Options.Server.PartListeners)
 	fleets := parts.Options.Devices.Fleets
 	require.Len(t, fleets, 2)
@@ -147,6 +156,7 @@ func TestDevicesAreValidated(t *testing.T) {
 		"devices: {simulated: {robots: [{id: 'a b'}]}}":                                                                         `devices.simulated.robots[0].id must be 1 to 128 letters, digits or any of "._:-", and neither "." nor "..", not "a b"`,
 		"devices: {simulated: {robots: [{id: stream}]}}":                                                                        `devices.simulated.robots[0].id must not be "stream", which is reserved`,
 		"devices: {simulated: {robots: [{id: a, name: '" + strings.Repeat("x", 201) + "'}]}}":                                   `devices.simulated.robots[0].name must have at most 200 characters: "` + strings.Repeat("x", 80) + `..."`,
+		"devices: {simulated: {robots: [{id: a, speed: -1}]}}":                                                                  "devices.simulated.robots[0].speed must be above 0, not -1",
 		"devices: {simulated: {robots: [{id: a, kind: drone}]}}":                                                                `devices.simulated.robots[0].kind must be mobile or arm, not "drone"`,
 		"devices: {simulated: {robots: [{id: a, battery: 101}]}}":                                                               "devices.simulated.robots[0].battery must be above 0, up to 100, not 101",
 		"devices: {simulated: {step: 6s, robots: [" + robot + "]}}":                                                             "devices.simulated.step must be below devices.safety.maxAge, or every movement is refused, not 6s",

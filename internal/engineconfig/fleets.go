@@ -124,7 +124,7 @@ func (v VDA5050) fleet(log *slog.Logger, p *settings.Problems) *devicespart.Flee
 		if err != nil {
 			return devicespart.Connection{}, err
 		}
-		return devicespart.Connection{Executor: vehicles, Close: vehicles.Close}, nil
+		return devicespart.Connection{Executor: vehicles, Err: vehicles.Err, Close: vehicles.Close}, nil
 	}
 	return fleet
 }

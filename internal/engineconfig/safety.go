@@ -84,7 +84,7 @@ func (z DeviceZone) zone() safety.Zone {
 
 // policies returns the safety policies, nil when their settings are not valid.
 func (d Devices) policies(p *settings.Problems) devices.Safety {
-	if p.Has("devices.safety") {
+	if p.Has("devices.safety") || p.Has("devices.simulated.robots") {
 		return nil
 	}
 	s := d.Safety

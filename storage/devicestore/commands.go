@@ -153,6 +153,22 @@ func (s *Store) Commands(ctx context.Context, q devices.CommandQuery) (found []d
 	return found, err
 }
 
+// LastMoves implements [devices.Store].
+func (s *Store) LastMoves(ctx context.Context) (found []devices.Record, err error) {
+	err = s.set.View(ctx, "devices.moves", func(ctx context.Context, tx *storage.Tx) error {
+		found = nil
+		// One search of the index for each device: the journal may have millions of commands.
+		return tx.Each(ctx, "SELECT "+commandColumns+` FROM device_commands WHERE id IN (SELECT (SELECT c.id FROM device_commands c
+			WHERE c.device_id = d.id AND c.path <> '' AND c.began_us IS NOT NULL AND c.phase <> 'Failed' ORDER BY c.began_us DESC LIMIT 1) FROM devices d)`, nil,
+			func(row storage.Scanner) error {
+				r, err := scanCommand(row)
+				found = append(found, r)
+				return err
+			})
+	})
+	return found, err
+}
+
 // TrimCommands implements [devices.Trimmer].
 func (s *Store) TrimCommands(ctx context.Context, before time.Time, limit int) (removed int, err error) {
 	err = s.set.Update(ctx, "devices.trim", func(ctx context.Context, tx *storage.Tx) error {

@@ -33,4 +33,5 @@ CREATE TABLE device_commands (
 );
 CREATE INDEX device_commands_times ON device_commands (issued_us, id);
 CREATE INDEX device_commands_devices ON device_commands (device_id, issued_us, id);
+CREATE INDEX device_commands_moves ON device_commands (device_id, began_us) WHERE path <> '' AND began_us IS NOT NULL AND phase <> 'Failed';
 CREATE INDEX device_commands_unfinished ON device_commands (issued_us, id) WHERE NOT ended;
