@@ -325,7 +325,7 @@ func TestCommandsAreAuditedAndAnEmergencyStopDoesNotDependOnIt(t *testing.T) {
 	slices.SortFunc(records, func(a, b audit.Record) int { return int(a.ID - b.ID) })
 	require.Equal(t, "submitDeviceCommand", records[0].Action)
 	require.Equal(t, "operator", records[0].Actor)
-	require.Contains(t, string(records[0].After), "tango")
+	require.Contains(t, records[0].After, "tango")
 	require.Equal(t, audit.Succeeded, records[0].Outcome)
 	require.Equal(t, audit.Refused, records[1].Outcome)
 

@@ -22,7 +22,7 @@ func (d *Devices) check(context.Context) health.Result {
 	away := d.fleets.away()
 	switch {
 	case d.store.failing.Load():
-		r.Status, r.Description = health.Degraded, "the journal of commands cannot be written: commands are refused"
+		r.Status, r.Description = health.Degraded, "the journal of commands cannot be written: no command begins except for an emergency stop"
 	case len(away) > 0:
 		r.Status, r.Description = health.Degraded, "fleets cannot be reached: "+strings.Join(slices.Sorted(maps.Keys(away)), ", ")
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/otkit/otkit/devices"
 )
 
-// watchedStore notes the outcomes of commands, and whether the journal can be written.
+// watchedStore notes the outcomes of commands, and whether the store can be written.
 type watchedStore struct {
 	devices.Store
 	log     *slog.Logger
 	meters  *meters
-	failing atomic.Bool // the last write of the journal failed
+	failing atomic.Bool // the last write failed
 }
 
 // trimmedStore is a watchedStore that can trim its journal.
@@ -62,9 +62,23 @@ func (w *watchedStore) UpdateCommand(ctx context.Context, r devices.Record) erro
 	return err
 }
 
-// wrote notes whether the journal could be written.
+// UpdateDevice implements devices.Store.
+func (w *watchedStore) UpdateDevice(ctx context.Context, id string, change func(*devices.Device) error) error {
+	err := w.Store.UpdateDevice(ctx, id, change)
+	w.wrote(err)
+	return err
+}
+
+// UpdateDevices implements devices.Store.
+func (w *watchedStore) UpdateDevices(ctx context.Context, ids []string, change func(*devices.Device)) error {
+	err := w.Store.UpdateDevices(ctx, ids, change)
+	w.wrote(err)
+	return err
+}
+
+// wrote notes whether the store could be written.
 func (w *watchedStore) wrote(err error) {
-	w.failing.Store(err != nil && !errors.Is(err, devices.ErrNoCommand))
+	w.failing.Store(err != nil && !errors.Is(err, devices.ErrNoCommand) && !errors.Is(err, devices.ErrNotFound))
 }
 
 // note counts and logs the outcome of a command that has ended.

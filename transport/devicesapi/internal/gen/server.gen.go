@@ -223,7 +223,7 @@ type DevicePath struct {
 	ToY   float64 `json:"toY"`
 }
 
-// DevicePosition defines model for DevicePosition.
+// DevicePosition `theta` is 0 when it is absent.
 type DevicePosition struct {
 	Map string `json:"map,omitempty,omitzero"`
 
@@ -293,7 +293,7 @@ type DeviceTelemetry struct {
 	Velocity  *DeviceVelocity `json:"velocity"`
 }
 
-// DeviceVelocity defines model for DeviceVelocity.
+// DeviceVelocity A member that is absent is 0.
 type DeviceVelocity struct {
 	// Omega Radians a second.
 	Omega float64 `json:"omega,omitempty,omitzero"`
