@@ -1,7 +1,9 @@
 package devices
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -105,13 +107,20 @@ func (t *Telemetry) event() (Event, bool) {
 	return "", false
 }
 
+// working are the states between which a device goes back and forth.
+var working = map[State]bool{Idle: true, Working: true}
+
 // advance moves the device to its next state and reports whether that is another one. s.mu is held.
 func (s *Service) advance(u *unit, e Event) bool {
 	next, ok := u.State.Next(e, u.Held)
 	if !ok || next == u.State {
 		return false
 	}
-	s.opts.Logger.Info("device changed its state", "device", u.ID, "from", string(u.State), "to", string(next), "event", string(e))
+	level := slog.LevelInfo
+	if working[u.State] && working[next] { // as with each command
+		level = slog.LevelDebug
+	}
+	s.opts.Logger.Log(context.Background(), level, "device changed its state", "device", u.ID, "from", string(u.State), "to", string(next), "event", string(e))
 	u.State = next
 	s.notify(u)
 	return true
