@@ -1,7 +1,9 @@
 package devices
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -28,9 +30,10 @@ func (s *Service) connection(id string, e Event) error {
 	return nil
 }
 
-// Report takes what a device reports about itself. A zero Time is now, a later one too: the clock of a device may be ahead. A report
-// that is older than the last one changes nothing, except that an emergency stop in it is latched. A member out of its range is [ErrInvalid]. It does not wait for the store, except
-// that an emergency stop is latched at once and stored soon after.
+// Report takes what a device reports about itself. A zero Time is now, a later one too: the clock of a device may be ahead. A member
+// out of its range is [ErrInvalid]. A report that is older than the last one changes nothing, except that an emergency stop in it is
+// latched. An emergency stop that begins cancels the commands of the device: it must not go on with one when the stop is released.
+// Report does not wait for the store; an emergency stop is stored soon after.
 func (s *Service) Report(id string, t Telemetry) error {
 	now := canon(s.opts.Now())
 	if t.Time.IsZero() || t.Time.After(now) {
@@ -48,12 +51,20 @@ func (s *Service) Report(id string, t Telemetry) error {
 	}
 	// A stop is latched when it begins or becomes another one, also by a report that is late: a device that still reports it after a
 	// reset is refused by its report.
-	if t.Stop != NoStop && (u.Telemetry == nil || u.Telemetry.Stop != t.Stop) {
+	stops := t.Stop != NoStop && (u.Telemetry == nil || u.Telemetry.Stop != t.Stop)
+	if stops {
 		u.latch()
 		s.wakeStorer()
+		notReset := func(j *job) bool { return j.record.Type != ResetEmergencyStop } // that fails by itself if it has begun
+		for _, j := range s.cancelJobs(u, "the device reports an emergency stop", notReset) {
+			go s.end(j, j.why.phase, j.why.result) // Close waits for it
+		}
 	}
 	// After our clock was set back, the last report is of the future; it counts no longer.
 	if u.Telemetry != nil && t.Time.Before(u.Telemetry.Time) && !u.Telemetry.Time.After(now) {
+		if stops {
+			s.notify(u)
+		}
 		return nil
 	}
 	u.LastSeen, u.Telemetry = now, &t
@@ -96,13 +107,20 @@ func (t *Telemetry) event() (Event, bool) {
 	return "", false
 }
 
+// working are the states between which a device goes back and forth.
+var working = map[State]bool{Idle: true, Working: true}
+
 // advance moves the device to its next state and reports whether that is another one. s.mu is held.
 func (s *Service) advance(u *unit, e Event) bool {
 	next, ok := u.State.Next(e, u.Held)
 	if !ok || next == u.State {
 		return false
 	}
-	s.opts.Logger.Info("device changed its state", "device", u.ID, "from", string(u.State), "to", string(next), "event", string(e))
+	level := slog.LevelInfo
+	if working[u.State] && working[next] { // as with each command
+		level = slog.LevelDebug
+	}
+	s.opts.Logger.Log(context.Background(), level, "device changed its state", "device", u.ID, "from", string(u.State), "to", string(next), "event", string(e))
 	u.State = next
 	s.notify(u)
 	return true

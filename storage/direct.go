@@ -12,8 +12,11 @@ import (
 // begin and its end, most of what a small request costs.
 type Direct struct{ set *Set }
 
-// Direct returns a Direct over the set. ok is false where writers share a transaction and there is nothing to save.
-func (s *Set) Direct() (d Direct, ok bool) { return Direct{s}, !s.features.Group }
+// Direct returns a Direct over the set. ok is false where writers share a transaction and there is nothing to save, and where a
+// statement needs [Features].Begin before it.
+func (s *Set) Direct() (d Direct, ok bool) {
+	return Direct{s}, !s.features.Group && s.features.Begin == ""
+}
 
 // run runs a statement, and repeats it if it met another transaction.
 func (d Direct) run(ctx context.Context, op string, statement func() error) error {
@@ -28,8 +31,17 @@ func (d Direct) run(ctx context.Context, op string, statement func() error) erro
 	return err
 }
 
-// Row reads one row without a transaction around the statement. If there is none, Row returns sql.ErrNoRows.
+// Row reads one row, without a transaction around the statement where none is needed. If there is none, Row returns sql.ErrNoRows.
 func (s *Set) Row(ctx context.Context, op, query string, args []any, read func(Scanner) error) error {
+	if s.features.Begin != "" {
+		return s.View(ctx, op, func(ctx context.Context, tx *Tx) error {
+			err := sql.ErrNoRows
+			if failed := tx.Each(ctx, query, args, func(row Scanner) error { err = read(row); return err }); failed != nil {
+				return failed
+			}
+			return err
+		})
+	}
 	return Direct{s}.run(ctx, op, func() error {
 		if s.reading != nil {
 			return read(s.reading.row(ctx, query, args))

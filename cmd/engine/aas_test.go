@@ -279,13 +279,20 @@ func TestTheShellsOfTheDemoAreLive(t *testing.T) {
 		`{"idShort":"OverallLevel","value":"NonCompliant"}`)
 	e.stop()
 
-	env := exported(t, data).Environment
-	require.Len(t, env.Shells, 3)
+	plant := func() (shells int) {
+		for _, shell := range exported(t, data).Environment.Shells {
+			if strings.HasPrefix(shell.ID, "https://demo.otkit.example/") { // those of devices are made later
+				shells++
+			}
+		}
+		return shells
+	}
+	require.Equal(t, 3, plant())
 	out := filepath.Join(t.TempDir(), "demo.xml")
 	run(t, nil, "", "aas", "export", "-data", data, out).ok(t)
 	run(t, nil, "", "aas", "import", "-data", t.TempDir(), "-verify", "strict", out).ok(t)
 	start(t, known, "-demo", "-data", data)
-	require.Len(t, exported(t, data).Environment.Shells, 3, "they are made once")
+	require.Equal(t, 3, plant(), "they are made once")
 }
 
 // standard makes a request to the standard's API that must succeed.

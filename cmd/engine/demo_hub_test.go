@@ -17,6 +17,7 @@ func TestTheDemonstrationHubOfTheEngine(t *testing.T) {
 	e := start(t, known, "-demo", "-data", t.TempDir())
 	s := e.admin()
 	s.good("sim.running")
+	s.good("devices.agv-1.x") // both drivers run
 	options, err := json.Marshal(map[string]string{"url": e.url + "/hubs/demo", "transport": "WebSockets", "token": s.token})
 	require.NoError(t, err)
 	cmd := npmtest.Command(t, npmtest.Need(t, "@microsoft/signalr@10.0.11"), repository+"/transport/server/testdata/hub.cjs", string(options))
@@ -81,7 +82,7 @@ func TestTheDemonstrationHubOfTheEngine(t *testing.T) {
 	require.True(t, raised[0].IsActive)
 	fastest := 0.0
 	for i, one := range stats {
-		require.Equal(t, 1, one.Drivers)
+		require.Equal(t, 2, one.Drivers)
 		fastest = max(fastest, one.TagsPerSecond)
 		if i > 0 {
 			require.GreaterOrEqual(t, one.TotalSamples, stats[i-1].TotalSamples)

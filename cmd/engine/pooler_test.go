@@ -48,6 +48,7 @@ func TestPgBouncerInTransactionMode(t *testing.T) {
 	eventually(t, "live values are not recorded", func() bool {
 		return len(s.history("sim.counter", time.Now().Add(-time.Minute), time.Now(), 10)) > 0
 	})
+	require.Contains(t, s.standard(http.MethodGet, "/api/v1/aas/https%3A%2F%2Fdemo.otkit.example%2Faas%2FPumpP102", ""), "PumpP102")
 	archive := filepath.Join(t.TempDir(), "plant.backup")
 	run(t, env, "", "backup", "-data", data, archive).ok(t)
 	run(t, env, password, "users", "add", "-data", data, "-role", "Viewer", "vera").ok(t)

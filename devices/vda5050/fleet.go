@@ -71,9 +71,9 @@ func connect(ctx context.Context, o Options, dial dialer) (*Fleet, error) {
 			f.up.Store(true)
 			f.connected(ctx, c)
 		},
+		OnConnectionDown: func() bool { f.disconnected(); return true }, // before the next connection is made
 		ClientConfig: paho.ClientConfig{ClientID: o.ClientID, PacketTimeout: 10 * time.Second,
-			OnPublishReceived:  []func(paho.PublishReceived) (bool, error){f.received},
-			OnServerDisconnect: func(*paho.Disconnect) { f.disconnected() }, OnClientError: func(error) { f.disconnected() }},
+			OnPublishReceived: []func(paho.PublishReceived) (bool, error){f.received}},
 	})
 	if err != nil {
 		f.cancel()

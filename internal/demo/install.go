@@ -36,7 +36,7 @@ func Install(ctx context.Context, o *engine.Options) error {
 	if samples > 0 || events > 0 {
 		o.Server.Logger.Info("demo history created", "samples", samples, "alarmEvents", events, "took", time.Since(began).Round(time.Millisecond))
 	}
-	if err := installShells(ctx, known, o); err != nil {
+	if err := errors.Join(installShells(ctx, known, o), installDevices(o)); err != nil {
 		return err
 	}
 	o.Tags.Drivers = append(o.Tags.Drivers, tagspart.Driver{ID: DriverID, Driver: d,

@@ -1,0 +1,88 @@
+package demo
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/otkit/otkit/devices"
+	"github.com/otkit/otkit/devices/safety"
+	"github.com/otkit/otkit/devices/simexec"
+)
+
+// The devices of the demo.
+const (
+	RobotID = "agv-1"
+	ArmID   = "arm-1"
+)
+
+// hall is the map on which they are: 20 m by 12 m, with a press in the middle that no device may touch.
+const hall = "demo-hall"
+
+var (
+	corners  = []simexec.Point{{X: 3, Y: 3}, {X: 17, Y: 3}, {X: 17, Y: 8}, {X: 3, Y: 9}} // the way around the press
+	chargers = []simexec.Point{{X: 1.5, Y: 6}, {X: 18.5, Y: 5.5}}
+	armPlace = simexec.Point{X: 18, Y: 10.5}
+)
+
+const (
+	perMetre = 0.4 // percent, so that the robot has to charge every few minutes
+	minimum  = 20  // percent
+)
+
+// stepTime is how often the devices move and report.
+const stepTime = 500 * time.Millisecond
+
+func newSimulator(faultEvery time.Duration) (*simexec.Simulator, error) {
+	return simexec.New(simexec.Options{Step: stepTime, Handling: 5 * time.Second, ChargeRate: 1, FaultEvery: faultEvery, Seed: seed, Robots: []simexec.Robot{
+		{ID: RobotID, Map: hall, X: corners[0].X, Y: corners[0].Y, PerMetre: perMetre, Chargers: chargers},
+		{ID: ArmID, Kind: simexec.Arm, Map: hall, X: armPlace.X, Y: armPlace.Y},
+	}})
+}
+
+// newPolicies returns the policies for the demo's devices.
+func newPolicies() (devices.Safety, error) {
+	rectangle := func(x, y, width, height float64) [][][2]float64 {
+		return [][][2]float64{{{x, y}, {x + width, y}, {x + width, y + height}, {x, y + height}}}
+	}
+	o := safety.Options{
+		Zones: []safety.Zone{
+			{Name: "hall", Map: hall, Kind: safety.Allowed, Rings: rectangle(0, 0, 20, 12)},
+			{Name: "press", Map: hall, Kind: safety.KeepOut, Rings: rectangle(8, 5, 4, 2)},
+		},
+		Battery: minimum,
+		Devices: map[string]safety.Device{RobotID: {PerMetre: perMetre}, ArmID: {Mains: true}},
+	}
+	for _, c := range chargers {
+		o.Chargers = append(o.Chargers, safety.Charger{Map: hall, X: c.X, Y: c.Y})
+	}
+	return safety.New(o)
+}
+
+// robotPlan takes a pallet from one corner to the opposite one and goes back empty.
+func robotPlan() []step {
+	return []step{moveTo(corners[1]), {devices.PickUp, map[string]any{"target": "pallet"}}, moveTo(corners[2]), moveTo(corners[3]),
+		{command: devices.Release}, moveTo(corners[0])}
+}
+
+// armPlan handles parts all the time.
+func armPlan() []step {
+	return []step{{devices.PickUp, map[string]any{"target": "part"}}, {command: devices.Release}}
+}
+
+// ownPolicies judges the demo's devices by its own policies, and others by theirs.
+type ownPolicies struct{ own, others devices.Safety }
+
+// Check implements devices.Safety.
+func (p ownPolicies) Check(s devices.Situation) devices.Decision {
+	if s.Device.ID == RobotID || s.Device.ID == ArmID {
+		return p.own.Check(s)
+	}
+	return p.others.Check(s)
+}
+
+func newDispatchers(s *devices.Service, log *slog.Logger) []*dispatcher {
+	return []*dispatcher{
+		{service: s, log: log, device: RobotID, plan: robotPlan(), chargers: chargers},
+		{service: s, log: log, device: ArmID, plan: armPlan()},
+	}
+}
