@@ -185,7 +185,8 @@ func (f *Fleet) disconnected() {
 }
 
 func (f *Fleet) log(err error, v *vehicle) {
-	if err != nil && !errors.Is(err, context.Canceled) && v.warns(f.opts.Now()) {
+	expected := errors.Is(err, context.Canceled) || errors.Is(err, devices.ErrClosed) // what arrives while the service ends
+	if err != nil && !expected && v.warns(f.opts.Now()) {
 		f.opts.Logger.Warn("failed to exchange messages with a vehicle", "device", v.DeviceID, "error", err)
 	}
 }
