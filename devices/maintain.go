@@ -33,7 +33,7 @@ func (s *Service) maintain(ctx context.Context) {
 		case <-s.latched:
 			s.storeLatches()
 		case <-ticks.C:
-			s.storeDevices(func(u *unit) bool { return u.changed != u.stored })
+			s.storeDevices(func(u *unit) bool { return u.changed != u.stored || u.StopLatched && !u.latched })
 			if now := s.opts.Now(); now.Sub(trimmed) >= time.Hour {
 				trimmed = now
 				s.trim(ctx, now.Add(-s.opts.Retention))

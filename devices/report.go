@@ -30,9 +30,10 @@ func (s *Service) connection(id string, e Event) error {
 	return nil
 }
 
-// Report takes what a device reports about itself. A zero Time is now, a later one too: the clock of a device may be ahead. A report
-// that is older than the last one changes nothing, except that an emergency stop in it is latched. A member out of its range is [ErrInvalid]. It does not wait for the store, except
-// that an emergency stop is latched at once and stored soon after.
+// Report takes what a device reports about itself. A zero Time is now, a later one too: the clock of a device may be ahead. A member
+// out of its range is [ErrInvalid]. A report that is older than the last one changes nothing, except that an emergency stop in it is
+// latched. An emergency stop that begins cancels the commands of the device: it must not go on with one when the stop is released.
+// Report does not wait for the store; an emergency stop is stored soon after.
 func (s *Service) Report(id string, t Telemetry) error {
 	now := canon(s.opts.Now())
 	if t.Time.IsZero() || t.Time.After(now) {
@@ -50,12 +51,20 @@ func (s *Service) Report(id string, t Telemetry) error {
 	}
 	// A stop is latched when it begins or becomes another one, also by a report that is late: a device that still reports it after a
 	// reset is refused by its report.
-	if t.Stop != NoStop && (u.Telemetry == nil || u.Telemetry.Stop != t.Stop) {
+	stops := t.Stop != NoStop && (u.Telemetry == nil || u.Telemetry.Stop != t.Stop)
+	if stops {
 		u.latch()
 		s.wakeStorer()
+		notReset := func(j *job) bool { return j.record.Type != ResetEmergencyStop } // that fails by itself if it has begun
+		for _, j := range s.cancelJobs(u, "the device reports an emergency stop", notReset) {
+			go s.end(j, j.why.phase, j.why.result) // Close waits for it
+		}
 	}
 	// After our clock was set back, the last report is of the future; it counts no longer.
 	if u.Telemetry != nil && t.Time.Before(u.Telemetry.Time) && !u.Telemetry.Time.After(now) {
+		if stops {
+			s.notify(u)
+		}
 		return nil
 	}
 	u.LastSeen, u.Telemetry = now, &t

@@ -185,3 +185,74 @@ func TestCommandWhileADeviceIsDecommissionedDoesNotBegin(t *testing.T) {
 		require.False(t, slices.Contains(r.robot.had(), "1"))
 	})
 }
+
+// The device would go on with its order when the button is released.
+func TestReportOfAStopCancelsTheCommandsOfTheDevice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := newFaultyRig(t, drive, testSafety{})
+		defer r.close()
+		for _, id := range []string{"runs", "waits"} {
+			_, err := r.Submit(r.submitted(), move(id, "agv", 5, 5), "anna")
+			require.NoError(t, err)
+		}
+		_, err := r.Submit(r.submitted(), move("other", "b", 9, 9), "anna")
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, r.Report("agv", devices.Telemetry{Stop: devices.LocalStop}))
+		synctest.Wait()
+		require.ElementsMatch(t, []string{"runs Canceled", "waits Canceled"}, r.phases("agv"))
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"other Succeeded"}, r.phases("b"))
+		require.ElementsMatch(t, []string{"runs", "other"}, r.robot.had())
+	})
+}
+
+func TestLateReportOfAStopIsAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, store := newFaultyRig(t, drive, testSafety{})
+		defer r.close()
+		time.Sleep(time.Minute) // all is stored
+		r.report("agv", devices.Idle)
+		_, position, err := r.Changes(t.Context(), 0)
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		store.set(only("UpdateDevices", full), nil)
+		require.NoError(t, r.Report("agv", devices.Telemetry{Time: time.Now().Add(-time.Hour), Stop: devices.LocalStop}))
+		synctest.Wait()
+		store.set(nil, nil)
+		time.Sleep(time.Minute)
+		memory, stored := r.latched()
+		require.True(t, memory)
+		require.True(t, stored, "it is tried again")
+		changed, _, err := r.Changes(r.submitted(), position)
+		require.NoError(t, err)
+		require.True(t, changed[0].StopLatched)
+	})
+}
+
+// The store has the reset although it reported an error, and fails for a while.
+func TestStopWhoseResetFailedIsStoredAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, store := newFaultyRig(t, drive, testSafety{})
+		defer r.close()
+		_, err := r.Submit(t.Context(), stop("stop"), "anna")
+		require.NoError(t, err)
+		time.Sleep(time.Minute) // all is stored
+		require.NoError(t, store.Memory.UpdateDevice(t.Context(), "agv", func(d *devices.Device) error { d.StopLatched = false; return nil }))
+		store.set(func(_ context.Context, call string) error {
+			if call == "UpdateDevice" || call == "UpdateDevices" {
+				return full(t.Context())
+			}
+			return nil
+		}, nil)
+		got, err := r.Submit(t.Context(), command("reset", "agv", devices.ResetEmergencyStop, nil), "anna")
+		require.NoError(t, err)
+		require.False(t, got.Result.Success)
+		synctest.Wait()
+		store.set(nil, nil)
+		time.Sleep(time.Minute)
+		memory, stored := r.latched()
+		require.True(t, memory)
+		require.True(t, stored)
+	})
+}

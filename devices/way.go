@@ -33,7 +33,7 @@ func (s *Service) release(j *job, r Record, unsure bool) {
 	case path == nil: // it moved nothing: a way that is still reserved is that of an earlier command
 	case unsure:
 		u.reserve(path.unclocked(), now, true)
-	case !r.Result.Success && j.before != nil:
+	case j.before != nil && (!begun || !r.Result.Success): // r may be the outcome of an earlier command with the id
 		u.reserve(j.before, now, true)
 	case !begun:
 		u.reserve(nil, time.Time{}, false)

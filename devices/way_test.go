@@ -147,3 +147,21 @@ func TestDeviceThatWasStoredWithAnErrorIsFound(t *testing.T) {
 		require.NoError(t, err)
 	})
 }
+
+func TestRepeatedCommandFreesNoWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, devices.NewMemory(), func(ctx context.Context, o devices.Order) (map[string]any, error) {
+			if o.ID == "lost" {
+				return nil, devices.ErrUnknownOutcome
+			}
+			return drive(ctx, o)
+		}, "a", "b")
+		defer r.close()
+		for _, id := range []string{"done", "lost", "done"} { // the last one is the first again
+			_, err := r.Submit(t.Context(), move(id, "a", float64(len(id)+int(id[0])), 5), "anna")
+			require.NoError(t, err)
+		}
+		_, err := r.Submit(t.Context(), move("other", "b", float64(4+int('l')), 5), "anna")
+		require.ErrorIs(t, err, devices.ErrRefused, "the device may still be on its way there")
+	})
+}

@@ -52,7 +52,11 @@ func (f *Fleet) order(last *state, o devices.Order) *order {
 	to := node{NodeID: "target-" + o.ID, SequenceID: 2, Released: true, Actions: []action{}, Position: &nodePosition{X: o.Move.X, Y: o.Move.Y, Theta: o.Move.Theta,
 		AllowedDeviation: f.opts.Deviation, MapID: o.Move.Map}}
 	m.Nodes = append(m.Nodes, to)
-	m.Edges = append(m.Edges, edge{EdgeID: "way-" + o.ID, SequenceID: 1, Released: true, StartNodeID: here.NodeID, EndNodeID: to.NodeID, MaxSpeed: o.MaxSpeed,
+	speed := o.MaxSpeed
+	if asked := o.Move.Speed; asked != nil && (speed == 0 || *asked < speed) {
+		speed = *asked
+	}
+	m.Edges = append(m.Edges, edge{EdgeID: "way-" + o.ID, SequenceID: 1, Released: true, StartNodeID: here.NodeID, EndNodeID: to.NodeID, MaxSpeed: speed,
 		Actions: []action{}})
 	return m
 }
@@ -98,6 +102,9 @@ func (f *Fleet) drive(ctx context.Context, v *vehicle, m *order) (map[string]any
 		done, failed = s.progress(m)
 		return done
 	})
+	if last := v.last(); err == nil && failed != nil && last.OrderID == m.OrderID && last.busy() {
+		err = failed // when the error is gone, the vehicle would go on with the order
+	}
 	if err != nil {
 		v.begin(nil) // a reconnection must not repeat what is canceled
 		return nil, f.stopped(ctx, v, m, err)
@@ -245,15 +252,23 @@ func (f *Fleet) Stop(ctx context.Context, deviceID string) error {
 	return failed
 }
 
-// Reset implements [devices.Resetter]. It returns when the vehicle is not paused, whoever has paused it.
+// Reset implements [devices.Resetter]. It returns when the vehicle is not paused, whoever has paused it. An order that the vehicle
+// still has is canceled before: it would go on with it.
 func (f *Fleet) Reset(ctx context.Context, deviceID string) (err error) {
 	v := f.vehicles[deviceID]
 	if v == nil {
 		return fmt.Errorf("there is no vehicle %q", deviceID)
 	}
-	v.setStopped(false, f.opts.Now())
+	if last := v.last(); last != nil && last.ordered() {
+		canceling, cancel := context.WithTimeout(ctx, f.opts.CancelTimeout)
+		defer cancel()
+		if _, err := f.send(canceling, v, v.cancelAction(f.opts.Now())); err != nil {
+			return fmt.Errorf("the vehicle still has an order and did not confirm that it canceled it: %w", err)
+		}
+	}
+	was := v.setStopped(false, f.opts.Now())
 	defer func() {
-		if err != nil {
+		if err != nil && was {
 			v.setStopped(true, f.opts.Now())
 		}
 	}()

@@ -71,9 +71,9 @@ func connect(ctx context.Context, o Options, dial dialer) (*Fleet, error) {
 			f.up.Store(true)
 			f.connected(ctx, c)
 		},
+		OnConnectionDown: func() bool { f.disconnected(); return true }, // before the next connection is made
 		ClientConfig: paho.ClientConfig{ClientID: o.ClientID, PacketTimeout: 10 * time.Second,
-			OnPublishReceived:  []func(paho.PublishReceived) (bool, error){f.received},
-			OnServerDisconnect: func(*paho.Disconnect) { f.disconnected() }, OnClientError: func(error) { f.disconnected() }},
+			OnPublishReceived: []func(paho.PublishReceived) (bool, error){f.received}},
 	})
 	if err != nil {
 		f.cancel()
@@ -185,7 +185,8 @@ func (f *Fleet) disconnected() {
 }
 
 func (f *Fleet) log(err error, v *vehicle) {
-	if err != nil && !errors.Is(err, context.Canceled) && v.warns(f.opts.Now()) {
+	expected := errors.Is(err, context.Canceled) || errors.Is(err, devices.ErrClosed) // what arrives while the service ends
+	if err != nil && !expected && v.warns(f.opts.Now()) {
 		f.opts.Logger.Warn("failed to exchange messages with a vehicle", "device", v.DeviceID, "error", err)
 	}
 }

@@ -59,8 +59,11 @@ func TestWhatBecomesOfAnOrder(t *testing.T) {
 			s.Errors = []vehicleError{{Type: "orderError", Level: "WARNING", Description: "no route", References: []reference{{"orderId", o.OrderID}}}}
 		}, devices.Failed, "the vehicle refuses the order: orderError no route"},
 		"fatal": {devices.MoveTo, func(s *state, o *order) {
-			s.OrderID, s.NodeStates, s.Errors = o.OrderID, make([]struct{}, 1), []vehicleError{{Type: "lost", Level: "FATAL"}}
+			s.OrderID, s.Errors = o.OrderID, []vehicleError{{Type: "lost", Level: "FATAL"}}
 		}, devices.Failed, "the vehicle reports: lost"},
+		"fatal, and it keeps the order": {devices.MoveTo, func(s *state, o *order) {
+			s.OrderID, s.NodeStates, s.Errors = o.OrderID, make([]struct{}, 1), []vehicleError{{Type: "lost", Level: "FATAL"}}
+		}, devices.Lost, "the vehicle reports: lost; the vehicle did not confirm that it canceled the order"},
 		"fatal, but it drives": {devices.MoveTo, func(s *state, o *order) {
 			s.OrderID, s.Driving, s.Errors = o.OrderID, true, []vehicleError{{Type: "lost", Level: "FATAL"}}
 		}, devices.Lost, devices.ErrUnknownOutcome.Error() + ": it drives and reports: lost"},
@@ -83,6 +86,32 @@ func TestWhatBecomesOfAnOrder(t *testing.T) {
 				require.Contains(t, got.Result.Message, c.why)
 			})
 		})
+	}
+}
+
+// When the error is gone, the vehicle would go on with an order whose command has failed.
+func TestOrderOfAVehicleWithAFatalErrorIsCanceled(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		ended := r.begin(devices.MoveTo, target(9, 5))
+		s.OrderID, s.NodeStates, s.Errors = r.take()[0].order.OrderID, make([]struct{}, 1), []vehicleError{{Type: "lost", Level: "FATAL"}}
+		r.report(s)
+		sent := r.take()
+		require.Len(t, sent, 1)
+		require.Equal(t, "cancelOrder", sent[0].actions[0].ActionType)
+		s.NodeStates = nil
+		r.report(s.finished(sent[0].actions[0]))
+		got := <-ended
+		require.Equal(t, devices.Failed, got.Phase)
+		require.Equal(t, "the vehicle reports: lost", got.Result.Message)
+	})
+}
+
+func TestOrderKeepsTheSpeedThatIsAskedFor(t *testing.T) {
+	for name, c := range map[string]struct{ limit, asked, want float64 }{"no limit": {0, 0.5, 0.5}, "below": {2, 0.5, 0.5}, "above": {0.3, 0.5, 0.3}} {
+		o := (&Fleet{}).order(idle(), devices.Order{Move: &devices.Move{Speed: &c.asked}, MaxSpeed: c.limit})
+		require.InDelta(t, c.want, o.Edges[0].MaxSpeed, 0, name)
 	}
 }
 

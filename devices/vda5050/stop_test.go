@@ -141,6 +141,61 @@ func TestResetThatFailsLeavesTheVehicleStopped(t *testing.T) {
 	}
 }
 
+func TestResetCancelsTheOrderThatIsLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer string
+		resets bool
+	}{"canceled": {"FINISHED", true}, "not canceled": {"FAILED", false}, "no answer": {"", false}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, one, func(t *testing.T, r *rig) {
+				s := r.stopped()
+				r.stopFleet()
+				time.Sleep(time.Second) // ids of actions have the time
+				r.startFleet()          // which knows nothing of the order
+				r.take()
+				s.NodeStates = make([]struct{}, 1) // the cancellation was lost
+				r.report(s)
+				ended := r.begin(devices.ResetEmergencyStop, nil)
+				sent := r.take()
+				require.Len(t, sent, 1)
+				require.Equal(t, "cancelOrder", sent[0].actions[0].ActionType)
+				if c.answer != "" {
+					s.ActionStates = append(s.ActionStates, actionState{ActionID: sent[0].actions[0].ActionID, Status: c.answer})
+				}
+				if c.resets {
+					s.NodeStates = nil
+				}
+				r.report(s)
+				if c.resets {
+					sent = r.take()
+					require.Len(t, sent, 1)
+					require.Equal(t, "stopPause", sent[0].actions[0].ActionType)
+					s.Paused = false
+					r.report(s.finished(sent[0].actions[0]))
+				}
+				require.Equal(t, c.resets, (<-ended).Result.Success)
+				require.Empty(t, r.kinds())
+				require.Equal(t, !c.resets, r.device().StopLatched)
+			})
+		})
+	}
+}
+
+func TestResetThatFailsDoesNotStopAVehicle(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		require.False(t, (<-r.begin(devices.ResetEmergencyStop, nil)).Result.Success, "it does not answer")
+		r.report(s)
+		r.take()
+		r.begin(devices.MoveTo, target(9, 5))
+		s.OrderID, s.Driving, s.NodeStates = r.take()[0].order.OrderID, true, make([]struct{}, 1)
+		time.Sleep(time.Second)
+		r.report(s)
+		require.Empty(t, r.kinds())
+	})
+}
+
 // Somebody else may have paused the vehicle, or its button has.
 func TestPausedVehicleTakesNoOrder(t *testing.T) {
 	inBubble(t, one, func(t *testing.T, r *rig) {

@@ -45,6 +45,12 @@ func (s *state) deviceState() devices.State {
 	return devices.Idle
 }
 
+// ordered reports whether the vehicle has a way before it.
+func (s *state) ordered() bool { return len(s.NodeStates) > 0 || len(s.EdgeStates) > 0 }
+
+// busy reports whether the vehicle drives or has a way before it.
+func (s *state) busy() bool { return s.Driving || s.ordered() }
+
 // fatal returns the error that keeps the vehicle from working; empty if there is none.
 func (s *state) fatal() string {
 	if i := slices.IndexFunc(s.Errors, vehicleError.fatal); i >= 0 {

@@ -68,8 +68,7 @@ func (v *vehicle) update(s *state, now time.Time) (again []action, why string) {
 	v.state = s
 	close(v.changed)
 	v.changed = make(chan struct{})
-	busy := s.Driving || len(s.NodeStates) > 0 || len(s.EdgeStates) > 0
-	if !busy || now.Sub(v.told).Abs() < time.Second {
+	if !s.busy() || now.Sub(v.told).Abs() < time.Second {
 		return nil, ""
 	}
 	switch {
@@ -127,11 +126,12 @@ func (v *vehicle) warns(now time.Time) bool {
 	return true
 }
 
-// setStopped notes that the vehicle is stopped, or reset.
-func (v *vehicle) setStopped(stopped bool, now time.Time) {
+// setStopped notes that the vehicle is stopped, or reset, and returns what it was before.
+func (v *vehicle) setStopped(stopped bool, now time.Time) (was bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.stopped, v.told = stopped, now
+	was, v.stopped, v.told = v.stopped, stopped, now
+	return was
 }
 
 // pending returns the order in progress, and whether the vehicle is stopped.

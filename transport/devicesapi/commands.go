@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/fault"
@@ -124,6 +125,9 @@ func (h *handlers) find(ctx context.Context, device, command string) (devices.Re
 	if _, err := h.service.Get(device); err != nil {
 		return devices.Record{}, err
 	}
+	if !storable(command) {
+		return devices.Record{}, devices.ErrNoCommand
+	}
 	found, err := h.service.Commands(ctx, devices.CommandQuery{ID: command, DeviceID: device, Limit: 1})
 	if err == nil && len(found) == 0 {
 		err = devices.ErrNoCommand.On("commandId", command)
@@ -134,6 +138,9 @@ func (h *handlers) find(ctx context.Context, device, command string) (devices.Re
 	return found[0], nil
 }
 
+// storable reports whether a command can have that id; databases refuse to look for others.
+func storable(id string) bool { return utf8.ValidString(id) && !strings.ContainsRune(id, 0) }
+
 // positionOf returns where the page after a record begins.
 func positionOf(r devices.Record) string {
 	return strconv.FormatInt(r.IssuedAt.UnixMicro(), 10) + "." + r.ID
@@ -142,7 +149,7 @@ func positionOf(r devices.Record) string {
 func parsePosition(s string) (before time.Time, id string, ok bool) {
 	us, id, ok := strings.Cut(s, ".")
 	n, err := strconv.ParseInt(us, 10, 64)
-	return time.UnixMicro(n).UTC(), id, ok && err == nil && n > 0
+	return time.UnixMicro(n).UTC(), id, ok && err == nil && n > 0 && storable(id)
 }
 
 func resultOf(r devices.Record) gen.CommandResult {

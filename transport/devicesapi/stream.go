@@ -1,6 +1,7 @@
 package devicesapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 const (
 	keepAlive  = 15 * time.Second // how often a stream that has nothing to say sends a comment line
+	maxKept    = 1 << 20          // bytes of an event that a stream keeps for the next one
 	writeLimit = 30 * time.Second // for one event; a client that takes nothing for so long is gone
 )
 
@@ -40,6 +42,9 @@ type stream struct {
 
 	position uint64    // up to which changes were sent
 	sent     time.Time // when the last event was sent
+
+	devices []gen.DeviceStatus // of the last event, used again
+	text    bytes.Buffer       // likewise
 }
 
 // VisitStreamDevicesResponse implements gen.StreamDevicesResponseObject.
@@ -103,14 +108,22 @@ func (s *stream) next() ([]devices.Device, error) {
 }
 
 func (s *stream) send(w http.ResponseWriter, changed []devices.Device) error {
-	event, now := gen.DeviceChanges{Devices: make([]gen.DeviceStatus, len(changed))}, s.now()
-	for i, d := range changed {
-		event.Devices[i] = gen.DeviceStatus{Device: deviceOf(d), Telemetry: telemetryOf(d.Telemetry, now)}
+	if s.devices == nil {
+		s.devices = make([]gen.DeviceStatus, 0, len(changed)) // an empty list is no null
 	}
-	data, err := json.Marshal(event)
-	if err != nil {
+	event, now := gen.DeviceChanges{Devices: s.devices[:0]}, s.now()
+	for _, d := range changed {
+		event.Devices = append(event.Devices, gen.DeviceStatus{Device: deviceOf(d), Telemetry: telemetryOf(d.Telemetry, now)})
+	}
+	s.text.Reset()
+	s.text.WriteString("event: change\ndata: ")
+	if err := json.NewEncoder(&s.text).Encode(event); err != nil { // ends the line
 		return err
 	}
-	_, err = w.Write(append(append([]byte("event: change\ndata: "), data...), "\n\n"...))
+	s.text.WriteByte('\n')
+	_, err := w.Write(s.text.Bytes())
+	if s.devices = event.Devices; s.text.Cap() > maxKept { // the first event, which has all devices
+		s.devices, s.text = nil, bytes.Buffer{}
+	}
 	return err
 }

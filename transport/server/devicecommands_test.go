@@ -149,7 +149,14 @@ func TestPoliciesRefuseWithTheirFiguresInTheJournal(t *testing.T) {
 	require.Equal(t, true, allowed["decision"].(map[string]any)["allowed"])
 	require.Equal(t, num("5"), allowed["path"].(map[string]any)["toX"])
 	require.Equal(t, true, allowed["result"].(map[string]any)["success"])
-	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, commandsPath+"/unknown", nil), 404, "COMMAND_NOT_FOUND")
+	for _, id := range []string{"unknown", "a%2Fb"} {
+		requireProblem(t, p.callWrong(accounts.Viewer, http.MethodGet, commandsPath+"/"+id, nil), 404, "COMMAND_NOT_FOUND")
+	}
+	for _, id := range []string{"%00", "a%ffb"} { // which no database looks for
+		require.Equal(t, 404, p.callWrong(accounts.Viewer, http.MethodGet, commandsPath+"/"+id, nil).status, id)
+	}
+	odd := p.command(accounts.Operator, "agv-1", "a/b c%", "Dance", nil).result(t, true)
+	require.Equal(t, odd["commandId"], p.record("a%2Fb%20c%25")["commandId"])
 	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, devicesPath+"/agv-2/commands/c-1", nil), 404, "COMMAND_NOT_FOUND")
 }
 
@@ -176,7 +183,7 @@ func TestTheJournalIsPagedByPosition(t *testing.T) {
 		query = "?limit=3&before=" + next
 	}
 	require.Equal(t, []any{"c.6", "c.5", "c.4", "c.3", "c.2", "c.1", "c.0"}, ids)
-	for query, field := range map[string]string{"?limit=0": "limit", "?limit=501": "limit", "?limit=x": "limit", "?before=x": "before", "?before=-5.x": "before"} {
+	for query, field := range map[string]string{"?limit=0": "limit", "?limit=501": "limit", "?limit=x": "limit", "?before=x": "before", "?before=-5.x": "before", "?before=5.%00": "before", "?before=5.%ff": "before"} {
 		a := p.callWrong(accounts.Viewer, http.MethodGet, commandsPath+query, nil)
 		require.Equal(t, 400, a.status, query)
 		require.Equal(t, []string{field}, fieldsOf(a.object(t)), query)

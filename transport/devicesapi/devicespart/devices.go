@@ -90,7 +90,7 @@ func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, s *aaspart
 		return nil, err
 	}
 	if err = errors.Join(d.open(ctx), d.joinHouse(t, a, s)); err == nil {
-		d.api, err = devicesapi.New(d.service, devicesapi.Options{Caller: auth.NameOf, MayReset: mayReset, CommandWait: o.CommandWait, Now: o.Now})
+		d.api, err = devicesapi.New(d.service, devicesapi.Options{Caller: auth.NameOf, MayReset: mayReset, MayReport: d.fleets.mayReport, CommandWait: o.CommandWait, Now: o.Now})
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.drain(context.WithoutCancel(ctx)))
@@ -102,8 +102,11 @@ func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, s *aaspart
 func (d *Devices) open(ctx context.Context) error {
 	for _, f := range d.opts.Fleets {
 		for _, n := range f.Devices {
+			if _, err := d.service.Get(n.ID); err == nil {
+				continue
+			}
 			_, err := d.service.Create(ctx, n.ID, n.Name, n.Description)
-			if err != nil && !errors.Is(err, devices.ErrExists) {
+			if err != nil && !errors.Is(err, devices.ErrExists) { // another engine may have been faster
 				return fleetError(f, err)
 			}
 		}

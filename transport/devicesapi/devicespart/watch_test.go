@@ -100,6 +100,19 @@ func TestFleetsAreClosedInOrder(t *testing.T) {
 	require.Equal(t, []string{"close"}, order, "what was opened is closed")
 }
 
+// A server with as many devices as it may have starts again.
+func TestDevicesOfFleetsThatAreThereAreNotAdded(t *testing.T) {
+	store := devices.NewMemory()
+	fleet := Fleet{Name: "hall", Devices: []NewDevice{{ID: "agv-1", Name: "Tugger"}},
+		Open: func(context.Context, *devices.Service) (Connection, error) { return Connection{Executor: idle{}}, nil }}
+	for range 2 {
+		d, err := New(t.Context(), nil, nil, nil, Options{Store: store, Fleets: []Fleet{fleet}, MaxDevices: 1})
+		require.NoError(t, err)
+		require.Len(t, d.Service().List(), 1)
+		require.NoError(t, d.drain(t.Context()))
+	}
+}
+
 func TestBadFleetsAreNamed(t *testing.T) {
 	open := func(context.Context, *devices.Service) (Connection, error) { return Connection{}, nil }
 	one := []NewDevice{{ID: "agv-1", Name: "Tugger"}}
