@@ -93,9 +93,16 @@ type hall struct {
 }
 
 func newHall(t *testing.T, o devicealarms.Options) *hall {
-	h := &hall{t: t, store: &flaky{Memory: alarms.NewMemory()}}
+	store := &flaky{Memory: alarms.NewMemory()}
+	h := newHallOn(t, store, o)
+	h.store = store
+	return h
+}
+
+func newHallOn(t *testing.T, store alarms.Store, o devicealarms.Options) *hall {
+	h := &hall{t: t}
 	var err error
-	h.service, err = alarms.New(t.Context(), h.store, alarms.Options{})
+	h.service, err = alarms.New(t.Context(), store, alarms.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.service.Close(context.Background())) })
 	h.report("agv-1", devices.Telemetry{})
@@ -166,6 +173,34 @@ func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64,
 		return errDisk
 	}
 	return f.Memory.Write(ctx, refs, change)
+}
+
+// doubtful is a store that is lost at a commit, so that nobody knows what has become of it.
+type doubtful struct {
+	*alarms.Memory
+	dead, stores atomic.Bool
+	commits      atomic.Int64 // until it is lost; none if negative
+}
+
+func (s *doubtful) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
+	if s.dead.Load() {
+		return errDisk
+	}
+	lost := false
+	err := s.Memory.Write(ctx, refs, func(next int64, found []alarms.RefResult) (alarms.Changes, error) {
+		changes, err := change(next, found)
+		if err == nil && s.commits.Add(-1) == 0 {
+			s.dead.Store(true)
+			if lost = true; !s.stores.Load() {
+				err = errDisk
+			}
+		}
+		return changes, err
+	})
+	if lost {
+		return errDisk
+	}
+	return err
 }
 
 func pass(d time.Duration) {

@@ -166,7 +166,7 @@ func (m *Monitor) load(ctx context.Context, now time.Time) error {
 			case StopKey:
 				d.stop = true
 			case OfflineKey:
-				d.offline, d.heard = true, true
+				d.offline = true
 				delete(m.silent, id)
 			}
 		}

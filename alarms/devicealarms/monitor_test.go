@@ -2,6 +2,8 @@ package devicealarms_test
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -105,6 +107,9 @@ func TestADeviceThatIsSilentIsAnAlarm(t *testing.T) {
 		h.state("in repair", devices.Maintenance)
 		pass(time.Second)
 		require.Equal(t, "Cleared device-offline:in repair the device is in maintenance", h.journal()[3])
+		h.state("put back", devices.Offline)
+		pass(time.Hour)
+		require.Len(t, h.journal(), 4, "nobody has heard from it")
 	})
 }
 
@@ -152,6 +157,39 @@ func TestDeviceAlarmsOverARestart(t *testing.T) {
 	})
 }
 
+// unreadable is a target whose alarms cannot be read for a while.
+type unreadable struct {
+	alarms.Target
+	since time.Time
+}
+
+func (u unreadable) EachActive(ctx context.Context) iter.Seq2[alarms.Occurrence, error] {
+	if time.Since(u.since) < 5*time.Second {
+		return func(yield func(alarms.Occurrence, error) bool) { yield(alarms.Occurrence{}, errDisk) }
+	}
+	return u.Target.EachActive(ctx)
+}
+
+func TestAlarmsThatCannotBeReadAtTheStart(t *testing.T) {
+	run(t, devicealarms.Options{}, func(t *testing.T, h *hall) {
+		h.report("agv-1", devices.Telemetry{Faults: []string{"drive blocked"}})
+		h.report("agv-2", devices.Telemetry{Faults: []string{"drive blocked"}})
+		pass(time.Second)
+		h.end()
+		h.report("agv-1", devices.Telemetry{})
+		m, err := devicealarms.New(h, unreadable{h.service, time.Now()}, devicealarms.Options{})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); m.Run(ctx) }()
+		h.end = func() { cancel(); <-done }
+		pass(4 * time.Second)
+		require.Len(t, h.journal(), 2, "nothing is known yet")
+		pass(2 * time.Second)
+		require.Equal(t, []string{"Cleared device-fault:agv-1"}, h.journal()[2:], "the other one is not raised twice")
+	})
+}
+
 func TestEnginesLeaveTheDevicesOfOthersAlone(t *testing.T) {
 	run(t, devicealarms.Options{Engine: "a"}, func(t *testing.T, h *hall) {
 		h.report("agv-1", devices.Telemetry{Faults: []string{"drive blocked"}})
@@ -176,6 +214,16 @@ func TestEnginesLeaveTheDevicesOfOthersAlone(t *testing.T) {
 		h.report("agv-2", devices.Telemetry{})
 		pass(time.Second)
 		require.Empty(t, h.active())
+	})
+}
+
+func TestAnEngineHearsFromADeviceInManualMode(t *testing.T) {
+	run(t, devicealarms.Options{Engine: "a"}, func(t *testing.T, h *hall) {
+		h.report("agv-9", devices.Telemetry{State: devices.Maintenance})
+		pass(time.Second)
+		h.state("agv-9", devices.Offline)
+		pass(32 * time.Second)
+		require.Equal(t, []string{"Raised device-offline:agv-9"}, h.journal())
 	})
 }
 
@@ -215,6 +263,33 @@ func TestDeviceAlarmsWaitForTheStore(t *testing.T) {
 		require.Equal(t, []string{"Device agv-1 reports a fault: oil low"}, h.active())
 		require.Equal(t, 3, strings.Count(h.log.String(), "failed to store device alarms; retrying"), "%s", h.log.String())
 	})
+}
+
+// A raise is stored, or not, and the word of it lost; the faults change before anything is known.
+func TestDeviceAlarmsWhoseStoringIsInDoubt(t *testing.T) {
+	for _, stored := range []bool{true, false} {
+		t.Run(fmt.Sprint("stored=", stored), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &doubtful{Memory: alarms.NewMemory()}
+				h := newHallOn(t, store, devicealarms.Options{})
+				defer func() { h.end() }()
+				store.stores.Store(stored)
+				store.commits.Store(1)
+				h.report("agv-1", devices.Telemetry{Faults: []string{"drive blocked"}})
+				pass(2 * time.Second)
+				require.True(t, store.dead.Load())
+				h.report("agv-1", devices.Telemetry{Faults: []string{"laser dirty"}})
+				pass(2 * time.Second)
+				store.dead.Store(false)
+				pass(2 * time.Second)
+				require.Equal(t, []string{"Device agv-1 reports a fault: laser dirty"}, h.active())
+				require.Equal(t, []string{"Raised device-fault:agv-1", "Updated device-fault:agv-1"}, h.journal())
+				h.report("agv-1", devices.Telemetry{})
+				pass(time.Second)
+				require.Equal(t, "Cleared device-fault:agv-1", h.journal()[2])
+			})
+		})
+	}
 }
 
 func TestDeviceAlarmsRefuseBadOptions(t *testing.T) {

@@ -27,7 +27,7 @@ type Source interface {
 
 // Options configure a [Driver]. The zero value works.
 type Options struct {
-	// Interval is how often changes are taken over, at most. Default 100 ms.
+	// Interval is how often changes are taken over, at most. Default 1 s, as drivers are polled.
 	Interval time.Duration
 	// SilentAfter is how long a device may be silent before its tags are Bad, if its state is not Offline before. Default 30 s.
 	SilentAfter time.Duration
@@ -55,7 +55,7 @@ func New(source Source, o Options) (*Driver, error) {
 	case o.SilentAfter < 0:
 		return nil, fmt.Errorf("devicetags: Options.SilentAfter must not be negative, not %v", o.SilentAfter)
 	}
-	o.Interval, o.SilentAfter = cmp.Or(o.Interval, 100*time.Millisecond), cmp.Or(o.SilentAfter, 30*time.Second)
+	o.Interval, o.SilentAfter = cmp.Or(o.Interval, time.Second), cmp.Or(o.SilentAfter, 30*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

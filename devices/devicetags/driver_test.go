@@ -70,7 +70,7 @@ type plant struct {
 
 func newPlant(t *testing.T, ids ...string) *plant {
 	p := &plant{t: t, service: newService(t, ids...)}
-	driver, err := devicetags.New(p.service, devicetags.Options{})
+	driver, err := devicetags.New(p.service, devicetags.Options{Interval: 100 * time.Millisecond})
 	require.NoError(t, err)
 	p.engine, err = tags.New(tags.Options{})
 	require.NoError(t, err)

@@ -3209,8 +3209,8 @@ type ClientInterface interface {
 
 	// ReportDeviceTelemetryWithBody Report where a device is and what it does
 	//
-	// For devices that no executor of the engine is connected to. A report that is older than the last one changes nothing,
-	// except that an emergency stop in it is latched.
+	// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
+	// is older than the last one changes nothing, except that an emergency stop in it is latched.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3219,8 +3219,8 @@ type ClientInterface interface {
 
 	// ReportDeviceTelemetry Report where a device is and what it does
 	//
-	// For devices that no executor of the engine is connected to. A report that is older than the last one changes nothing,
-	// except that an emergency stop in it is latched.
+	// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
+	// is older than the last one changes nothing, except that an emergency stop in it is latched.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5265,8 +5265,8 @@ func (c *Client) GetDeviceTelemetry(ctx context.Context, id DeviceID, reqEditors
 
 // ReportDeviceTelemetryWithBody Report where a device is and what it does
 //
-// For devices that no executor of the engine is connected to. A report that is older than the last one changes nothing,
-// except that an emergency stop in it is latched.
+// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
+// is older than the last one changes nothing, except that an emergency stop in it is latched.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5285,8 +5285,8 @@ func (c *Client) ReportDeviceTelemetryWithBody(ctx context.Context, id DeviceID,
 
 // ReportDeviceTelemetry Report where a device is and what it does
 //
-// For devices that no executor of the engine is connected to. A report that is older than the last one changes nothing,
-// except that an emergency stop in it is latched.
+// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
+// is older than the last one changes nothing, except that an emergency stop in it is latched.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -12018,8 +12018,8 @@ type ClientWithResponsesInterface interface {
 
 	// ReportDeviceTelemetryWithBodyWithResponse Report where a device is and what it does
 	//
-	// For devices that no executor of the engine is connected to. A report that is older than the last one changes nothing,
-	// except that an emergency stop in it is latched.
+	// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
+	// is older than the last one changes nothing, except that an emergency stop in it is latched.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12028,8 +12028,8 @@ type ClientWithResponsesInterface interface {
 
 	// ReportDeviceTelemetryWithResponse Report where a device is and what it does
 	//
-	// For devices that no executor of the engine is connected to. A report that is older than the last one changes nothing,
-	// except that an emergency stop in it is latched.
+	// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
+	// is older than the last one changes nothing, except that an emergency stop in it is latched.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23689,8 +23689,8 @@ func (c *ClientWithResponses) GetDeviceTelemetryWithResponse(ctx context.Context
 
 // ReportDeviceTelemetryWithBodyWithResponse Report where a device is and what it does
 //
-// For devices that no executor of the engine is connected to. A report that is older than the last one changes nothing,
-// except that an emergency stop in it is latched.
+// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
+// is older than the last one changes nothing, except that an emergency stop in it is latched.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23705,8 +23705,8 @@ func (c *ClientWithResponses) ReportDeviceTelemetryWithBodyWithResponse(ctx cont
 
 // ReportDeviceTelemetryWithResponse Report where a device is and what it does
 //
-// For devices that no executor of the engine is connected to. A report that is older than the last one changes nothing,
-// except that an emergency stop in it is latched.
+// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
+// is older than the last one changes nothing, except that an emergency stop in it is latched.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

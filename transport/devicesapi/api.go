@@ -25,6 +25,8 @@ type Options struct {
 	Caller func(ctx context.Context) string
 	// MayReset returns nil for a caller who may reset an emergency stop, and else the answer. Default: nobody may.
 	MayReset func(ctx context.Context) error
+	// MayReport returns nil for a device that may report over REST, and else the answer. Default: every device may.
+	MayReport func(deviceID string) error
 	// CommandWait is how long a call waits for the end of a command, at most MaxWait. Default 10 s.
 	CommandWait time.Duration
 	// Now is the clock. Default: time.Now.
@@ -42,12 +44,13 @@ type API struct {
 
 // handlers implements the generated server.
 type handlers struct {
-	service  *devices.Service
-	caller   func(ctx context.Context) string
-	mayReset func(ctx context.Context) error
-	wait     time.Duration
-	waits    context.Context // ends when callers must not wait any longer
-	now      func() time.Time
+	service   *devices.Service
+	caller    func(ctx context.Context) string
+	mayReset  func(ctx context.Context) error
+	mayReport func(deviceID string) error
+	wait      time.Duration
+	waits     context.Context // ends when callers must not wait any longer
+	now       func() time.Time
 }
 
 var _ gen.StrictServerInterface = (*handlers)(nil)
@@ -68,6 +71,9 @@ func New(service *devices.Service, o Options) (*API, error) {
 	if o.MayReset == nil {
 		o.MayReset = func(context.Context) error { return errMayNotReset }
 	}
+	if o.MayReport == nil {
+		o.MayReport = func(string) error { return nil }
+	}
 	if o.CommandWait == 0 {
 		o.CommandWait = 10 * time.Second
 	}
@@ -77,7 +83,7 @@ func New(service *devices.Service, o Options) (*API, error) {
 	if o.Body == nil {
 		o.Body = restapi.Unchanged
 	}
-	h := &handlers{service: service, caller: o.Caller, mayReset: o.MayReset, wait: o.CommandWait, now: o.Now}
+	h := &handlers{service: service, caller: o.Caller, mayReset: o.MayReset, mayReport: o.MayReport, wait: o.CommandWait, now: o.Now}
 	a := &API{handlers: h, body: o.Body}
 	h.waits, a.endWaits = context.WithCancel(context.Background())
 	return a, nil

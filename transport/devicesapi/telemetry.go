@@ -25,6 +25,9 @@ func (h *handlers) GetDeviceTelemetry(_ context.Context, r gen.GetDeviceTelemetr
 
 // ReportDeviceTelemetry implements POST /api/v1/devices/{id}/telemetry.
 func (h *handlers) ReportDeviceTelemetry(_ context.Context, r gen.ReportDeviceTelemetryRequestObject) (gen.ReportDeviceTelemetryResponseObject, error) {
+	if err := h.mayReport(r.ID); err != nil {
+		return nil, err
+	}
 	b := r.Body
 	t := devices.Telemetry{Time: b.Timestamp, Battery: b.Battery, Charging: b.Charging, State: devices.State(b.State),
 		Stop: devices.Stop(b.EmergencyStop), Faults: b.Faults, Loads: b.Loads}

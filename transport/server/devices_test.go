@@ -210,6 +210,25 @@ func TestTelemetryIsReportedAndRead(t *testing.T) {
 	requireProblem(t, p.callWrong(accounts.Operator, http.MethodPost, path, `{"battery":NaN}`), 400, "INVALID_REQUEST")
 }
 
+// Whoever reports a wrong place moves a device past the policies.
+func TestADeviceThatItsFleetReportsIsNotReportedByOthers(t *testing.T) {
+	var service *devices.Service
+	p := start(t, func(o *engine.Options) {
+		o.Devices.Fleets = []devicespart.Fleet{{Name: "hall", Devices: []devicespart.NewDevice{{ID: "agv-1", Name: "Tugger"}},
+			Open: func(_ context.Context, s *devices.Service) (devicespart.Connection, error) {
+				service = s
+				return devicespart.Connection{Executor: newMachine(), Reports: true}, nil
+			}}}
+	})
+	battery := 50.0
+	require.NoError(t, service.Report("agv-1", devices.Telemetry{Battery: &battery}))
+	const path = devicesPath + "/agv-1/telemetry"
+	requireProblem(t, p.call(accounts.Operator, http.MethodPost, path, map[string]any{"battery": 80}), 403, "DEVICE_REPORTS_ITSELF")
+	require.Equal(t, json.Number("50"), p.call(accounts.Viewer, http.MethodGet, path, nil).object(t)["battery"])
+	require.Equal(t, 201, p.call(accounts.Admin, http.MethodPost, devicesPath, map[string]any{"deviceId": "outside", "name": "Outside"}).status)
+	require.Equal(t, 204, p.call(accounts.Operator, http.MethodPost, devicesPath+"/outside/telemetry", map[string]any{"battery": 80}).status)
+}
+
 func TestADeviceIsTakenOutOfOperationAndBack(t *testing.T) {
 	m := newMachine()
 	p := start(t, withMachine(t, m))

@@ -90,7 +90,7 @@ func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, s *aaspart
 		return nil, err
 	}
 	if err = errors.Join(d.open(ctx), d.joinHouse(t, a, s)); err == nil {
-		d.api, err = devicesapi.New(d.service, devicesapi.Options{Caller: auth.NameOf, MayReset: mayReset, CommandWait: o.CommandWait, Now: o.Now})
+		d.api, err = devicesapi.New(d.service, devicesapi.Options{Caller: auth.NameOf, MayReset: mayReset, MayReport: d.fleets.mayReport, CommandWait: o.CommandWait, Now: o.Now})
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.drain(context.WithoutCancel(ctx)))

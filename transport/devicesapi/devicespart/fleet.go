@@ -26,6 +26,9 @@ type NewDevice struct{ ID, Name, Description string }
 // Connection is an open fleet.
 type Connection struct {
 	Executor devices.Executor // of the fleet's devices; required
+	// Reports is set if the fleet itself reports what its devices do. Reports of them over REST are refused then: nobody else knows
+	// where they are.
+	Reports bool
 	// Run runs from the start of the server until the service has ended; its error is logged. It may be nil.
 	Run func(context.Context) error
 	// Err returns why the devices cannot be reached now, such as a broker that is away. It must not block and may be nil.
@@ -70,6 +73,7 @@ type fleets struct {
 	mu        sync.Mutex
 	opened    []openFleet
 	executors map[string]devices.Executor // by device
+	reported  map[string]bool             // devices that their fleets report
 	stop      context.CancelFunc          // nil until they run
 	running   sync.WaitGroup
 }
@@ -92,10 +96,10 @@ func (l *fleets) open(ctx context.Context, f Fleet, s *devices.Service) error {
 		return errors.New("the connection has no Executor")
 	}
 	if l.executors == nil {
-		l.executors = map[string]devices.Executor{}
+		l.executors, l.reported = map[string]devices.Executor{}, map[string]bool{}
 	}
 	for _, d := range f.Devices {
-		l.executors[d.ID] = c.Executor
+		l.executors[d.ID], l.reported[d.ID] = c.Executor, c.Reports
 	}
 	return nil
 }
@@ -105,6 +109,18 @@ func (l *fleets) executor(deviceID string) devices.Executor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.executors[deviceID]
+}
+
+var errReported = fault.New(fault.Forbidden, "DEVICE_REPORTS_ITSELF", "the engine hears from this device itself; reports of others are not taken")
+
+// mayReport returns nil for a device that its fleet does not report.
+func (l *fleets) mayReport(deviceID string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.reported[deviceID] {
+		return errReported.On("deviceId", deviceID)
+	}
+	return nil
 }
 
 // away returns why fleets cannot be reached, by name.

@@ -133,7 +133,7 @@ func TestDevicesShowInTheHouse(t *testing.T) {
 		require.Equal(t, map[string]string{"state": "Idle", "emergencyStop": "false", "faults": "", "loads": "", "map": "hall", "positionX": "1.5", "positionY": "0", "theta": "0"},
 			h.elements("agv:1"))
 		h.report("agv:1", idle(2.5))
-		pass(time.Second)
+		pass(2 * time.Second)
 		require.Equal(t, "2.5", h.elements("agv:1")["positionX"], "it is live")
 
 		broken := idle(2.5)
