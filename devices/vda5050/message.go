@@ -161,8 +161,7 @@ type reference struct {
 }
 
 type safetyState struct {
-	EStop          string `json:"eStop"`
-	FieldViolation bool   `json:"fieldViolation"`
+	EStop string `json:"eStop"`
 }
 
 // visualization is the message with which a vehicle reports its position more often than its state.
