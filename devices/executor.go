@@ -19,7 +19,7 @@ type Executor interface {
 // Order is a command that has passed the safety policies.
 type Order struct {
 	Command
-	Move     *Move   // with the map filled in; nil when the command does not move the device
+	Move     *Move   // with the map filled in if From is known; nil when the command does not move the device
 	From     *Pose   // where the device was when the order was checked; nil when not known
 	MaxSpeed float64 // metres a second; 0: no limit
 }

@@ -1,6 +1,7 @@
 package devices
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,10 +88,12 @@ func (s *Service) execute(ctx context.Context, j *job, record Record) (o outcome
 		return outcome{err: errors.New("nothing carries out commands of this device")}
 	}
 	order := Order{Command: record.Command, MaxSpeed: record.Decision.MaxSpeed}
-	if p := record.Path; p != nil && j.move != nil {
+	if j.move != nil {
 		move := *j.move
-		move.Map = p.Map
-		order.Move, order.From = &move, &Pose{Map: p.Map, X: p.FromX, Y: p.FromY}
+		if p := record.Path; p != nil {
+			move.Map, order.From = cmp.Or(move.Map, p.Map), &Pose{Map: p.Map, X: p.FromX, Y: p.FromY}
+		}
+		order.Move = &move
 	}
 	data, err := executor.Execute(ctx, order)
 	return outcome{data, err}

@@ -165,3 +165,23 @@ func TestRepeatedCommandFreesNoWay(t *testing.T) {
 		require.ErrorIs(t, err, devices.ErrRefused, "the device may still be on its way there")
 	})
 }
+
+// Policies of somebody else may allow another map. The executor must not take its coordinates for those of the device's map.
+func TestOrderHasTheMapThatIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		maps := make(map[string]string)
+		r, _ := newFaultyRig(t, func(_ context.Context, o devices.Order) (map[string]any, error) {
+			maps[o.ID] = o.Move.Map
+			return nil, nil
+		}, safetyFunc(func(devices.Situation) devices.Decision { return devices.Decision{Allowed: true} }))
+		defer r.close()
+		for id, parameters := range map[string]map[string]any{"same": {"x": 1.0, "y": 1.0}, "other": {"x": 1.0, "y": 1.0, "map": "cellar"}} {
+			_, err := r.Submit(t.Context(), command(id, "agv", devices.MoveTo, parameters), "anna")
+			require.NoError(t, err)
+		}
+		require.NoError(t, r.Report("agv", devices.Telemetry{State: devices.Idle})) // it has lost its position
+		_, err := r.Submit(t.Context(), move("lost", "agv", 1, 1), "anna")
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"same": "hall", "other": "cellar", "lost": ""}, maps)
+	})
+}

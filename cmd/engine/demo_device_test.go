@@ -15,7 +15,7 @@ import (
 func TestTheDevicesOfTheDemoDriveAround(t *testing.T) {
 	t.Parallel()
 	e := start(t, known, "-demo", "-data", t.TempDir())
-	require.Contains(t, e.out.String(), "agv-1 and arm-1")
+	require.Contains(t, e.out.String(), "sim-amr-1 and sim-arm-1")
 	s := e.admin()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/api/v1/devices/stream?access_token="+s.token, nil)
 	require.NoError(t, err)
@@ -35,9 +35,9 @@ func TestTheDevicesOfTheDemoDriveAround(t *testing.T) {
 		for _, d := range changes.Devices {
 			switch {
 			case d.Telemetry == nil:
-			case d.Device.DeviceID == "agv-1":
+			case d.Device.DeviceID == "sim-amr-1":
 				places[*d.Telemetry.Position.X] = true
-			case d.Device.DeviceID == "arm-1":
+			case d.Device.DeviceID == "sim-arm-1":
 				arm[d.Device.CurrentState] = true
 			}
 		}
@@ -45,16 +45,16 @@ func TestTheDevicesOfTheDemoDriveAround(t *testing.T) {
 	require.NoError(t, lines.Err())
 	require.GreaterOrEqual(t, len(places), 4, "the robot moves")
 
-	s.good("devices.agv-1.x")
-	require.Equal(t, "m", s.read("devices.agv-1.x").Unit)
-	require.Equal(t, client.ReadOnly, s.read("devices.agv-1.x").AccessMode)
+	s.good("devices.sim-amr-1.x")
+	require.Equal(t, "m", s.read("devices.sim-amr-1.x").Unit)
+	require.Equal(t, client.ReadOnly, s.read("devices.sim-amr-1.x").AccessMode)
 	eventually(t, "the robot has no shell", func() bool {
-		shell, err := s.GetShellWithResponse(t.Context(), "urn:otkit:device:agv-1", nil)
+		shell, err := s.GetShellWithResponse(t.Context(), "urn:otkit:device:sim-amr-1", nil)
 		require.NoError(t, err)
-		return shell.StatusCode() == http.StatusOK && strings.Contains(string(shell.Body), "urn:otkit:device:agv-1:OperationalData")
+		return shell.StatusCode() == http.StatusOK && strings.Contains(string(shell.Body), "urn:otkit:device:sim-amr-1:OperationalData")
 	})
 
-	refused := s.move("agv-1", "through the press", 10, 6)
+	refused := s.move("sim-amr-1", "through the press", 25, 15)
 	require.Equal(t, http.StatusForbidden, refused.StatusCode(), "%s", refused.Body)
 	require.Contains(t, string(refused.Body), `keep-out zone \"press\"`)
 	e.stop()

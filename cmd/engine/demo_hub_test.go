@@ -17,7 +17,7 @@ func TestTheDemonstrationHubOfTheEngine(t *testing.T) {
 	e := start(t, known, "-demo", "-data", t.TempDir())
 	s := e.admin()
 	s.good("sim.running")
-	s.good("devices.agv-1.x") // both drivers run
+	s.good("devices.sim-amr-1.x") // both drivers run
 	options, err := json.Marshal(map[string]string{"url": e.url + "/hubs/demo", "transport": "WebSockets", "token": s.token})
 	require.NoError(t, err)
 	cmd := npmtest.Command(t, npmtest.Need(t, "@microsoft/signalr@10.0.11"), repository+"/transport/server/testdata/hub.cjs", string(options))

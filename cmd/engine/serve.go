@@ -29,7 +29,7 @@ import (
 func (c *command) serve(ctx context.Context, args []string) error {
 	f := c.flags("engine", "[-config FILE] [-data DIR] [-listen ADDR] [-demo]\n       engine users|config|migrate|backup|restore|aas|version ...")
 	f.StringVar(&c.listen, "listen", "", "`ADDR`ess to listen on, such as :5001")
-	withDemo := f.Bool("demo", false, "add a simulated demo plant: driver sim, devices agv-1 and arm-1")
+	withDemo := f.Bool("demo", false, "add a simulated demo plant: driver sim, devices sim-amr-1 and sim-arm-1")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (e *engine) welcome(srv *otkit.Engine) {
 		fmt.Fprintf(&text, "First account: %s, password %s (shown once; change it with: go run ./cmd/engine users passwd -data %s %[1]s)\n", s.Auth.AdminUsername, password, s.Storage.DataDir)
 	}
 	if e.withDemo {
-		text.WriteString("Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more; shells under /api/v1/aas; devices agv-1 and arm-1 under /api/v1/devices\n")
+		text.WriteString("Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more; shells under /api/v1/aas; devices sim-amr-1 and sim-arm-1 under /api/v1/devices\n")
 	}
 	fmt.Fprint(e.out, text.String())
 }

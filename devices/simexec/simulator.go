@@ -238,9 +238,15 @@ func (s *Simulator) plan(r *robot, o devices.Order) (*task, error) {
 		if r.Kind == Arm || o.Move == nil {
 			return nil, errors.New("the robot cannot move")
 		}
+		if m := o.Move.Map; m != "" && m != r.Map {
+			return nil, fmt.Errorf("the robot is on map %q, not on %q", r.Map, m)
+		}
 		t.goal, t.speed = &Point{o.Move.X, o.Move.Y}, r.Speed
 		if o.MaxSpeed > 0 {
 			t.speed = math.Min(t.speed, o.MaxSpeed)
+		}
+		if asked := o.Move.Speed; asked != nil {
+			t.speed = math.Min(t.speed, *asked)
 		}
 	case devices.PickUp:
 		if r.load != "" {

@@ -161,3 +161,19 @@ func TestBadOptionsNameTheirField(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// Policies of somebody else need not have judged the map and the speed.
+func TestMoveKeepsItsMapAndItsSpeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, simexec.Options{Step: 100 * time.Millisecond, Robots: []simexec.Robot{{ID: "agv", Kind: simexec.Mobile, Map: "hall", X: 5, Y: 5, Speed: 2, Battery: 80}}}, "agv")
+		move := func(m string, speed float64) error {
+			_, err := p.sim.Execute(t.Context(), devices.Order{Command: devices.Command{DeviceID: "agv", Type: devices.MoveTo},
+				Move: &devices.Move{Map: m, X: 7, Y: 5, Speed: &speed}})
+			return err
+		}
+		require.ErrorContains(t, move("cellar", 1), `not on "cellar"`)
+		began := time.Now()
+		require.NoError(t, move("hall", 0.5))
+		require.InDelta(t, 4, time.Since(began).Seconds(), 0.3)
+	})
+}

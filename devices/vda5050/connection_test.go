@@ -37,6 +37,21 @@ func TestConnectionOfAVehicle(t *testing.T) {
 	})
 }
 
+func TestBrokerThatDoesNotAnswerSubscriptionsIsAway(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		require.NoError(t, r.fleet.Err())
+		for _, silent := range []bool{true, false} {
+			r.stopBroker()
+			r.hook.mu.Lock()
+			r.hook.silent = silent
+			r.hook.mu.Unlock()
+			r.startBroker()
+			time.Sleep(14 * time.Second)
+			require.Equal(t, silent, r.fleet.Err() != nil)
+		}
+	})
+}
+
 func TestBrokerThatComesBackGetsTheOrderAgain(t *testing.T) {
 	inBubble(t, one, func(t *testing.T, r *rig) {
 		s := idle()

@@ -29,6 +29,9 @@ func (f *Fleet) Execute(ctx context.Context, o devices.Order) (map[string]any, e
 		if last.Paused {
 			return nil, errors.New("the vehicle is paused; ResetEmergencyStop ends that, or its own button")
 		}
+		if o.Type == devices.MoveTo && (o.Move == nil || o.Move.Map == "") {
+			return nil, errors.New("the map of the vehicle is not known")
+		}
 		// A vehicle may have had an order with the id of the command, and discards a second one.
 		o.ID = v.unique(o.ID, f.opts.Now())
 		return f.drive(ctx, v, f.order(last, o))

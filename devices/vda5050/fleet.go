@@ -105,9 +105,9 @@ func (f *Fleet) Close(ctx context.Context) error {
 	}
 }
 
-var errAway = errors.New("the MQTT broker cannot be reached")
+var errAway = errors.New("the MQTT broker cannot be reached or does not answer")
 
-// Err returns why no vehicle can be reached: nil while there is a connection to the broker.
+// Err returns why no vehicle can be reached: nil while there is a connection to the broker and it has answered the subscriptions.
 func (f *Fleet) Err() error {
 	if f.up.Load() {
 		return nil
@@ -133,7 +133,8 @@ func (f *Fleet) connected(ctx context.Context, c *autopaho.ConnectionManager) {
 		}
 	}
 	if !f.subscribe(ctx, c, slog.LevelError, majorVersion, map[string]byte{"connection": 1, "state": 0, "visualization": 0, "factsheet": 0}) {
-		return // the next connection subscribes
+		f.up.Store(false) // nothing is heard of the vehicles until the next connection
+		return
 	}
 	for _, v := range f.vehicles {
 		if pending, stopped := v.pending(); pending != nil && !stopped {

@@ -108,6 +108,18 @@ func TestOrderOfAVehicleWithAFatalErrorIsCanceled(t *testing.T) {
 	})
 }
 
+func TestVehicleWithoutAMapTakesNoOrderToMove(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		r.report(idle())
+		r.take()
+		for _, m := range []*devices.Move{nil, {X: 9, Y: 5}} {
+			_, err := r.fleet.Execute(t.Context(), devices.Order{Command: devices.Command{ID: "c", DeviceID: "agv", Type: devices.MoveTo}, Move: m})
+			require.ErrorContains(t, err, "the map of the vehicle is not known")
+		}
+		require.Empty(t, r.take())
+	})
+}
+
 func TestOrderKeepsTheSpeedThatIsAskedFor(t *testing.T) {
 	for name, c := range map[string]struct{ limit, asked, want float64 }{"no limit": {0, 0.5, 0.5}, "below": {2, 0.5, 0.5}, "above": {0.3, 0.5, 0.3}} {
 		o := (&Fleet{}).order(idle(), devices.Order{Move: &devices.Move{Speed: &c.asked}, MaxSpeed: c.limit})

@@ -169,6 +169,7 @@ type hook struct {
 	mqtt.HookBase
 	mu        sync.Mutex
 	forbidden []string // topics
+	silent    bool     // subscriptions are not answered in time
 	packets   []int    // topics of each subscription
 	delivered int      // messages to the fleet
 }
@@ -187,8 +188,12 @@ func (h *hook) OnACLCheck(_ *mqtt.Client, topic string, _ bool) bool {
 
 func (h *hook) OnSubscribe(_ *mqtt.Client, p packets.Packet) packets.Packet {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.packets = append(h.packets, len(p.Filters))
+	silent := h.silent
+	h.mu.Unlock()
+	if silent {
+		time.Sleep(11 * time.Second)
+	}
 	return p
 }
 

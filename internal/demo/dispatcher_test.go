@@ -107,7 +107,7 @@ func TestTheDevicesOfTheDemoWorkForHours(t *testing.T) {
 			d := s.device(RobotID)
 			require.NotEqual(t, devices.Error, d.State)
 			p := d.Telemetry.Pose
-			require.False(t, p.X > 7.5 && p.X < 12.5 && p.Y > 4.5 && p.Y < 7.5, "it is at the press: %+v", p)
+			require.False(t, p.X > 19.5 && p.X < 30.5 && p.Y > 11.5 && p.Y < 18.5, "it is at the press: %+v", p)
 			require.Greater(t, *d.Telemetry.Battery, 0.0)
 			visited[fmt.Sprint(p.X, p.Y)] = true
 			if d.Telemetry.Charging {
@@ -175,15 +175,15 @@ func TestPeopleComeBeforeTheDispatcher(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		began := time.Now()
-		r, err := s.move(10, 3)
+		r, err := s.move(20, 5)
 		require.NoError(t, err)
 		require.Equal(t, devices.Succeeded, r.Phase, r.Result.Message)
 		require.Less(t, r.BeganAt.Sub(began), 3*time.Second, "the dispatcher's command has been ended for it")
 		s.quiet(RobotID, 40*time.Second)
 		p := s.device(RobotID).Telemetry.Pose
-		require.Equal(t, [2]float64{10, 3}, [2]float64{p.X, p.Y}, "it stays where it was sent")
+		require.Equal(t, [2]float64{20, 5}, [2]float64{p.X, p.Y}, "it stays where it was sent")
 		s.works(RobotID, 25*time.Second)
-		r, err = s.move(10, 6)
+		r, err = s.move(25, 15)
 		require.ErrorIs(t, err, devices.ErrRefused)
 		require.Contains(t, r.Decision.Reason, `keep-out zone "press"`)
 	})

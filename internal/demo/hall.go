@@ -11,22 +11,23 @@ import (
 
 // The devices of the demo.
 const (
-	RobotID = "agv-1"
-	ArmID   = "arm-1"
+	RobotID = "sim-amr-1"
+	ArmID   = "sim-arm-1"
 )
 
-// hall is the map on which they are: 20 m by 12 m, with a press in the middle that no device may touch.
+// hall is the map on which they are: 50 m by 30 m, with a press in the middle that no device may touch.
 const hall = "demo-hall"
 
 var (
-	corners  = []simexec.Point{{X: 3, Y: 3}, {X: 17, Y: 3}, {X: 17, Y: 8}, {X: 3, Y: 9}} // the way around the press
-	chargers = []simexec.Point{{X: 1.5, Y: 6}, {X: 18.5, Y: 5.5}}
-	armPlace = simexec.Point{X: 18, Y: 10.5}
+	corners  = []simexec.Point{{X: 5, Y: 5}, {X: 45, Y: 5}, {X: 45, Y: 22}, {X: 5, Y: 24}} // the way around the press
+	chargers = []simexec.Point{{X: 2, Y: 15}, {X: 48, Y: 13}}
+	armPlace = simexec.Point{X: 48, Y: 28}
 )
 
 const (
-	perMetre = 0.4 // percent, so that the robot has to charge every few minutes
-	minimum  = 20  // percent
+	perMetre = 0.15 // percent, so that the robot has to charge every few minutes
+	minimum  = 20   // percent
+	speed    = 2    // metres a second
 )
 
 // stepTime is how often the devices move and report.
@@ -34,7 +35,7 @@ const stepTime = 500 * time.Millisecond
 
 func newSimulator(faultEvery time.Duration) (*simexec.Simulator, error) {
 	return simexec.New(simexec.Options{Step: stepTime, Handling: 5 * time.Second, ChargeRate: 1, FaultEvery: faultEvery, Seed: seed, Robots: []simexec.Robot{
-		{ID: RobotID, Map: hall, X: corners[0].X, Y: corners[0].Y, PerMetre: perMetre, Chargers: chargers},
+		{ID: RobotID, Map: hall, X: corners[0].X, Y: corners[0].Y, Speed: speed, PerMetre: perMetre, Chargers: chargers},
 		{ID: ArmID, Kind: simexec.Arm, Map: hall, X: armPlace.X, Y: armPlace.Y},
 	}})
 }
@@ -46,11 +47,11 @@ func newPolicies() (devices.Safety, error) {
 	}
 	o := safety.Options{
 		Zones: []safety.Zone{
-			{Name: "hall", Map: hall, Kind: safety.Allowed, Rings: rectangle(0, 0, 20, 12)},
-			{Name: "press", Map: hall, Kind: safety.KeepOut, Rings: rectangle(8, 5, 4, 2)},
+			{Name: "hall", Map: hall, Kind: safety.Allowed, Rings: rectangle(0, 0, 50, 30)},
+			{Name: "press", Map: hall, Kind: safety.KeepOut, Rings: rectangle(20, 12, 10, 6)},
 		},
 		Battery: minimum,
-		Devices: map[string]safety.Device{RobotID: {PerMetre: perMetre}, ArmID: {Mains: true}},
+		Devices: map[string]safety.Device{RobotID: {MaxSpeed: speed, PerMetre: perMetre}, ArmID: {Mains: true}},
 	}
 	for _, c := range chargers {
 		o.Chargers = append(o.Chargers, safety.Charger{Map: hall, X: c.X, Y: c.Y})

@@ -131,7 +131,11 @@ func (a *access) limitPrincipal(ctx context.Context, op auth.Operation) error {
 	if !ok {
 		return nil
 	}
-	if err := a.perPrincipal.Allow(p.Issuer + " " + p.Subject); err != nil {
+	key := p.Issuer + " " + p.Subject
+	if op.OwnRate {
+		key += " " + op.ID
+	}
+	if err := a.perPrincipal.Allow(key); err != nil {
 		return limited(op, err)
 	}
 	return nil

@@ -343,3 +343,18 @@ func TestCommandsAreAuditedAndAnEmergencyStopDoesNotDependOnIt(t *testing.T) {
 }
 
 func num(s string) json.Number { return json.Number(s) }
+
+// Reports that an account sends too fast do not keep its emergency stop from a device.
+func TestAnEmergencyStopIsNotCrowdedOut(t *testing.T) {
+	m := newMachine()
+	withIt := withMachine(t, m)
+	p := start(t, func(o *engine.Options) {
+		withIt(o)
+		o.Server.Access.RequestsPerPrincipal = 1 // a burst of 10
+	})
+	report := func() int {
+		return p.call(accounts.Operator, http.MethodPost, devicesPath+"/agv-1/telemetry", map[string]any{"battery": 80}).status
+	}
+	require.Eventually(t, func() bool { return report() == http.StatusTooManyRequests }, patience, time.Millisecond)
+	require.Equal(t, http.StatusOK, p.command(accounts.Operator, "agv-1", "stop", "EmergencyStop", nil).status)
+}

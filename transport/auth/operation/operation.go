@@ -41,6 +41,9 @@ type Operation struct {
 	Media []string
 	// RawBody marks an operation that reads a body of any content type and size itself.
 	RawBody bool
+	// OwnRate counts the calls of an account to this operation apart from its others, so that these cannot crowd out an
+	// emergency stop.
+	OwnRate bool
 	// RateLimited is the answer to a caller who asks too often. Nil: limit.ErrTooFast.
 	RateLimited error
 }

@@ -26,7 +26,7 @@ func Operations() []auth.Operation {
 		{ID: "reportDeviceTelemetry", Method: http.MethodPost, Path: one + "/telemetry", Access: auth.Operator,
 			Unaudited: "what devices report, many times a second"},
 		{ID: "listDeviceCommands", Method: http.MethodGet, Path: one + "/commands", Access: auth.Viewer},
-		{ID: "submitDeviceCommand", Method: http.MethodPost, Path: one + "/commands", Access: auth.Operator},
+		{ID: "submitDeviceCommand", Method: http.MethodPost, Path: one + "/commands", Access: auth.Operator, OwnRate: true},
 		{ID: "getDeviceCommand", Method: http.MethodGet, Path: command, Access: auth.Viewer},
 		{ID: "cancelDeviceCommand", Method: http.MethodPost, Path: command + "/cancel", Access: auth.Operator},
 	}
