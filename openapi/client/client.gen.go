@@ -987,6 +987,25 @@ type ChannelTest struct {
 // CommandPhase TimedOut and Lost: what the device did is not known.
 type CommandPhase string
 
+// CommandRefusal Has `message` and `reason` alone if a safety policy refuses the command, and the members of a Problem if the caller may not
+// give it. One schema describes both, because many generated clients know one for each status.
+type CommandRefusal struct {
+	Code   string       `json:"code,omitempty,omitzero"`
+	Detail string       `json:"detail,omitempty,omitzero"`
+	Errors []FieldError `json:"errors,omitempty,omitzero"`
+
+	// Message Safety violation.
+	Message  string            `json:"message,omitempty,omitzero"`
+	Metadata map[string]string `json:"metadata,omitempty,omitzero"`
+
+	// Reason The policy that refused, with the figures.
+	Reason  string `json:"reason,omitempty,omitzero"`
+	Status  int    `json:"status,omitempty,omitzero"`
+	Title   string `json:"title,omitempty,omitzero"`
+	TraceID string `json:"traceId,omitempty,omitzero"`
+	Type    string `json:"type,omitempty,omitzero"`
+}
+
 // CommandResult defines model for CommandResult.
 type CommandResult struct {
 	CommandID string `json:"commandId"`
@@ -995,7 +1014,10 @@ type CommandResult struct {
 	CompletedAt *time.Time             `json:"completedAt"`
 	Data        map[string]interface{} `json:"data"`
 	Message     *string                `json:"message"`
-	Success     bool                   `json:"success"`
+
+	// State TimedOut and Lost: what the device did is not known.
+	State   CommandPhase `json:"state"`
+	Success bool         `json:"success"`
 }
 
 // ConceptDescription A concept description of the metamodel V3.1 (IDTA-01001). A request may leave out modelType, here and
@@ -1489,15 +1511,6 @@ type SafetyVerdict struct {
 
 	// Reason Why not, or why the policy need not judge this command.
 	Reason string `json:"reason,omitempty,omitzero"`
-}
-
-// SafetyViolation defines model for SafetyViolation.
-type SafetyViolation struct {
-	// Message Safety violation.
-	Message string `json:"message"`
-
-	// Reason The policy that refused, with the figures.
-	Reason string `json:"reason"`
 }
 
 // Session defines model for Session.
@@ -3141,8 +3154,8 @@ type ClientInterface interface {
 	// The safety policies judge the command; one that they refuse is answered with 403 and the reason. They are a pre-check
 	// in software and no certified safety function. The answer comes when the command has ended, at the latest after the
 	// setting `Devices__CommandWait`: then `success` is false, `completedAt` null and `data.state` Queued or Running, and the
-	// outcome is in the list of commands. What the device itself cannot do is `success` false with a message. A repeated
-	// `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
+	// outcome is in the list of commands. What the device itself cannot do is `success` false with a message; `state` tells it
+	// from what nobody knows (TimedOut, Lost). A repeated `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
 	// the role Admin.
 	//
 	// Takes any type of body and a specified content type.
@@ -3155,8 +3168,8 @@ type ClientInterface interface {
 	// The safety policies judge the command; one that they refuse is answered with 403 and the reason. They are a pre-check
 	// in software and no certified safety function. The answer comes when the command has ended, at the latest after the
 	// setting `Devices__CommandWait`: then `success` is false, `completedAt` null and `data.state` Queued or Running, and the
-	// outcome is in the list of commands. What the device itself cannot do is `success` false with a message. A repeated
-	// `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
+	// outcome is in the list of commands. What the device itself cannot do is `success` false with a message; `state` tells it
+	// from what nobody knows (TimedOut, Lost). A repeated `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
 	// the role Admin.
 	//
 	// Takes a body of the `application/json` content type.
@@ -5109,8 +5122,8 @@ func (c *Client) ListDeviceCommands(ctx context.Context, id DeviceID, params *Li
 // The safety policies judge the command; one that they refuse is answered with 403 and the reason. They are a pre-check
 // in software and no certified safety function. The answer comes when the command has ended, at the latest after the
 // setting `Devices__CommandWait`: then `success` is false, `completedAt` null and `data.state` Queued or Running, and the
-// outcome is in the list of commands. What the device itself cannot do is `success` false with a message. A repeated
-// `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
+// outcome is in the list of commands. What the device itself cannot do is `success` false with a message; `state` tells it
+// from what nobody knows (TimedOut, Lost). A repeated `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
 // the role Admin.
 //
 // Takes any type of body and a specified content type.
@@ -5133,8 +5146,8 @@ func (c *Client) SubmitDeviceCommandWithBody(ctx context.Context, id DeviceID, c
 // The safety policies judge the command; one that they refuse is answered with 403 and the reason. They are a pre-check
 // in software and no certified safety function. The answer comes when the command has ended, at the latest after the
 // setting `Devices__CommandWait`: then `success` is false, `completedAt` null and `data.state` Queued or Running, and the
-// outcome is in the list of commands. What the device itself cannot do is `success` false with a message. A repeated
-// `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
+// outcome is in the list of commands. What the device itself cannot do is `success` false with a message; `state` tells it
+// from what nobody knows (TimedOut, Lost). A repeated `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
 // the role Admin.
 //
 // Takes a body of the `application/json` content type.
@@ -11940,8 +11953,8 @@ type ClientWithResponsesInterface interface {
 	// The safety policies judge the command; one that they refuse is answered with 403 and the reason. They are a pre-check
 	// in software and no certified safety function. The answer comes when the command has ended, at the latest after the
 	// setting `Devices__CommandWait`: then `success` is false, `completedAt` null and `data.state` Queued or Running, and the
-	// outcome is in the list of commands. What the device itself cannot do is `success` false with a message. A repeated
-	// `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
+	// outcome is in the list of commands. What the device itself cannot do is `success` false with a message; `state` tells it
+	// from what nobody knows (TimedOut, Lost). A repeated `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
 	// the role Admin.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -11954,8 +11967,8 @@ type ClientWithResponsesInterface interface {
 	// The safety policies judge the command; one that they refuse is answered with 403 and the reason. They are a pre-check
 	// in software and no certified safety function. The answer comes when the command has ended, at the latest after the
 	// setting `Devices__CommandWait`: then `success` is false, `completedAt` null and `data.state` Queued or Running, and the
-	// outcome is in the list of commands. What the device itself cannot do is `success` false with a message. A repeated
-	// `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
+	// outcome is in the list of commands. What the device itself cannot do is `success` false with a message; `state` tells it
+	// from what nobody knows (TimedOut, Lost). A repeated `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
 	// the role Admin.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -19565,9 +19578,9 @@ type SubmitDeviceCommandResponse struct {
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Problem
 	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *SafetyViolation
+	JSON403 *CommandRefusal
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
-	ApplicationProblemJSON403 *Problem
+	ApplicationProblemJSON403 *CommandRefusal
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
@@ -19600,12 +19613,12 @@ func (r SubmitDeviceCommandResponse) GetApplicationProblemJSON401() *Problem {
 }
 
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r SubmitDeviceCommandResponse) GetJSON403() *SafetyViolation {
+func (r SubmitDeviceCommandResponse) GetJSON403() *CommandRefusal {
 	return r.JSON403
 }
 
 // GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
-func (r SubmitDeviceCommandResponse) GetApplicationProblemJSON403() *Problem {
+func (r SubmitDeviceCommandResponse) GetApplicationProblemJSON403() *CommandRefusal {
 	return r.ApplicationProblemJSON403
 }
 
@@ -23566,8 +23579,8 @@ func (c *ClientWithResponses) ListDeviceCommandsWithResponse(ctx context.Context
 // The safety policies judge the command; one that they refuse is answered with 403 and the reason. They are a pre-check
 // in software and no certified safety function. The answer comes when the command has ended, at the latest after the
 // setting `Devices__CommandWait`: then `success` is false, `completedAt` null and `data.state` Queued or Running, and the
-// outcome is in the list of commands. What the device itself cannot do is `success` false with a message. A repeated
-// `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
+// outcome is in the list of commands. What the device itself cannot do is `success` false with a message; `state` tells it
+// from what nobody knows (TimedOut, Lost). A repeated `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
 // the role Admin.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -23586,8 +23599,8 @@ func (c *ClientWithResponses) SubmitDeviceCommandWithBodyWithResponse(ctx contex
 // The safety policies judge the command; one that they refuse is answered with 403 and the reason. They are a pre-check
 // in software and no certified safety function. The answer comes when the command has ended, at the latest after the
 // setting `Devices__CommandWait`: then `success` is false, `completedAt` null and `data.state` Queued or Running, and the
-// outcome is in the list of commands. What the device itself cannot do is `success` false with a message. A repeated
-// `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
+// outcome is in the list of commands. What the device itself cannot do is `success` false with a message; `state` tells it
+// from what nobody knows (TimedOut, Lost). A repeated `commandId` with the same command gets the outcome of the first, another command with it 409. ResetEmergencyStop needs
 // the role Admin.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -30361,14 +30374,14 @@ func ParseSubmitDeviceCommandResponse(rsp *http.Response) (*SubmitDeviceCommandR
 		response.ApplicationProblemJSON401 = &dest
 
 	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 403:
-		var dest SafetyViolation
+		var dest CommandRefusal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON403 = &dest
 
 	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 403:
-		var dest Problem
+		var dest CommandRefusal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

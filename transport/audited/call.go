@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/otkit/otkit/audit"
 )
 
 // Description is what the recorder should know of an operation. The zero Description works.
@@ -20,6 +22,10 @@ type Description struct {
 	Before func(ctx context.Context, c Call) any
 	// Detail lets the record have the body of a successful answer, for example the id of what was made.
 	Detail bool
+	// Result returns the result of a call that was answered over HTTP with the status and body, and false if the status tells it. It
+	// is for operations whose answers say more than their status: of 200 that the act failed, or why it was refused in a body of
+	// their own. Default: the status tells it.
+	Result func(status int, body []byte) (result audit.Result, ok bool)
 	// NoValues keeps the request's body out of the log: it is secret, or a file.
 	NoValues bool
 	// Optional reports whether a call is carried out although the log cannot be written, such as an emergency stop. Such a call

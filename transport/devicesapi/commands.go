@@ -50,7 +50,7 @@ func (h *handlers) waiting(ctx context.Context) (context.Context, context.Cancel
 	return ctx, func() { stop(); cancel() }
 }
 
-// violation is the schema SafetyViolation.
+// violation is the schema CommandRefusal, as specified for policies.
 type violation struct {
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
@@ -153,7 +153,7 @@ func parsePosition(s string) (before time.Time, id string, ok bool) {
 }
 
 func resultOf(r devices.Record) gen.CommandResult {
-	answer := gen.CommandResult{CommandID: r.ID, Success: r.Result.Success, Message: textOrNull(r.Result.Message), Data: r.Result.Data,
+	answer := gen.CommandResult{CommandID: r.ID, Success: r.Result.Success, State: gen.CommandPhase(r.Phase), Message: textOrNull(r.Result.Message), Data: r.Result.Data,
 		CompletedAt: timeOrNull(r.Result.CompletedAt)}
 	if !r.Phase.Ended() {
 		answer.Message = textOrNull("the command has not ended; its outcome will be in the list of commands")

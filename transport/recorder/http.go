@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"mime"
 	"net/http"
@@ -14,7 +15,7 @@ import (
 
 // HTTP implements auth.Recorder.
 func (r *Recorder) HTTP(op auth.Operation, next http.Handler) http.Handler {
-	detail := r.opts.Descriptions[op.ID].Detail
+	d := r.opts.Descriptions[op.ID]
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, size := peekBody(req)
 		end, err := r.start(req.Context(), "rest", op, audited.HTTP(req, body), size)
@@ -22,7 +23,10 @@ func (r *Recorder) HTTP(op auth.Operation, next http.Handler) http.Handler {
 			r.opts.WriteError(w, req, err)
 			return
 		}
-		watched := &watchedWriter{ResponseWriter: w, detail: detail}
+		watched := &watchedWriter{ResponseWriter: w, detail: d.Detail, judge: d.Result, most: maxAnswer}
+		if d.Result != nil {
+			watched.most = maxJudged
+		}
 		result := audit.Result{Outcome: audit.Unknown, Detail: "panic"}
 		defer func() { end(result) }()
 		next.ServeHTTP(watched, req)
@@ -63,12 +67,17 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-const maxAnswer = 4096 // bytes of an answer that are looked at
+const (
+	maxAnswer = 4096    // bytes of an answer that are looked at
+	maxJudged = 1 << 20 // likewise, of one that tells the result
+)
 
 // watchedWriter remembers the status, and the beginning of an answer that is of interest.
 type watchedWriter struct {
 	http.ResponseWriter
 	detail bool
+	judge  func(status int, body []byte) (audit.Result, bool) // may be nil
+	most   int                                                // bytes of head
 	status int
 	head   []byte
 }
@@ -89,13 +98,19 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	if room := maxAnswer - len(w.head); room > 0 && (w.detail || w.status >= http.StatusBadRequest) {
+	if room := w.most - len(w.head); room > 0 && (w.detail || w.judge != nil || w.status >= http.StatusBadRequest) {
 		w.head = append(w.head, b[:min(room, len(b))]...)
 	}
 	return w.ResponseWriter.Write(b)
 }
 
 func (w *watchedWriter) result() audit.Result {
+	if w.judge != nil {
+		if result, ok := w.judge(cmp.Or(w.status, http.StatusOK), w.head); ok {
+			return result
+		}
+	}
+	w.head = w.head[:min(maxAnswer, len(w.head))]
 	if w.status >= http.StatusBadRequest {
 		return resultOfStatus(w.status, w.head)
 	}

@@ -166,6 +166,30 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+func TestOutcomesThatAnswersTell(t *testing.T) {
+	large := strings.Repeat("x", 8<<10)
+	for body, want := range map[string]audit.Result{
+		`{"jammed":"gripper"}`:                     {Outcome: audit.Failed, Code: "JAMMED", Detail: "gripper"},
+		`{"x":"` + large + `","jammed":"gripper"}`: {Outcome: audit.Failed, Code: "JAMMED", Detail: "gripper"},
+		`{"id":5}`:              {Outcome: audit.Succeeded, Detail: `{"id":5}`},
+		`{"x":"` + large + `"}`: {Outcome: audit.Succeeded, Detail: `{"bytes":4096`},
+	} {
+		s := newSite(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) },
+			map[string]audited.Description{"setRecipe": {Detail: true, Result: func(status int, body []byte) (audit.Result, bool) {
+				require.Equal(t, 200, status)
+				var answer struct{ Jammed string }
+				require.NoError(t, json.Unmarshal(body, &answer))
+				return audit.Result{Outcome: audit.Failed, Code: "JAMMED", Detail: answer.Jammed}, answer.Jammed != ""
+			}}})
+		s.call(accounts.Admin, http.MethodPut, "/mixers/1/recipe", `{}`)
+		got := s.records()
+		require.Len(t, got, 1)
+		require.True(t, strings.HasPrefix(got[0].Detail, want.Detail), got[0].Detail)
+		got[0].Detail = want.Detail
+		require.Equal(t, want, got[0].Result)
+	}
+}
+
 func TestLogUnavailable(t *testing.T) {
 	s := newSite(t, func(http.ResponseWriter, *http.Request) {}, nil)
 	s.store.fail.Store(true)

@@ -26,7 +26,7 @@ func (a answer) result(t testing.TB, ended bool) map[string]any {
 	t.Helper()
 	require.Equal(t, http.StatusOK, a.status, "%s", a.body)
 	r := a.object(t)
-	require.Equal(t, []string{"commandId", "completedAt", "data", "message", "success"}, keys(r))
+	require.Equal(t, []string{"commandId", "completedAt", "data", "message", "state", "success"}, keys(r))
 	require.Equal(t, ended, r["completedAt"] != nil, "%s", a.body)
 	delete(r, "completedAt")
 	return r
@@ -57,11 +57,11 @@ func TestACommandIsAnsweredWithItsResult(t *testing.T) {
 	do := func(id, kind string, parameters map[string]any) map[string]any {
 		return p.command(accounts.Operator, "agv-1", id, kind, parameters).result(t, true)
 	}
-	require.Equal(t, map[string]any{"commandId": "c-1", "success": true, "message": nil, "data": map[string]any{"x": num("5"), "y": num("6.5")}},
+	require.Equal(t, map[string]any{"commandId": "c-1", "success": true, "state": "Succeeded", "message": nil, "data": map[string]any{"x": num("5"), "y": num("6.5")}},
 		do("c-1", "MoveTo", map[string]any{"x": 5, "y": 6.5, "speed": 0.5, "theta": nil}))
-	require.Equal(t, map[string]any{"commandId": "c-2", "success": true, "message": nil, "data": nil}, do("c-2", "PickUp", map[string]any{"target": "box"}))
-	require.Equal(t, map[string]any{"commandId": "c-3", "success": true, "message": nil, "data": nil}, do("c-3", "Dance", nil), "the executor knows it")
-	require.Equal(t, map[string]any{"commandId": "c-4", "success": false, "message": "the gripper is jammed", "data": nil}, do("c-4", "Jam", nil))
+	require.Equal(t, map[string]any{"commandId": "c-2", "success": true, "state": "Succeeded", "message": nil, "data": nil}, do("c-2", "PickUp", map[string]any{"target": "box"}))
+	require.Equal(t, map[string]any{"commandId": "c-3", "success": true, "state": "Succeeded", "message": nil, "data": nil}, do("c-3", "Dance", nil), "the executor knows it")
+	require.Equal(t, map[string]any{"commandId": "c-4", "success": false, "state": "Failed", "message": "the gripper is jammed", "data": nil}, do("c-4", "Jam", nil))
 
 	first := p.command(accounts.Operator, "agv-1", "c-1", "MoveTo", map[string]any{"x": 5, "y": 6.5, "speed": 0.5, "theta": nil})
 	again := p.command(accounts.Operator, "agv-1", "c-1", "MoveTo", map[string]any{"theta": nil, "y": 6.5, "x": 5, "speed": 0.5})
@@ -198,8 +198,10 @@ func TestACommandThatTakesLongIsAnsweredAsItIs(t *testing.T) {
 	running := p.command(accounts.Operator, "agv-1", "c-1", "Hold", nil).result(t, false)
 	require.Equal(t, false, running["success"])
 	require.Equal(t, map[string]any{"state": "Running"}, running["data"])
+	require.Equal(t, "Running", running["state"])
 	queued := p.command(accounts.Operator, "agv-1", "c-2", "Dance", nil).result(t, false)
 	require.Equal(t, map[string]any{"state": "Queued"}, queued["data"])
+	require.Equal(t, "Queued", queued["state"])
 	require.Equal(t, "Running", p.record("c-1")["state"])
 	require.Equal(t, running, p.command(accounts.Operator, "agv-1", "c-1", "Hold", nil).result(t, false), "it is not begun again")
 	m.hold <- struct{}{}
@@ -280,7 +282,7 @@ func TestOnlyAnAdminResetsAnEmergencyStop(t *testing.T) {
 	go func() { held <- p.do(r) }()
 	<-m.held
 	require.Equal(t, true, p.command(accounts.Operator, "agv-1", "stop", "EmergencyStop", nil).result(t, true)["success"])
-	require.Equal(t, false, (<-held).result(t, true)["success"], "what ran is canceled")
+	require.Equal(t, "Canceled", (<-held).result(t, true)["state"], "what ran is canceled")
 	m.mu.Lock()
 	require.Equal(t, []string{"agv-1"}, m.stopped)
 	m.mu.Unlock()
@@ -322,19 +324,27 @@ func (b *brokenAudit) Append(ctx context.Context, entries []audit.Entry) (int64,
 
 func TestCommandsAreAuditedAndAnEmergencyStopDoesNotDependOnIt(t *testing.T) {
 	log := &brokenAudit{Store: audit.NewMemory()}
-	p := start(t, withMachine(t, newMachine()), func(o *engine.Options) { o.Audit.Store = log })
+	withIt := withMachine(t, newMachine(), func(o *devicespart.Options) { o.CommandWait = time.Second })
+	p := start(t, withIt, func(o *engine.Options) { o.Audit.Store = log })
 	p.place("agv-1", 1, 1)
 	p.command(accounts.Operator, "agv-1", "c-1", "Dance", map[string]any{"style": "tango"})
-	p.refusal("agv-1", "c-2", "MoveTo", map[string]any{"x": 99, "y": 1})
+	reason := p.refusal("agv-1", "c-2", "MoveTo", map[string]any{"x": 99, "y": 1})
+	p.command(accounts.Operator, "agv-1", "c-5", "Jam", nil).result(t, true)
+	p.command(accounts.Operator, "agv-1", "c-6", "Hold", nil).result(t, false)
+	p.command(accounts.Operator, "agv-1", "c-7", "ResetEmergencyStop", nil)
 	records, _, err := p.Audit().List(t.Context(), audit.Query{Object: "agv-1", Limit: 10})
 	require.NoError(t, err)
-	require.Len(t, records, 2, "reports of devices are not recorded")
+	require.Len(t, records, 5, "reports of devices are not recorded")
 	slices.SortFunc(records, func(a, b audit.Record) int { return int(a.ID - b.ID) })
 	require.Equal(t, "submitDeviceCommand", records[0].Action)
 	require.Equal(t, "operator", records[0].Actor)
 	require.Contains(t, records[0].After, "tango")
 	require.Equal(t, audit.Succeeded, records[0].Outcome)
-	require.Equal(t, audit.Refused, records[1].Outcome)
+	require.Equal(t, audit.Result{Outcome: audit.Refused, Code: "SAFETY_VIOLATION", Detail: reason}, records[1].Result)
+	require.Equal(t, audit.Result{Outcome: audit.Failed, Code: "COMMAND_FAILED", Detail: "the gripper is jammed"}, records[2].Result)
+	require.Equal(t, audit.Succeeded, records[3].Outcome, "it was given")
+	require.Contains(t, records[3].Detail, `"state":"Running"`)
+	require.Equal(t, audit.Result{Outcome: audit.Refused, Code: "FORBIDDEN", Detail: "your role does not allow the operation: ResetEmergencyStop needs the role Admin"}, records[4].Result)
 
 	log.fails.Store(true)
 	require.Equal(t, 503, p.command(accounts.Operator, "agv-1", "c-3", "Dance", nil).status)

@@ -124,7 +124,10 @@ type CommandResult struct {
 	CompletedAt *time.Time             `json:"completedAt"`
 	Data        map[string]interface{} `json:"data"`
 	Message     *string                `json:"message"`
-	Success     bool                   `json:"success"`
+
+	// State TimedOut and Lost: what the device did is not known.
+	State   CommandPhase `json:"state"`
+	Success bool         `json:"success"`
 }
 
 // CreateDeviceRequest defines model for CreateDeviceRequest.
