@@ -97,7 +97,7 @@ func (d Devices) simulatedFleet(p *settings.Problems) *devicespart.Fleet {
 		if err != nil {
 			return devicespart.Connection{}, err
 		}
-		return devicespart.Connection{Executor: robots, Reports: true, Run: func(ctx context.Context) error { return robots.Run(ctx, s.Report) }}, nil
+		return devicespart.Connection{Executor: robots, Run: func(ctx context.Context) error { return robots.Run(ctx, s.Report) }}, nil
 	}
 	return fleet
 }
@@ -124,7 +124,7 @@ func (v VDA5050) fleet(log *slog.Logger, p *settings.Problems) *devicespart.Flee
 		if err != nil {
 			return devicespart.Connection{}, err
 		}
-		return devicespart.Connection{Executor: vehicles, Reports: true, Err: vehicles.Err, Close: vehicles.Close}, nil
+		return devicespart.Connection{Executor: vehicles, Err: vehicles.Err, Close: vehicles.Close}, nil
 	}
 	return fleet
 }

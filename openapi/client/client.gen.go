@@ -1161,7 +1161,7 @@ type DevicePosition struct {
 	Y *float64 `json:"y"`
 }
 
-// DeviceReport A member that is absent or null is not known.
+// DeviceReport A member that is absent or null is not known, except for state.
 type DeviceReport struct {
 	// Battery Percent.
 	Battery  *float64 `json:"battery,omitempty"`
@@ -3209,8 +3209,9 @@ type ClientInterface interface {
 
 	// ReportDeviceTelemetryWithBody Report where a device is and what it does
 	//
-	// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
-	// is older than the last one changes nothing, except that an emergency stop in it is latched.
+	// For devices of no fleet: one that the engine can command reports through its fleet, and reports of others about it are 409
+	// with the code DEVICE_CONNECTED. A member that is not described, also of a position or velocity, is 400. A report that is
+	// older than the last one changes nothing, except that an emergency stop in it is latched.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3219,8 +3220,9 @@ type ClientInterface interface {
 
 	// ReportDeviceTelemetry Report where a device is and what it does
 	//
-	// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
-	// is older than the last one changes nothing, except that an emergency stop in it is latched.
+	// For devices of no fleet: one that the engine can command reports through its fleet, and reports of others about it are 409
+	// with the code DEVICE_CONNECTED. A member that is not described, also of a position or velocity, is 400. A report that is
+	// older than the last one changes nothing, except that an emergency stop in it is latched.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5265,8 +5267,9 @@ func (c *Client) GetDeviceTelemetry(ctx context.Context, id DeviceID, reqEditors
 
 // ReportDeviceTelemetryWithBody Report where a device is and what it does
 //
-// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
-// is older than the last one changes nothing, except that an emergency stop in it is latched.
+// For devices of no fleet: one that the engine can command reports through its fleet, and reports of others about it are 409
+// with the code DEVICE_CONNECTED. A member that is not described, also of a position or velocity, is 400. A report that is
+// older than the last one changes nothing, except that an emergency stop in it is latched.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5285,8 +5288,9 @@ func (c *Client) ReportDeviceTelemetryWithBody(ctx context.Context, id DeviceID,
 
 // ReportDeviceTelemetry Report where a device is and what it does
 //
-// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
-// is older than the last one changes nothing, except that an emergency stop in it is latched.
+// For devices of no fleet: one that the engine can command reports through its fleet, and reports of others about it are 409
+// with the code DEVICE_CONNECTED. A member that is not described, also of a position or velocity, is 400. A report that is
+// older than the last one changes nothing, except that an emergency stop in it is latched.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -12018,8 +12022,9 @@ type ClientWithResponsesInterface interface {
 
 	// ReportDeviceTelemetryWithBodyWithResponse Report where a device is and what it does
 	//
-	// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
-	// is older than the last one changes nothing, except that an emergency stop in it is latched.
+	// For devices of no fleet: one that the engine can command reports through its fleet, and reports of others about it are 409
+	// with the code DEVICE_CONNECTED. A member that is not described, also of a position or velocity, is 400. A report that is
+	// older than the last one changes nothing, except that an emergency stop in it is latched.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12028,8 +12033,9 @@ type ClientWithResponsesInterface interface {
 
 	// ReportDeviceTelemetryWithResponse Report where a device is and what it does
 	//
-	// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
-	// is older than the last one changes nothing, except that an emergency stop in it is latched.
+	// For devices of no fleet: one that the engine can command reports through its fleet, and reports of others about it are 409
+	// with the code DEVICE_CONNECTED. A member that is not described, also of a position or velocity, is 400. A report that is
+	// older than the last one changes nothing, except that an emergency stop in it is latched.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -20371,6 +20377,8 @@ type ReportDeviceTelemetryResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -20399,6 +20407,11 @@ func (r ReportDeviceTelemetryResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r ReportDeviceTelemetryResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r ReportDeviceTelemetryResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -23689,8 +23702,9 @@ func (c *ClientWithResponses) GetDeviceTelemetryWithResponse(ctx context.Context
 
 // ReportDeviceTelemetryWithBodyWithResponse Report where a device is and what it does
 //
-// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
-// is older than the last one changes nothing, except that an emergency stop in it is latched.
+// For devices of no fleet: one that the engine can command reports through its fleet, and reports of others about it are 409
+// with the code DEVICE_CONNECTED. A member that is not described, also of a position or velocity, is 400. A report that is
+// older than the last one changes nothing, except that an emergency stop in it is latched.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23705,8 +23719,9 @@ func (c *ClientWithResponses) ReportDeviceTelemetryWithBodyWithResponse(ctx cont
 
 // ReportDeviceTelemetryWithResponse Report where a device is and what it does
 //
-// For devices that the engine does not hear from itself; others are 403 with the code DEVICE_REPORTS_ITSELF. A report that
-// is older than the last one changes nothing, except that an emergency stop in it is latched.
+// For devices of no fleet: one that the engine can command reports through its fleet, and reports of others about it are 409
+// with the code DEVICE_CONNECTED. A member that is not described, also of a position or velocity, is 400. A report that is
+// older than the last one changes nothing, except that an emergency stop in it is latched.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -31045,6 +31060,13 @@ func ParseReportDeviceTelemetryResponse(rsp *http.Response) (*ReportDeviceTeleme
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem

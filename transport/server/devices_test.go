@@ -89,12 +89,11 @@ func withMachine(t *testing.T, m *machine, change ...func(*devicespart.Options))
 	}
 }
 
-// place reports where a device is, as its own controller would.
+// place reports where a device is, as its fleet would.
 func (p *platform) place(id string, x, y float64) {
 	p.t.Helper()
-	a := p.call(accounts.Operator, http.MethodPost, "/api/v1/devices/"+id+"/telemetry",
-		map[string]any{"position": map[string]any{"map": "hall", "x": x, "y": y}, "battery": 80, "state": "Idle"})
-	require.Equal(p.t, http.StatusNoContent, a.status, "%s", a.body)
+	battery := 80.0
+	require.NoError(p.t, p.Devices().Report(id, devices.Telemetry{Pose: &devices.Pose{Map: "hall", X: x, Y: y}, Battery: &battery, State: devices.Idle}))
 }
 
 // command gives a device a command.
@@ -173,8 +172,9 @@ func fieldsOf(problem map[string]any) (names []string) {
 }
 
 func TestTelemetryIsReportedAndRead(t *testing.T) {
-	p := start(t, withMachine(t, newMachine()))
-	const path = devicesPath + "/agv-1/telemetry"
+	p := start(t)
+	require.Equal(t, 201, p.call(accounts.Admin, http.MethodPost, devicesPath, map[string]any{"deviceId": "agv-9", "name": "Outside"}).status)
+	const path = devicesPath + "/agv-9/telemetry"
 	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, path, nil), 404, "NO_TELEMETRY")
 	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, devicesPath+"/x/telemetry", nil), 404, "DEVICE_NOT_FOUND")
 	requireProblem(t, p.call(accounts.Operator, http.MethodPost, devicesPath+"/x/telemetry", map[string]any{}), 404, "DEVICE_NOT_FOUND")
@@ -192,38 +192,43 @@ func TestTelemetryIsReportedAndRead(t *testing.T) {
 	delete(got, "receivedAt")
 	require.JSONEq(t, `{"timestamp":"`+at.Format(time.RFC3339Nano)+`","position":{"map":"hall","x":1.5,"y":-2,"theta":0.5},"velocity":{"x":0.25},
 		"battery":0,"charging":true,"state":"Working","emergencyStop":"None","faults":["wheel"],"loads":["box"]}`, jsonText(t, got))
-	require.Equal(t, "Working", p.call(accounts.Viewer, http.MethodGet, devicesPath+"/agv-1", nil).object(t)["currentState"])
+	require.Equal(t, "Working", p.call(accounts.Viewer, http.MethodGet, devicesPath+"/agv-9", nil).object(t)["currentState"])
 
 	require.Equal(t, 204, p.call(accounts.Operator, http.MethodPost, path, map[string]any{"timestamp": at.Add(-time.Second), "battery": 1, "emergencyStop": "Local"}).status)
 	require.Equal(t, json.Number("0"), p.call(accounts.Viewer, http.MethodGet, path, nil).object(t)["battery"], "an older report changes nothing")
-	require.Equal(t, true, p.call(accounts.Viewer, http.MethodGet, devicesPath+"/agv-1", nil).object(t)["emergencyStopLatched"], "but its emergency stop counts")
+	require.Equal(t, true, p.call(accounts.Viewer, http.MethodGet, devicesPath+"/agv-9", nil).object(t)["emergencyStopLatched"], "but its emergency stop counts")
 
 	for body, field := range map[string]string{
 		`{"battery":101}`: "battery", `{"battery":"80"}`: "battery", `{"battery":1e999}`: "battery", `{"position":{"x":1}}`: "position",
 		`{"position":{"x":1,"y":1e7}}`: "position.y", `{"state":"Flying"}`: "state", `{"emergencyStop":"Yes"}`: "emergencyStop",
 		`{"state":"Offline"}`: "state", `{"timestamp":"1960-01-01T00:00:00Z"}`: "timestamp", `{"velocity":{"x":1000}}`: "velocity.x",
+		`{"battery":80,"emergency_stop":"Local"}`: "emergency_stop", `{"position":{"x":1,"y":1,"mapId":"hall"}}`: "mapId", `{"velocity":{"w":1}}`: "w",
+		`[]`: "", `7`: "",
 	} {
 		a := p.callWrong(accounts.Operator, http.MethodPost, path, body)
 		require.Equal(t, 400, a.status, body)
-		require.Equal(t, []string{field}, fieldsOf(a.object(t)), body)
+		if field != "" {
+			require.Equal(t, []string{field}, fieldsOf(a.object(t)), body)
+		}
 	}
 	requireProblem(t, p.callWrong(accounts.Operator, http.MethodPost, path, `{"battery":NaN}`), 400, "INVALID_REQUEST")
+	require.Equal(t, 204, p.callWrong(accounts.Operator, http.MethodPost, path, `{"position":null,"velocity":null,"battery":null,"timestamp":null}`).status)
 }
 
 // Whoever reports a wrong place moves a device past the policies.
-func TestADeviceThatItsFleetReportsIsNotReportedByOthers(t *testing.T) {
+func TestADeviceOfAFleetIsNotReportedByOthers(t *testing.T) {
 	var service *devices.Service
 	p := start(t, func(o *engine.Options) {
 		o.Devices.Fleets = []devicespart.Fleet{{Name: "hall", Devices: []devicespart.NewDevice{{ID: "agv-1", Name: "Tugger"}},
 			Open: func(_ context.Context, s *devices.Service) (devicespart.Connection, error) {
 				service = s
-				return devicespart.Connection{Executor: newMachine(), Reports: true}, nil
+				return devicespart.Connection{Executor: newMachine()}, nil
 			}}}
 	})
 	battery := 50.0
 	require.NoError(t, service.Report("agv-1", devices.Telemetry{Battery: &battery}))
 	const path = devicesPath + "/agv-1/telemetry"
-	requireProblem(t, p.call(accounts.Operator, http.MethodPost, path, map[string]any{"battery": 80}), 403, "DEVICE_REPORTS_ITSELF")
+	requireProblem(t, p.call(accounts.Operator, http.MethodPost, path, map[string]any{"battery": 80}), 409, "DEVICE_CONNECTED")
 	require.Equal(t, json.Number("50"), p.call(accounts.Viewer, http.MethodGet, path, nil).object(t)["battery"])
 	require.Equal(t, 201, p.call(accounts.Admin, http.MethodPost, devicesPath, map[string]any{"deviceId": "outside", "name": "Outside"}).status)
 	require.Equal(t, 204, p.call(accounts.Operator, http.MethodPost, devicesPath+"/outside/telemetry", map[string]any{"battery": 80}).status)

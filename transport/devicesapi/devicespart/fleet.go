@@ -25,10 +25,9 @@ type NewDevice struct{ ID, Name, Description string }
 
 // Connection is an open fleet.
 type Connection struct {
-	Executor devices.Executor // of the fleet's devices; required
-	// Reports is set if the fleet itself reports what its devices do. Reports of them over REST are refused then: nobody else knows
-	// where they are.
-	Reports bool
+	// Executor is that of the fleet's devices; required. What these do is reported to the service by the fleet: reports of them over
+	// REST are refused, because a wrong place leads other devices into them.
+	Executor devices.Executor
 	// Run runs from the start of the server until the service has ended; its error is logged. It may be nil.
 	Run func(context.Context) error
 	// Err returns why the devices cannot be reached now, such as a broker that is away. It must not block and may be nil.
@@ -73,7 +72,6 @@ type fleets struct {
 	mu        sync.Mutex
 	opened    []openFleet
 	executors map[string]devices.Executor // by device
-	reported  map[string]bool             // devices that their fleets report
 	stop      context.CancelFunc          // nil until they run
 	running   sync.WaitGroup
 }
@@ -96,10 +94,10 @@ func (l *fleets) open(ctx context.Context, f Fleet, s *devices.Service) error {
 		return errors.New("the connection has no Executor")
 	}
 	if l.executors == nil {
-		l.executors, l.reported = map[string]devices.Executor{}, map[string]bool{}
+		l.executors = map[string]devices.Executor{}
 	}
 	for _, d := range f.Devices {
-		l.executors[d.ID], l.reported[d.ID] = c.Executor, c.Reports
+		l.executors[d.ID] = c.Executor
 	}
 	return nil
 }
@@ -111,14 +109,12 @@ func (l *fleets) executor(deviceID string) devices.Executor {
 	return l.executors[deviceID]
 }
 
-var errReported = fault.New(fault.Forbidden, "DEVICE_REPORTS_ITSELF", "the engine hears from this device itself; reports of others are not taken")
+var errConnected = fault.New(fault.Conflict, "DEVICE_CONNECTED", "the device reports through its fleet")
 
-// mayReport returns nil for a device that its fleet does not report.
+// mayReport returns nil for a device of no fleet.
 func (l *fleets) mayReport(deviceID string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.reported[deviceID] {
-		return errReported.On("deviceId", deviceID)
+	if l.executor(deviceID) != nil {
+		return errConnected.On("deviceId", deviceID)
 	}
 	return nil
 }

@@ -235,7 +235,7 @@ type DevicePosition struct {
 	Y *float64 `json:"y"`
 }
 
-// DeviceReport A member that is absent or null is not known.
+// DeviceReport A member that is absent or null is not known, except for state.
 type DeviceReport struct {
 	// Battery Percent.
 	Battery  *float64 `json:"battery,omitempty"`
