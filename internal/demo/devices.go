@@ -63,7 +63,7 @@ func (f *fleet) open(_ context.Context, s *devices.Service) (devicespart.Connect
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dispatchers = newDispatchers(s, f.log)
-	return devicespart.Connection{Executor: sim, Reports: true, Run: func(ctx context.Context) error { return sim.Run(ctx, s.Report) }}, nil
+	return devicespart.Connection{Executor: sim, Run: func(ctx context.Context) error { return sim.Run(ctx, s.Report) }}, nil
 }
 
 // dispatch commands the devices until ctx ends.
