@@ -3,7 +3,9 @@ package devices
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,8 +48,11 @@ type Move struct {
 	Speed *float64 // metres a second, above 0
 }
 
-// Move returns the movement of a [MoveTo]; nil for another command. A coordinate that is missing or no finite number is
-// [ErrInvalid].
+// moveParameters are the parameters of a MoveTo. A misspelt speed must not make a device drive at full speed.
+var moveParameters = []string{"x", "y", "z", "theta", "speed", "map"}
+
+// Move returns the movement of a [MoveTo]; nil for another command. A coordinate that is missing or no finite number, and a
+// parameter that it does not have, is [ErrInvalid].
 func (c Command) Move() (*Move, error) {
 	if c.Type != MoveTo {
 		return nil, nil
@@ -84,6 +89,11 @@ func (c Command) Move() (*Move, error) {
 	if value, ok := c.Parameters["map"]; ok && value != nil {
 		if m.Map, ok = value.(string); !ok {
 			fields = append(fields, fault.Field{Field: "parameters.map", Message: "must be a text"})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
+		if !slices.Contains(moveParameters, name) {
+			fields = append(fields, fault.Field{Field: "parameters." + runes.Shorten(name, 100), Message: "is not one of " + strings.Join(moveParameters, ", ")})
 		}
 	}
 	if len(fields) > 0 {

@@ -27,3 +27,10 @@ type Order struct {
 // ErrUnknownOutcome is for an [Executor] that does not know what the device has done: the command is [Lost] and not
 // [Failed], and the way that is reserved for it remains so until the device reports.
 var ErrUnknownOutcome = errors.New("what the device did is not known")
+
+// Refresher is an [Executor] that can ask a device for a report. A service does that before it judges a command by a report that is
+// older than a second, because a device that stands may report seldom.
+type Refresher interface {
+	// Refresh returns when the device has reported, or when ctx ends.
+	Refresh(ctx context.Context, deviceID string) error
+}

@@ -58,9 +58,27 @@ func (s *Service) decide(u *unit, j *job) (d Decision) {
 			situation.Others = append(situation.Others, Other{Device: o.situated(), Path: o.path})
 		}
 	}
-	d = s.ask(situation)
+	if d = s.ask(situation); d.Allowed {
+		d = situation.taken(d)
+	}
 	d.Time = now
 	d.clean()
+	return d
+}
+
+// taken returns the decision d of the policies, or a refusal if a person has stopped the device or taken it out of operation, which holds
+// whatever the policies are.
+func (s Situation) taken(d Decision) Decision {
+	policy, reason := "", ""
+	switch reset := s.Command.Type == ResetEmergencyStop; {
+	case s.Device.StopLatched && !reset:
+		policy, reason = "emergency stop", "the emergency stop of the device is latched until it is reset"
+	case s.Device.State == Decommissioned, (s.Device.State == Maintenance || s.Device.Held) && !reset:
+		policy, reason = "operating mode", "the device is in state "+string(s.Device.State)
+	default:
+		return d
+	}
+	d.Allowed, d.Policy, d.Reason = false, policy, policy+": "+reason
 	return d
 }
 

@@ -20,7 +20,8 @@ type Options struct {
 	QueueLimit int
 	// MaxDevices is how many devices there may be. Default 10,000.
 	MaxDevices int
-	// OfflineAfter is how long a device may be silent before it is Offline. Default 30 s.
+	// OfflineAfter is how long a device may be silent before it is Offline. Default 45 s: VDA 5050 lets a vehicle that
+	// stands report every 30 s.
 	OfflineAfter time.Duration
 	// StoreEvery is how often LastSeen, the state and the last report are stored; what a person changes and an emergency stop are
 	// stored immediately. Default 10 s.
@@ -46,7 +47,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
 	o.QueueLimit = cmp.Or(o.QueueLimit, 32)
 	o.MaxDevices = cmp.Or(o.MaxDevices, 10_000)
-	o.OfflineAfter = cmp.Or(o.OfflineAfter, 30*time.Second)
+	o.OfflineAfter = cmp.Or(o.OfflineAfter, 45*time.Second)
 	o.StoreEvery = cmp.Or(o.StoreEvery, 10*time.Second)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {

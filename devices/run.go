@@ -52,6 +52,9 @@ func (s *Service) run(j *job) {
 			o, late = outcome{err: context.Cause(ctx)}, true
 		}
 	}
+	if late {
+		o.err = fmt.Errorf("%w: %w", o.err, ErrUnknownOutcome)
+	}
 	r := s.classify(ctx, j, o)
 	s.journal(r)
 	if !late {
@@ -116,6 +119,8 @@ func (s *Service) classify(ctx context.Context, j *job, o outcome) Record {
 	r.Phase, r.Result.Data = Failed, o.data
 	r.Result.Message = clean(o.err.Error())
 	switch cause := context.Cause(ctx); {
+	case why != nil && errors.Is(o.err, ErrUnknownOutcome):
+		r.Phase, r.Result.Message = Lost, why.result.Message+", but what the device did is not known: "+r.Result.Message
 	case why != nil:
 		r.Phase, r.Result.Message = why.phase, why.result.Message
 	case errors.Is(cause, ErrClosed):

@@ -12,7 +12,7 @@ import (
 
 const (
 	// stopTimeout is how long an executor may take to tell a device to stop.
-	stopTimeout = 10 * time.Second
+	stopTimeout = 5 * time.Second
 	// stopRecordWait is how long the answer to an emergency stop waits for the store.
 	stopRecordWait = 500 * time.Millisecond
 	// maxStops is how many emergency stops of a device wait for the journal. Others are carried out and logged.

@@ -144,7 +144,7 @@ func TestStopWhilePoliciesHang(t *testing.T) {
 	require.Empty(t, asked, "policies that hang are not asked again")
 	close(answer)
 	require.Eventually(t, func() bool {
-		_, err := r.Submit(t.Context(), command(fmt.Sprint(time.Now()), "agv", "read", nil), "anna")
+		_, err := r.Submit(t.Context(), command(fmt.Sprint(time.Now()), "agv", devices.ResetEmergencyStop, nil), "anna")
 		return err == nil
 	}, time.Minute, 10*time.Millisecond)
 }

@@ -36,8 +36,8 @@ type ending struct {
 
 // Submit gives a device a command and returns its record when it has ended, or as it is when ctx ends first: the command goes on.
 // by is who issues it. A command whose id was used before is not carried out again: Submit returns the outcome of the first, or
-// [ErrCommandReused] when the commands differ. A command that a policy refuses is [ErrRefused], with the reason as its message;
-// its record is returned too. Before Submit returns without an error, the command is in the journal, except for an emergency stop
+// [ErrCommandReused] when the commands differ. A command that a policy refuses is [ErrRefused];
+// its record is returned too, with the reason in Decision.Reason. Before Submit returns without an error, the command is in the journal, except for an emergency stop
 // that the store does not take at once: its outcome is returned when the device was told to stop. An emergency stop is carried out
 // after Close, too.
 func (s *Service) Submit(ctx context.Context, c Command, by string) (Record, error) {
@@ -49,6 +49,7 @@ func (s *Service) Submit(ctx context.Context, c Command, by string) (Record, err
 	if len(fields) > 0 {
 		return Record{}, ErrInvalid.Invalid(fields...)
 	}
+	s.refresh(ctx, c)
 	now := canon(s.opts.Now())
 	digest := c.digest()
 	if c.Time.IsZero() {
@@ -64,6 +65,34 @@ func (s *Service) Submit(ctx context.Context, c Command, by string) (Record, err
 		s.begin(j)
 	}
 	return s.await(ctx, first)
+}
+
+const (
+	reportIsNew = time.Second     // a report that is older is asked for anew
+	refreshTime = 2 * time.Second // for the report to come
+)
+
+// refresh lets a device report before a command for it is judged, if its executor can ask for that. What comes too late, or not at
+// all, is for the policies.
+func (s *Service) refresh(ctx context.Context, c Command) {
+	d, err := s.Get(c.DeviceID)
+	switch {
+	case err != nil || c.Type == EmergencyStop:
+		return
+	case d.State == Offline || d.State == Provisioned || d.State == Decommissioned:
+		return
+	case d.Telemetry != nil && s.opts.Now().Sub(d.Telemetry.Time).Abs() <= reportIsNew:
+		return
+	}
+	r, ok := s.opts.Executor(c.DeviceID).(Refresher) // a nil Executor is none
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+	defer cancel()
+	if err := r.Refresh(ctx, c.DeviceID); err != nil {
+		s.opts.Logger.Debug("the device did not report when it was asked to", "device", c.DeviceID, "error", err)
+	}
 }
 
 // register makes j known, and returns the job that carries it out: j, or an earlier one of the same command. An emergency stop whose

@@ -295,3 +295,16 @@ func (f *Fleet) Reset(ctx context.Context, deviceID string) (err error) {
 	}
 	return failed
 }
+
+// Refresh implements [devices.Refresher].
+func (f *Fleet) Refresh(ctx context.Context, deviceID string) error {
+	v := f.vehicles[deviceID]
+	if v == nil {
+		return fmt.Errorf("there is no vehicle %q", deviceID)
+	}
+	before := v.last()
+	if err := f.instant(ctx, v, action{ActionType: "stateRequest", ActionID: v.unique("state", f.opts.Now())}); err != nil {
+		return err
+	}
+	return v.await(ctx, func(s *state) bool { return s != before })
+}

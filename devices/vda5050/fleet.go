@@ -20,7 +20,8 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Fleet is the vehicles of one broker. It implements [devices.Executor] and [devices.Resetter] for them. Safe for concurrent use.
+// Fleet is the vehicles of one broker. It implements [devices.Executor], [devices.Resetter] and [devices.Refresher] for
+// them. Safe for concurrent use.
 type Fleet struct {
 	opts     Options
 	vehicles map[string]*vehicle // by device id

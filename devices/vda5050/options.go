@@ -46,7 +46,7 @@ type Options struct {
 	// Deviation is how far from its target a vehicle may stop, in metres. Default 0.2.
 	Deviation float64
 	// AcceptTimeout is how long a vehicle may take to report that it has an order or an instant action. One that does not is told to
-	// cancel the order; what it did is not known. Default 10 s.
+	// cancel the order; what it did is not known. Default 5 s.
 	AcceptTimeout time.Duration
 	// CancelTimeout is how long a vehicle may take to cancel an order. Default 4 s.
 	CancelTimeout time.Duration
@@ -57,7 +57,7 @@ type Options struct {
 
 func (o Options) withDefaults() (Options, *url.URL, error) {
 	o.ClientID, o.Interface = cmp.Or(o.ClientID, fmt.Sprintf("otkit-vda5050-%08x", rand.Uint32())), cmp.Or(o.Interface, "uagv")
-	o.Deviation, o.AcceptTimeout, o.CancelTimeout = cmp.Or(o.Deviation, 0.2), cmp.Or(o.AcceptTimeout, 10*time.Second), cmp.Or(o.CancelTimeout, 4*time.Second)
+	o.Deviation, o.AcceptTimeout, o.CancelTimeout = cmp.Or(o.Deviation, 0.2), cmp.Or(o.AcceptTimeout, 5*time.Second), cmp.Or(o.CancelTimeout, 4*time.Second)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 15*time.Second)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {

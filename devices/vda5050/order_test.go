@@ -151,9 +151,9 @@ func TestOrderThatIsNotAcknowledgedIsCanceled(t *testing.T) {
 		ended := r.begin(devices.MoveTo, target(9, 5))
 		o := r.take()[0].order
 		got := <-ended
-		require.Equal(t, 14*time.Second, time.Since(began), "to acknowledge and to cancel")
+		require.Equal(t, 9*time.Second, time.Since(began), "to acknowledge and to cancel")
 		require.Equal(t, devices.Lost, got.Phase)
-		require.Contains(t, got.Result.Message, "did not acknowledge it within 10s")
+		require.Contains(t, got.Result.Message, "did not acknowledge it within 5s")
 		require.Contains(t, got.Result.Message, devices.ErrUnknownOutcome.Error())
 		require.Equal(t, []string{"cancelOrder"}, r.kinds())
 
@@ -207,7 +207,7 @@ func TestInstantAction(t *testing.T) {
 		ended = r.begin("dance", nil)
 		got := <-ended
 		require.Equal(t, devices.Lost, got.Phase, "it does not answer")
-		require.Contains(t, got.Result.Message, "did not acknowledge it within 10s")
+		require.Contains(t, got.Result.Message, "did not acknowledge it within 5s")
 	})
 }
 
@@ -242,8 +242,33 @@ func TestCanceledOrderIsNotRepeatedWhenTheBrokerComesBack(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		require.Empty(t, r.take())
 		require.Empty(t, ended, "the vehicle may confirm it yet")
-		require.Equal(t, devices.Canceled, (<-ended).Phase)
+		require.Equal(t, devices.Lost, (<-ended).Phase)
 		r.report(s)
 		require.Equal(t, []string{"cancelOrder"}, r.kinds(), "it did not get the first")
+	})
+}
+
+// A vehicle that stands may report every 30 s only; it is asked where it is before a command is judged.
+func TestVehicleIsAskedForItsStateBeforeACommandIsJudged(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		time.Sleep(29 * time.Second)
+		require.Equal(t, devices.Idle, r.device().State)
+		ended := r.begin(devices.MoveTo, target(9, 5))
+		require.Empty(t, r.take(), "the order waits for the state")
+		r.report(s)
+		sent := r.take()
+		require.Len(t, sent, 1)
+		m := sent[0].order
+		s.OrderID, s.LastNodeID, s.LastNodeSequenceID = m.OrderID, m.Nodes[1].NodeID, 2
+		r.report(s)
+		require.Equal(t, devices.Succeeded, (<-ended).Phase)
+
+		time.Sleep(29 * time.Second)
+		began := time.Now()
+		refused := <-r.begin(devices.MoveTo, target(5, 5))
+		require.Contains(t, refused.Result.Message, "last report of the device is 31.0 s old")
+		require.Equal(t, 2*time.Second, time.Since(began))
 	})
 }

@@ -83,7 +83,7 @@ func TestEmergencyStopReachesTheVehicleWhenTheBrokerComesBack(t *testing.T) {
 		got := <-r.begin(devices.EmergencyStop, nil)
 		require.False(t, got.Result.Success)
 		require.Contains(t, got.Result.Message, "could not be stopped")
-		require.Equal(t, devices.Canceled, (<-moving).Phase)
+		require.Equal(t, devices.Lost, (<-moving).Phase)
 		require.True(t, r.device().StopLatched)
 		r.startBroker()
 		time.Sleep(3 * time.Second)
@@ -129,7 +129,7 @@ func TestResetThatFailsLeavesTheVehicleStopped(t *testing.T) {
 				if answer == "FAILED" {
 					require.Zero(t, time.Since(began))
 				} else {
-					require.Equal(t, 10*time.Second, time.Since(began))
+					require.Equal(t, 5*time.Second, time.Since(began))
 				}
 				require.True(t, r.device().StopLatched)
 				s.Paused, s.Driving = false, true

@@ -70,12 +70,12 @@ func armPlan() []step {
 	return []step{{devices.PickUp, map[string]any{"target": "part"}}, {command: devices.Release}}
 }
 
-// ownPolicies judges the demo's devices by its own policies, and others by theirs.
+// ownPolicies judges devices in the demo's hall by its own policies, and others by theirs.
 type ownPolicies struct{ own, others devices.Safety }
 
 // Check implements devices.Safety.
 func (p ownPolicies) Check(s devices.Situation) devices.Decision {
-	if s.Device.ID == RobotID || s.Device.ID == ArmID {
+	if t := s.Device.Telemetry; s.Device.ID == RobotID || s.Device.ID == ArmID || t != nil && t.Pose != nil && t.Pose.Map == hall {
 		return p.own.Check(s)
 	}
 	return p.others.Check(s)

@@ -19,7 +19,7 @@ type Devices struct {
 	Timeout      time.Duration    `key:"timeout" default:"10m" rule:">0" doc:"Longest time that a device may take for a command."`
 	QueueLimit   int              `key:"queueLimit" default:"32" rule:"1..10000" doc:"Commands that may wait for one device; further ones are answered 429."`
 	MaxDevices   int              `key:"maxDevices" default:"10000" rule:"1..100000" doc:"Largest number of devices."`
-	OfflineAfter time.Duration    `key:"offlineAfter" default:"30s" rule:"1s.." doc:"How long a device may be silent before it is Offline."`
+	OfflineAfter time.Duration    `key:"offlineAfter" default:"45s" rule:"1s.." doc:"How long a device may be silent before it is Offline."`
 	Retention    time.Duration    `key:"retention" default:"9600h" rule:"24h.." doc:"Retention of commands that have ended, with the decisions of the policies. A commandId is recognized as long."`
 	Tags         bool             `key:"tags" default:"true" doc:"Show what devices report as tags of the driver devices."`
 	Shells       bool             `key:"shells" default:"true" doc:"Make an asset administration shell for each device."`

@@ -43,7 +43,7 @@ type VDA5050 struct {
 	CAFile        string           `key:"caFile" doc:"PEM file with the authorities of the broker's certificate; empty for those of the system."`
 	Vehicles      []VDA5050Vehicle `key:"vehicles" doc:"Vehicles of the broker, a list."`
 	Deviation     float64          `key:"deviation" default:"0.2" rule:">0" doc:"How far from its target a vehicle may stop, in metres."`
-	AcceptTimeout time.Duration    `key:"acceptTimeout" default:"10s" rule:">0" doc:"Longest time until a vehicle reports that it has an order."`
+	AcceptTimeout time.Duration    `key:"acceptTimeout" default:"5s" rule:">0" doc:"Longest time until a vehicle reports that it has an order."`
 	CancelTimeout time.Duration    `key:"cancelTimeout" default:"4s" rule:">0" doc:"Longest time that a vehicle may take to cancel an order."`
 }
 

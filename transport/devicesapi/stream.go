@@ -22,7 +22,7 @@ const (
 
 // StreamDevices implements GET /api/v1/devices/stream.
 func (h *handlers) StreamDevices(ctx context.Context, r gen.StreamDevicesRequestObject) (gen.StreamDevicesResponseObject, error) {
-	throttle := 100
+	throttle := 50
 	if r.Params.ThrottleMs != nil {
 		if throttle = *r.Params.ThrottleMs; throttle < 0 || throttle > int(time.Hour/time.Millisecond) {
 			return nil, devices.ErrInvalid.Invalid(fault.Field{Field: "throttleMs", Message: "must be 0 to 3600000"})
