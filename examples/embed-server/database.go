@@ -9,6 +9,7 @@ import (
 	"github.com/otkit/otkit/storage/alarmstore"
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/tagstore"
 )
@@ -17,6 +18,7 @@ import (
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		tagstore.Schema(), historystore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(),
+		devicestore.Schema(),
 	}
 }
 
@@ -28,13 +30,15 @@ func useDatabase(o *engine.Options, db *storage.DB) error {
 	alerts, alertsErr := alertstore.New(db)
 	shells, shellsErr := aasstore.New(db)
 	audit, auditErr := auditstore.New(db)
-	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr); err != nil {
+	devices, devicesErr := devicestore.New(db)
+	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr); err != nil {
 		return err
 	}
 	o.Tags.Writes, o.Tags.HistoryStore = writes, history
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
 	o.AAS.Store, o.Audit.Store = shells, audit
+	o.Devices.Store = devices
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	return nil
 }

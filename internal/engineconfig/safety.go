@@ -15,7 +15,7 @@ import (
 
 // DeviceSafety is what the safety policies judge commands by.
 type DeviceSafety struct {
-	ZonesFile  string         `key:"zonesFile" doc:"GeoJSON file with zones, in metres, that is read at the start. Without a zone of kind allowed on its map a device is refused every movement."`
+	ZonesFile  string         `key:"zonesFile" doc:"GeoJSON file with zones, in metres, that is read at the start; a relative path is from the working directory. Without a zone of kind allowed on its map a device is refused every movement."`
 	Zones      []DeviceZone   `key:"zones" doc:"Zones beside those of the file, a list."`
 	MaxAge     time.Duration  `key:"maxAge" default:"5s" rule:">0" doc:"How old the last report of a device may be for a command that is judged by it."`
 	Separation float64        `key:"separation" default:"0.5" rule:">0" doc:"How far devices must stay apart, beyond their radii, in metres."`
