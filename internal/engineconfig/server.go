@@ -16,10 +16,10 @@ import (
 // Server is the port of the engine.
 type Server struct {
 	Listen                   string        `key:"listen" default:":5001" rule:"address" doc:"Address of the one port for REST, gRPC, streams and health. Port 0 selects a free one."`
-	DeviceListen             string        `key:"deviceListen" rule:"address or empty" doc:"Address of a second port with just the API of devices, /health/live and /health/ready; empty for none. The TLS, the limits and the access of the first port hold for it too."`
+	DeviceListen             string        `key:"deviceListen" rule:"address or empty" doc:"Address of a second port with just the API of devices, /health/live and /health/ready; empty for none. The TLS, the limits and the access of the first port hold for it too, and an eighth of the connections is its own."`
 	MaxBodyBytes             int64         `key:"maxBodyBytes" default:"8388608" rule:"1024..1073741824" doc:"Largest body of a request in bytes; larger ones are answered 413."`
-	MaxConnections           int           `key:"maxConnections" default:"16384" rule:"1.." doc:"Open connections at the same time, but never so many that no open files are left for storage; a few more wait, the rest is dropped. /health/live answers all the same."`
-	MaxConnectionsPerAddress int           `key:"maxConnectionsPerAddress" default:"1000" rule:"1..|-1 for no limit" doc:"Open connections of one address (of one IPv6 /64), trusted proxies not counted."`
+	MaxConnections           int           `key:"maxConnections" default:"16384" rule:"1.." doc:"Open connections at the same time, but never so many that no open files are left for storage; a few more wait, the rest is dropped. With deviceListen that port has an eighth of them, the first port the others. /health/live answers all the same."`
+	MaxConnectionsPerAddress int           `key:"maxConnectionsPerAddress" default:"1000" rule:"1..|-1 for no limit" doc:"Open connections of one address (of one IPv6 /64), trusted proxies not counted; each port counts for itself."`
 	ReadHeaderTimeout        time.Duration `key:"readHeaderTimeout" default:"10s" rule:">0" doc:"Longest time for the header of a request."`
 	IdleTimeout              time.Duration `key:"idleTimeout" default:"2m" rule:">0" doc:"How long a connection stays open between two requests or gRPC calls."`
 	ShutdownTimeout          time.Duration `key:"shutdownTimeout" default:"30s" rule:">0" doc:"How long a stop waits for running requests."`

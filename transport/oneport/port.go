@@ -209,7 +209,7 @@ func (p *Port) admit(c net.Conn) {
 	}
 	if now := time.Now(); now.Sub(p.warned) >= limitLog {
 		p.warned = now
-		p.log.Warn("limit of connections reached, new ones wait", "open", p.gate.open(), "limit", p.gate.most,
+		p.log.Warn("limit of connections reached, new ones wait", "address", p.Addr().String(), "open", p.gate.open(), "limit", p.gate.most,
 			"limitPerAddress", p.gate.perAddress, "remote", c.RemoteAddr().String())
 	}
 	g, dropped := p.lobby.enter(c, host)

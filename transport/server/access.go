@@ -40,7 +40,7 @@ type AccessOptions struct {
 
 	RequestsPerAddress   int // requests a second of one address, loopback not counted; default 1000
 	RequestsPerPrincipal int // requests a second of one account; default 1000
-	ConnsPerAddress      int // open connections of one address, trusted proxies not counted; default 1000
+	ConnsPerAddress      int // open connections of one address to a port, trusted proxies not counted; default 1000
 }
 
 func (o *AccessOptions) withDefaults() {

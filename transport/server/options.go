@@ -26,13 +26,14 @@ type Options struct {
 	Listener     net.Listener                     // taken instead of Listen; the server closes it
 	TLS          *tls.Config                      // nil serves without TLS; see oneport.Certificates
 	Certificate  func() oneport.CertificateStatus // of the certificate, for health and metrics; may be nil
-	MaxConns     int                              // open connections of all ports; default oneport.DefaultMaxConns
+	MaxConns     int                              // open connections of all ports together; default oneport.DefaultMaxConns
 	MaxBodyBytes int64                            // of one request; default 8 MiB
 	MaxStreams   int                              // open streams of one caller, gRPC and server-sent events together; default 100
 	CORSOrigins  []string                         // origins that browsers may call from; default none
 
 	// PartListeners are further ports, each for the HTTP routes of some parts only. All else that is set here holds for
-	// them too.
+	// them too. If there are n, each has a share of its own of the connections, 1/(n+7) but at least 1, and the ports
+	// that serve everything share the rest, at least 1: a flood on one port takes no place of another.
 	PartListeners []PartListener
 
 	HeaderTimeout time.Duration // longest time for the head of a request; default 10 s
@@ -64,6 +65,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("server: Options.Authenticator is required")
 	case o.MaxStreams < 0:
 		return o, errors.New("server: Options.MaxStreams must not be negative")
+	case o.MaxConns < 0:
+		return o, errors.New("server: Options.MaxConns must not be negative")
 	}
 	o.Version = cmp.Or(o.Version, version.String())
 	o.MaxStreams = cmp.Or(o.MaxStreams, 100)

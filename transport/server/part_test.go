@@ -122,6 +122,7 @@ func TestNewNamesWhatIsWrongWithAPart(t *testing.T) {
 		parts      []server.Part
 	}{
 		{"no authenticator", "Options.Authenticator is required", server.Options{}, nil},
+		{"negative connections", "Options.MaxConns", server.Options{Authenticator: auth.AuthenticatorFunc(byHeader), MaxConns: -1}, nil},
 		{"negative streams", "Options.MaxStreams", server.Options{Authenticator: auth.AuthenticatorFunc(byHeader), MaxStreams: -1}, nil},
 		{"route without an operation", "GET /x has no row", server.Options{Authenticator: auth.AuthenticatorFunc(byHeader)}, []server.Part{{Name: "a", Routes: mount}}},
 		{"operation twice", `part "b": operation "x": the ID is used by part "a"`, server.Options{Authenticator: auth.AuthenticatorFunc(byHeader)},

@@ -61,7 +61,8 @@ func (s *Server) checkPartListener(i int, l PartListener) error {
 	return nil
 }
 
-// listen opens a port. All ports share the limits of connections.
+// listen opens a port. Those that serve everything share their limits of connections; one of parts has its own, so that
+// a flood on one port takes no place of another.
 func (s *Server) listen(addr string, l net.Listener, parts []string) (port, error) {
 	if l != nil {
 		addr = ""
@@ -72,10 +73,10 @@ func (s *Server) listen(addr string, l net.Listener, parts []string) (port, erro
 		return port{}, errStopping
 	}
 	o := oneport.Options{Addr: addr, Listener: l, TLS: s.opts.TLS, Probe: livePath, ProbeBody: `{"status":"Healthy","results":{}}`, Logger: s.log}
-	if len(s.ports) > 0 {
-		o.LimitsOf = s.ports[0].Port
+	if i := s.mainPort(); parts == nil && i >= 0 {
+		o.LimitsOf = s.ports[i].Port
 	} else {
-		o.MaxConns, o.MaxConnsPerAddress, o.Unlimited = s.maxConns(), max(0, s.opts.Access.ConnsPerAddress), s.opts.Access.TrustedProxies.ContainsAddr
+		o.MaxConns, o.MaxConnsPerAddress, o.Unlimited = s.share(parts), max(0, s.opts.Access.ConnsPerAddress), s.opts.Access.TrustedProxies.ContainsAddr
 	}
 	opened, err := oneport.Listen(o)
 	if err != nil {
@@ -85,13 +86,23 @@ func (s *Server) listen(addr string, l net.Listener, parts []string) (port, erro
 	return s.ports[len(s.ports)-1], nil
 }
 
-// maxConns returns how many connections the limit of open files allows.
-func (s *Server) maxConns() int {
-	fit := oneport.FitConns(s.opts.MaxConns)
-	if fit < s.opts.MaxConns {
-		s.log.Warn("the limit of open files allows fewer connections than the setting; raise it (ulimit -n)", "setting", s.opts.MaxConns, "connections", fit)
+// share returns how many connections a port of the parts, nil for everything, may have; see Options.PartListeners.
+func (s *Server) share(parts []string) int {
+	all := oneport.FitConns(s.opts.MaxConns)
+	if len(s.ports) == 0 && all < s.opts.MaxConns {
+		s.log.Warn("the limit of open files allows fewer connections than the setting; raise it (ulimit -n)", "setting", s.opts.MaxConns, "connections", all)
 	}
-	return fit
+	n := len(s.opts.PartListeners)
+	each := max(all/(n+7), 1)
+	if parts != nil {
+		return each
+	}
+	return max(all-n*each, 1)
+}
+
+// mainPort returns the index of the first port that serves everything, -1 if there is none.
+func (s *Server) mainPort() int {
+	return slices.IndexFunc(s.ports, func(p port) bool { return p.parts == nil })
 }
 
 // servePort serves a port until it closes.
@@ -112,7 +123,7 @@ func (s *Server) servePort(p port) {
 func (s *Server) Addr() net.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.IndexFunc(s.ports, func(p port) bool { return p.parts == nil }); i >= 0 {
+	if i := s.mainPort(); i >= 0 {
 		return s.ports[i].Addr()
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +84,7 @@ func twoPorts(t *testing.T, change func(*server.Options)) (s *server.Server, mai
 		require.NoError(t, s.Close(ctx))
 	})
 	s.Start()
-	require.Len(t, s.PartAddrs(), 1)
+	require.NotEmpty(t, s.PartAddrs())
 	return s, s.Addr().String(), s.PartAddrs()[0].String()
 }
 
@@ -169,26 +171,93 @@ func TestAPortOfAPartHasTheSameTLS(t *testing.T) {
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 }
 
-// Two ports have together as many connections as one: the limit protects the open files of the process.
-func TestPortsShareTheLimitOfConnections(t *testing.T) {
+// A flood of connections to one port, however many it takes, delays nobody at the other: neither robots nor people.
+func TestAFloodOnAPortTakesNoPlaceOfAnother(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*server.Options)
+		ofParts bool // the flood
+		places  int
+	}{
+		"all of the main port":              {func(o *server.Options) { o.MaxConns = 17 }, false, 15},
+		"all of the port of a part":         {func(o *server.Options) { o.MaxConns = 17 }, true, 2},
+		"the least of the main port":        {func(o *server.Options) { o.MaxConns = 1 }, false, 1},
+		"the least of the port of a part":   {func(o *server.Options) { o.MaxConns = 1 }, true, 1},
+		"an address at the main port":       {func(o *server.Options) { o.Access.ConnsPerAddress = 3 }, false, 3},
+		"an address at the port of a part":  {func(o *server.Options) { o.Access.ConnsPerAddress = 3 }, true, 3},
+		"the main port, with several ports": {func(o *server.Options) { o.MaxConns = 18; o.PartListeners = slices.Repeat(o.PartListeners, 2) }, false, 14},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log, out := logTo(t)
+			s, flooded, other := twoPorts(t, func(o *server.Options) { o.Logger = log; c.change(o) })
+			if c.ofParts {
+				flooded, other = other, flooded
+			}
+			held := connect(t, flooded)
+			require.Equal(t, http.StatusOK, exchange(t, held, "/shared"))
+			for range c.places - 1 {
+				require.Equal(t, http.StatusOK, exchange(t, connect(t, flooded), "/shared"))
+			}
+			require.NotContains(t, out.String(), "limit of connections reached")
+			waiting, answered := connect(t, flooded), make(chan int, 1)
+			go func() { answered <- exchange(t, waiting, "/shared") }()
+			require.Eventually(t, func() bool { return strings.Contains(out.String(), "limit of connections reached") }, patience, time.Millisecond)
+			require.Contains(t, out.String(), "address="+flooded+" open="+strconv.Itoa(c.places))
+
+			require.Equal(t, http.StatusOK, exchange(t, connect(t, other), "/shared"))
+			for _, addr := range s.PartAddrs()[1:] {
+				require.Equal(t, http.StatusOK, exchange(t, connect(t, addr.String()), "/shared"))
+			}
+			require.Equal(t, http.StatusOK, exchange(t, connect(t, flooded), "/health/live"), "the probe answers beyond the limit")
+			require.Equal(t, 1, strings.Count(out.String(), "limit of connections reached"), "the other port has places")
+			require.Empty(t, answered)
+			require.NoError(t, held.Close())
+			require.Equal(t, http.StatusOK, <-answered)
+		})
+	}
+}
+
+// Listeners of Serve have together as many connections as the main port alone, also when a port of parts was opened first.
+func TestListenersOfServeShareThePlacesOfTheMainPort(t *testing.T) {
 	log, out := logTo(t)
-	_, main, own := twoPorts(t, func(o *server.Options) { o.MaxConns, o.Logger = 1, log })
-	held, err := net.Dial("tcp", main)
+	s, err := server.New(t.Context(), server.Options{Authenticator: auth.AuthenticatorFunc(byHeader), MaxConns: 2, Logger: log,
+		PartListeners: []server.PartListener{{Listen: "127.0.0.1:0", Parts: []string{"robots"}}}}, robots())
 	require.NoError(t, err)
+	served := make(chan error, 2)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, s.Close(ctx))
+		require.NoError(t, <-served)
+		require.NoError(t, <-served)
+	})
+	var addrs []string
+	for range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		addrs = append(addrs, l.Addr().String())
+		go func() { served <- s.Serve(l) }()
+	}
+	own := connect(t, s.PartAddrs()[0].String())
+	held := connect(t, addrs[0])
+	require.Equal(t, http.StatusOK, exchange(t, own, "/shared"))
 	require.Equal(t, http.StatusOK, exchange(t, held, "/shared"))
-	waiting, err := net.Dial("tcp", own)
-	require.NoError(t, err)
-	answered := make(chan int, 1)
+	waiting, answered := connect(t, addrs[1]), make(chan int, 1)
 	go func() { answered <- exchange(t, waiting, "/shared") }()
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "limit of connections reached") }, patience, time.Millisecond)
-	probe, err := net.Dial("tcp", own)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, exchange(t, probe, "/health/live"), "the probe answers beyond the limit")
-	require.NoError(t, probe.Close())
+	require.NoError(t, own.Close())
+	require.Equal(t, http.StatusOK, exchange(t, connect(t, addrs[1]), "/health/live"), "the probe answers beyond the limit")
 	require.Empty(t, answered)
 	require.NoError(t, held.Close())
 	require.Equal(t, http.StatusOK, <-answered)
-	require.NoError(t, waiting.Close())
+}
+
+// connect opens a connection that the test closes.
+func connect(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
 // exchange sends one request over a connection, which stays open.
