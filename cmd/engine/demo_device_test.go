@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,13 @@ import (
 
 	"github.com/otkit/otkit/openapi/client"
 )
+
+func TestTheDemoClaimsNoDevicesThatItOmits(t *testing.T) {
+	t.Parallel()
+	e := start(t, append(slices.Clone(known), "Devices__Simulated__Robots__0__Id=sim-amr-1"), "-demo", "-data", t.TempDir())
+	require.Contains(t, e.out.String(), "Demo plant: tags")
+	require.NotContains(t, e.out.String(), "sim-arm-1")
+}
 
 func TestTheDevicesOfTheDemoDriveAround(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/otkit/otkit/internal/logging"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/tagstore"
+	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/metrics"
 )
 
@@ -112,7 +114,7 @@ func (e *engine) serveOn(ctx context.Context, db *storage.DB, hangups <-chan os.
 	if err != nil {
 		return errors.Join(err, srv.Close(context.WithoutCancel(ctx)))
 	}
-	e.welcome(srv)
+	e.welcome(srv, slices.ContainsFunc(o.Devices.Fleets, func(f devicespart.Fleet) bool { return f.Name == "demo" }))
 	stopReloads := e.reloadOn(ctx, hangups)
 	defer stopReloads()
 	err = srv.Run(ctx, e.settings.Server.ShutdownTimeout)
@@ -170,7 +172,8 @@ func reachable(a net.Addr) string {
 }
 
 // welcome prints where the API is, and the password of the first account, which is shown once and stored nowhere.
-func (e *engine) welcome(srv *otkit.Engine) {
+// The demo has no devices where the settings have some of the same ids.
+func (e *engine) welcome(srv *otkit.Engine, demoDevices bool) {
 	s := e.settings
 	scheme := "http"
 	if s.Server.TLS.CertFile != "" {
@@ -185,7 +188,11 @@ func (e *engine) welcome(srv *otkit.Engine) {
 		fmt.Fprintf(&text, "First account: %s, password %s (shown once; change it with: go run ./cmd/engine users passwd -data %s %[1]s)\n", s.Auth.AdminUsername, password, s.Storage.DataDir)
 	}
 	if e.withDemo {
-		text.WriteString("Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more; shells under /api/v1/aas; devices sim-amr-1 and sim-arm-1 under /api/v1/devices\n")
+		text.WriteString("Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more; shells under /api/v1/aas")
+		if demoDevices {
+			text.WriteString("; devices sim-amr-1 and sim-arm-1 under /api/v1/devices")
+		}
+		text.WriteByte('\n')
 	}
 	fmt.Fprint(e.out, text.String())
 }

@@ -83,7 +83,7 @@ devices:
   simulated:
     robots: [{id: r1, name: Tugger, map: m, x: 1, y: 1}, {id: arm, kind: arm, map: m, x: 9, y: 9}]
   vda5050: {url: 'mqtt://broker.invalid:1883', vehicles: [{deviceId: v1, manufacturer: acme, serialNumber: "1"}]}
-`, "Devices__Simulated__Robots__2__Id=r2", "DEVICES__VDA5050__VEHICLES__0__NAME=Forklift")
+`, "Devices__Simulated__Robots__2__Id=r2", "Devices__Simulated__Robots__2__Map=m", "Devices__Simulated__Robots__2__X=5", "Devices__Simulated__Robots__2__Y=5", "DEVICES__VDA5050__VEHICLES__0__NAME=Forklift")
 	require.Empty(t, problems)
 	require.True(t, parts.Options.Devices.WithoutTags)
 	require.True(t, parts.Options.Devices.WithoutShells)
@@ -177,6 +177,28 @@ func TestDevicesAreValidated(t *testing.T) {
 		_, got := build(t, text)
 		require.Equal(t, want, got, text)
 	}
+}
+
+// A robot or charger where the zones refuse everything is found before the start, and not when nothing moves.
+func TestPlacesAreOutsideOfNoZone(t *testing.T) {
+	for _, c := range []struct{ robots, chargers, want string }{
+		{"{id: a, map: m, x: 2, y: 2}", "{name: dock, map: m, x: 2, y: 2}", ""},
+		{"{id: a, map: m, x: 60, y: 2}", "", "devices.simulated.robots[0] (a) begins where every command is refused: the device at (60.00, 2.00) is outside of the allowed zones of map \"m\""},
+		{"{id: a, map: m, x: 2, y: 2}, {id: b, kind: arm, map: M, x: 2, y: 2}", "", `devices.simulated.robots[1] (b) begins where every command is refused: map "M" has no allowed zone`},
+		{"{id: a, map: m, x: 15, y: 15}", "", `devices.simulated.robots[0] (a) begins where every command is refused: the way to (15.00, 15.00) touches keep-out zone "press", the device needs 0.50 m around it`},
+		{"", "{name: dock, map: M}", "devices.safety.chargers[0].map (dock) has no zone of kind allowed: no device may go to the charger"},
+		{"", "{name: dock, map: off}", "devices.safety.chargers[0].map (dock) has no zone of kind allowed: no device may go to the charger"},
+	} {
+		_, got := build(t, `devices:
+  safety:
+    zones: [{name: hall, map: m, kind: allowed, points: [0, 0, 50, 30]}, {name: press, map: m, kind: keepOut, points: [12, 12, 18, 18]},
+      {name: court, map: off, kind: keepOut, points: [0, 0, 1, 1]}]
+    chargers: [`+c.chargers+`]
+  simulated: {robots: [`+c.robots+"]}")
+		require.Equal(t, c.want, got, c)
+	}
+	_, got := build(t, "devices: {simulated: {robots: [{id: a, map: m}]}}")
+	require.Empty(t, got, "without any zone, every movement is refused")
 }
 
 // A file of zones that cannot be used stops the start with the feature and the rule.

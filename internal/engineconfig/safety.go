@@ -101,6 +101,7 @@ func (d Devices) policies(p *settings.Problems) devices.Safety {
 		p.Take(err, "devices.safety", nil)
 		return nil
 	}
+	d.checkPlaces(p, o.Zones, policies)
 	return policies
 }
 

@@ -57,6 +57,25 @@ var theContract = sync.OnceValues(func() (*contract, error) {
 
 func (c *contract) schema(name string) *openapi3.Schema { return c.schemas[name].Value }
 
+// Many generated clients know one schema for each status, and read every body of that status by it.
+func TestAStatusHasOneSchema(t *testing.T) {
+	document, err := openapi3.NewLoader().LoadFromData(openapi.Document)
+	require.NoError(t, err)
+	for path, item := range document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				schemas := map[string]bool{}
+				for media, content := range response.Value.Content {
+					if media == "application/json" || strings.HasSuffix(media, "+json") {
+						schemas[content.Schema.Ref] = true
+					}
+				}
+				require.LessOrEqual(t, len(schemas), 1, "%s %s %s: %v", method, path, status, schemas)
+			}
+		}
+	}
+}
+
 type wrongOnPurpose struct{}
 
 // wrong marks a request that breaks the contract, so that only its answer is held to it.
