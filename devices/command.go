@@ -183,7 +183,7 @@ type Record struct {
 	Path     *Path    // that was reserved; nil when the command does not move the device
 	IssuedAt time.Time
 	BeganAt  time.Time // zero until it was handed to the executor
-	Digest   string    // of what the caller sent; tells a repeated command from another one with the same id
+	Digest   string    // of what the caller sent; distinguishes a repeated command from another one with the same id
 }
 
 // ended returns the record with its outcome.

@@ -175,6 +175,7 @@ func TestStopReachesTheDeviceWhateverTheStoreDoes(t *testing.T) {
 				got, err := r.Submit(t.Context(), command("stop", "agv", devices.EmergencyStop, nil), "anna") // it is not stored
 				require.NoError(t, err)
 				require.True(t, got.Result.Success)
+				require.Equal(t, "the device was told to stop, but this is not stored yet: a restart would forget it", got.Result.Message)
 				require.LessOrEqual(t, time.Since(began), 500*time.Millisecond)
 				require.Equal(t, []string{"agv"}, r.robot.stopped)
 				time.Sleep(2 * time.Minute)

@@ -10,10 +10,10 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Connected tells that the connection to a device stands.
+// Connected reports that a device is connected.
 func (s *Service) Connected(id string) error { return s.connection(id, Connected) }
 
-// Disconnected tells that the connection to a device is lost.
+// Disconnected reports that the connection to a device is lost.
 func (s *Service) Disconnected(id string) error { return s.connection(id, Disconnected) }
 
 func (s *Service) connection(id string, e Event) error {

@@ -273,7 +273,7 @@ func (s *Service) touch(u *unit) {
 	s.watches.Send()
 }
 
-// notify tells of a change of the device. s.mu is held.
+// notify wakes those who wait for a change of the device. s.mu is held.
 func (s *Service) notify(u *unit) {
 	s.touch(u)
 	if s.opts.OnChange != nil {

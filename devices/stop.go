@@ -59,7 +59,9 @@ func (s *Service) stop(j *job) {
 		s.mu.Unlock()
 		s.tell(j, found)
 	case <-time.After(stopRecordWait):
-		s.tell(j, r)
+		unstored := r
+		unstored.Result.Message = cmp.Or(r.Result.Message, "the device was told to stop") + ", but this is not stored yet: a restart would forget it"
+		s.tell(j, unstored)
 		<-recorded
 	}
 	for _, w := range waiting {

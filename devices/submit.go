@@ -36,10 +36,10 @@ type ending struct {
 
 // Submit gives a device a command and returns its record when it has ended, or as it is when ctx ends first: the command goes on.
 // by is who issues it. A command whose id was used before is not carried out again: Submit returns the outcome of the first, or
-// [ErrCommandReused] when the commands differ. A command that a policy refuses is [ErrRefused];
-// its record is returned too, with the reason in Decision.Reason. Before Submit returns without an error, the command is in the journal, except for an emergency stop
-// that the store does not take at once: its outcome is returned when the device was told to stop. An emergency stop is carried out
-// after Close, too.
+// [ErrCommandReused] when the commands differ. A command that a policy refuses is [ErrRefused]; its record is returned too, with the
+// reason in Decision.Reason. Before Submit returns without an error, the command is in the journal, except for an emergency stop that
+// the store does not take at once: its outcome is returned when the device was told to stop, and its Message says that it is not
+// stored. An emergency stop is carried out after Close, too.
 func (s *Service) Submit(ctx context.Context, c Command, by string) (Record, error) {
 	fields := c.check()
 	move, err := c.Move()
@@ -56,7 +56,8 @@ func (s *Service) Submit(ctx context.Context, c Command, by string) (Record, err
 		c.Time = now
 	}
 	c.Time = canon(c.Time)
-	j := &job{device: c.DeviceID, stop: c.Type == EmergencyStop, record: Record{Command: c, By: by, IssuedAt: now, Digest: digest, Phase: Queued, Result: Result{CommandID: c.ID}}, move: move, done: make(chan struct{})}
+	record := Record{Command: c, By: by, IssuedAt: now, Digest: digest, Phase: Queued, Result: Result{CommandID: c.ID}}
+	j := &job{device: c.DeviceID, stop: c.Type == EmergencyStop, record: record, move: move, done: make(chan struct{})}
 	first, err := s.register(j)
 	if err != nil {
 		return Record{}, err
@@ -209,7 +210,7 @@ func (s *Service) repeat(j *job, stored Record) {
 	s.leave(j, stored, false)
 }
 
-// leave takes the device from a command that has ended, tells the outcome, and lets the next one begin.
+// leave takes the device from a command that has ended, reports the outcome, and lets the next one begin.
 func (s *Service) leave(j *job, r Record, unsure bool) {
 	s.release(j, r, unsure)
 	s.tell(j, r)
@@ -300,7 +301,7 @@ func (s *Service) dispatch(u *unit) {
 	}()
 }
 
-// digest tells a repeated command from another one.
+// digest distinguishes a repeated command from another one.
 func (c Command) digest() string {
 	data, err := json.Marshal(struct {
 		DeviceID, Type string

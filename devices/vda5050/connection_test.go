@@ -70,6 +70,7 @@ func TestBrokerThatComesBackGetsTheOrderAgain(t *testing.T) {
 		require.Equal(t, o.OrderID, sent[0].order.OrderID)
 		require.Equal(t, o.Nodes, sent[0].order.Nodes)
 		s.LastNodeID, s.LastNodeSequenceID, s.Driving, s.NodeStates = o.Nodes[1].NodeID, 2, false, nil
+		s.Position.X, s.Position.Y = o.Nodes[1].Position.X, o.Nodes[1].Position.Y
 		r.report(s)
 		require.Equal(t, devices.Succeeded, (<-ended).Phase)
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -28,6 +29,9 @@ func (f *Fleet) Execute(ctx context.Context, o devices.Order) (map[string]any, e
 	case devices.MoveTo, devices.PickUp, devices.Release:
 		if last.Paused {
 			return nil, errors.New("the vehicle is paused; ResetEmergencyStop ends that, or its own button")
+		}
+		if last.Driving {
+			return nil, errors.New("the vehicle drives without an order of ours")
 		}
 		if o.Type == devices.MoveTo && (o.Move == nil || o.Move.Map == "") {
 			return nil, errors.New("the map of the vehicle is not known")
@@ -105,6 +109,9 @@ func (f *Fleet) drive(ctx context.Context, v *vehicle, m *order) (map[string]any
 		done, failed = s.progress(m)
 		return done
 	})
+	if errors.Is(failed, devices.ErrUnknownOutcome) {
+		v.revoke(m) // it may still have the order
+	}
 	if last := v.last(); err == nil && failed != nil && last.OrderID == m.OrderID && last.busy() {
 		err = failed // when the error is gone, the vehicle would go on with the order
 	}
@@ -156,7 +163,21 @@ func (s *state) progress(m *order) (done bool, err error) {
 	if s.LastNodeID != target.NodeID || s.LastNodeSequenceID != target.SequenceID {
 		return true, fmt.Errorf("the vehicle has ended the order at node %q", s.LastNodeID)
 	}
+	if d := s.distance(target.Position); d > farOff {
+		return true, fmt.Errorf("the vehicle has ended the order %.1f m from its target", d)
+	}
 	return true, nil
+}
+
+// farOff is how many metres from its target, beyond Options.Deviation, a vehicle is not believed to have arrived.
+const farOff = 1
+
+// distance returns how far the vehicle is from the deviation that a node allows, in metres; 0 where that is not known.
+func (s *state) distance(target *nodePosition) float64 {
+	if p := s.Position; p != nil && p.Initialized && target != nil && p.MapID == target.MapID {
+		return max(0, math.Hypot(p.X-target.X, p.Y-target.Y)-target.AllowedDeviation)
+	}
+	return 0
 }
 
 // action reports whether an action has ended, and why it has failed.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -112,3 +113,67 @@ func (r *lastReport) Report(_ string, t devices.Telemetry) error {
 
 func (*lastReport) Connected(string) error    { return nil }
 func (*lastReport) Disconnected(string) error { return nil }
+
+// What a vehicle does not say is not known: it is neither at 0 nor without an emergency stop.
+func TestStateThatLacksSomethingCannotBeJudged(t *testing.T) {
+	for lacks, state := range map[string]string{
+		"x":           `"agvPosition":{"y":5,"theta":0,"mapId":"hall","positionInitialized":true},"safetyState":{"eStop":"NONE"}`,
+		"y":           `"agvPosition":{"x":5,"y":null,"theta":0,"mapId":"hall","positionInitialized":true},"safetyState":{"eStop":"NONE"}`,
+		"safetyState": `"agvPosition":{"x":5,"y":5,"theta":0,"mapId":"hall","positionInitialized":true}`,
+	} {
+		t.Run(lacks, func(t *testing.T) {
+			inBubble(t, one, func(t *testing.T, r *rig) {
+				r.publish("uagv/v2/otkit/1/state", `{"version":"2.1.0","timestamp":"`+stamp(time.Now())+`","operatingMode":"AUTOMATIC","batteryState":{"batteryCharge":80},`+state+`}`)
+				refused := <-r.begin(devices.MoveTo, target(9, 5))
+				require.Contains(t, refused.Result.Message, "Safety violation")
+				require.Empty(t, r.take())
+			})
+		})
+	}
+}
+
+// A state that comes late says nothing about the order that the vehicle has now.
+func TestStateThatComesLateIsIgnored(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		late := idle()
+		time.Sleep(3 * time.Second)
+		s := idle()
+		r.report(s)
+		ended := r.begin(devices.MoveTo, target(9, 5))
+		o := r.take()[0].order
+		s.OrderID, s.Driving, s.NodeStates = o.OrderID, true, make([]struct{}, 1)
+		r.report(s)
+		r.publish("uagv/v2/otkit/1/state", late)
+		require.Empty(t, ended)
+		require.Contains(t, r.logged(), "came after that of")
+		late.Safety.EStop = "MANUAL"
+		r.publish("uagv/v2/otkit/1/state", late)
+		require.True(t, r.device().StopLatched, "but its emergency stop counts")
+	})
+}
+
+func TestVehicleThatIsFarFromItsTargetHasNotArrived(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		r.report(s)
+		ended := r.begin(devices.MoveTo, target(9, 5))
+		o := r.take()[0].order
+		s.OrderID, s.LastNodeID, s.LastNodeSequenceID = o.OrderID, o.Nodes[1].NodeID, 2
+		r.report(s)
+		got := <-ended
+		require.Equal(t, devices.Failed, got.Phase)
+		require.Contains(t, got.Result.Message, "ended the order 3.8 m from its target")
+	})
+}
+
+func TestVehicleThatDrivesByItselfGetsNoOrder(t *testing.T) {
+	inBubble(t, one, func(t *testing.T, r *rig) {
+		s := idle()
+		s.Driving = true
+		r.report(s)
+		got := <-r.begin(devices.MoveTo, target(9, 5))
+		require.Equal(t, devices.Failed, got.Phase)
+		require.Contains(t, got.Result.Message, "drives without an order of ours")
+		require.Empty(t, r.take())
+	})
+}

@@ -1,6 +1,7 @@
 package vda5050
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -122,6 +123,25 @@ type position struct {
 	Theta       float64 `json:"theta"`
 	MapID       string  `json:"mapId"`
 	Initialized bool    `json:"positionInitialized"`
+}
+
+// UnmarshalJSON decodes a position. One that lacks a coordinate is none, and not at 0.
+func (p *position) UnmarshalJSON(data []byte) error {
+	type plain position
+	m := struct {
+		*plain
+		X *float64 `json:"x"`
+		Y *float64 `json:"y"`
+	}{plain: (*plain)(p)}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return err
+	}
+	if m.X == nil || m.Y == nil {
+		p.Initialized = false
+		return nil
+	}
+	p.X, p.Y = *m.X, *m.Y
+	return nil
 }
 
 type velocity struct {

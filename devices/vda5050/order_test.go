@@ -171,6 +171,7 @@ func TestOrderThatIsNotAcknowledgedIsCanceled(t *testing.T) {
 		ended = r.begin(devices.MoveTo, target(9, 5))
 		o = r.take()[0].order
 		s.OrderID, s.LastNodeID, s.LastNodeSequenceID = o.OrderID, o.Nodes[1].NodeID, 2
+		s.Position.X, s.Position.Y = o.Nodes[1].Position.X, o.Nodes[1].Position.Y
 		r.report(s)
 		require.Equal(t, devices.Succeeded, (<-ended).Phase)
 	})
@@ -189,6 +190,7 @@ func TestOrderThatIsAcknowledgedTakesItsTime(t *testing.T) {
 		}
 		require.Empty(t, r.take())
 		s.LastNodeID, s.LastNodeSequenceID, s.Driving, s.NodeStates = o.Nodes[1].NodeID, 2, false, nil
+		s.Position.X, s.Position.Y = o.Nodes[1].Position.X, o.Nodes[1].Position.Y
 		r.report(s)
 		require.Equal(t, devices.Succeeded, (<-ended).Phase)
 	})
@@ -262,6 +264,7 @@ func TestVehicleIsAskedForItsStateBeforeACommandIsJudged(t *testing.T) {
 		require.Len(t, sent, 1)
 		m := sent[0].order
 		s.OrderID, s.LastNodeID, s.LastNodeSequenceID = m.OrderID, m.Nodes[1].NodeID, 2
+		s.Position.X, s.Position.Y = m.Nodes[1].Position.X, m.Nodes[1].Position.Y
 		r.report(s)
 		require.Equal(t, devices.Succeeded, (<-ended).Phase)
 

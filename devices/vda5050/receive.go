@@ -94,6 +94,10 @@ func (f *Fleet) state(v *vehicle, payload []byte) error {
 		return errors.Join(err, f.emergency(v, payload))
 	}
 	s.bound()
+	if last := v.last(); last != nil && timeOf(s.Timestamp).Before(timeOf(last.Timestamp)) {
+		// An emergency stop in it counts all the same.
+		return errors.Join(fmt.Errorf("a state of %s came after that of %s", s.Timestamp, last.Timestamp), f.report(v, s.telemetry()))
+	}
 	again, why := v.update(&s, f.opts.Now())
 	if len(again) > 0 {
 		f.opts.Logger.Warn("vehicle goes on; "+why, "device", v.DeviceID)

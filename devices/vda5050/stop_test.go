@@ -108,6 +108,7 @@ func TestEmergencyStopIsKnownAfterARestart(t *testing.T) {
 		ended := r.begin(devices.MoveTo, target(6, 5))
 		o := r.take()[0].order
 		s.OrderID, s.LastNodeID, s.LastNodeSequenceID = o.OrderID, o.Nodes[1].NodeID, 2
+		s.Position.X, s.Position.Y = o.Nodes[1].Position.X, o.Nodes[1].Position.Y
 		r.report(s)
 		require.Equal(t, devices.Succeeded, (<-ended).Phase)
 	})

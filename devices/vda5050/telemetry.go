@@ -37,7 +37,7 @@ func (s *state) deviceState() devices.State {
 		return devices.Error
 	case s.OperatingMode == "MANUAL" || s.OperatingMode == "SERVICE" || s.OperatingMode == "TEACHIN":
 		return devices.Maintenance
-	case s.OperatingMode != "AUTOMATIC" && s.OperatingMode != "SEMIAUTOMATIC":
+	case s.OperatingMode != "AUTOMATIC" && s.OperatingMode != "SEMIAUTOMATIC" || s.Safety.EStop == "":
 		return devices.Unknown
 	case s.Driving || len(s.NodeStates) > 0 || slices.ContainsFunc(s.ActionStates, running):
 		return devices.Working

@@ -78,7 +78,11 @@ func (s *Store) AddCommand(ctx context.Context, r devices.Record) (stored device
 	if err != nil {
 		return devices.Record{}, false, err
 	}
-	err = s.set.Update(ctx, "devices.command", func(ctx context.Context, tx *storage.Tx) error {
+	update := s.set.Update
+	if r.Type == devices.EmergencyStop {
+		update = s.set.UpdateVital
+	}
+	err = update(ctx, "devices.command", func(ctx context.Context, tx *storage.Tx) error {
 		added = false
 		list := "?" + strings.Repeat(", ?", len(row)-1)
 		n, err := tx.Exec(ctx, "INSERT INTO device_commands ("+commandColumns+") VALUES ("+list+") ON CONFLICT (id) DO NOTHING", row...)

@@ -75,7 +75,7 @@ func (s *Store) AddDevice(ctx context.Context, d devices.Device) error {
 
 // UpdateDevice implements [devices.Store].
 func (s *Store) UpdateDevice(ctx context.Context, id string, change func(*devices.Device) error) error {
-	return s.set.Update(ctx, "devices.update", func(ctx context.Context, tx *storage.Tx) error {
+	return s.set.UpdateVital(ctx, "devices.update", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "devices"); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Store) UpdateDevice(ctx context.Context, id string, change func(*device
 
 // UpdateDevices implements [devices.Store].
 func (s *Store) UpdateDevices(ctx context.Context, ids []string, change func(*devices.Device)) error {
-	return s.set.Update(ctx, "devices.updates", func(ctx context.Context, tx *storage.Tx) error {
+	return s.set.UpdateVital(ctx, "devices.updates", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "devices"); err != nil {
 			return err
 		}
