@@ -98,12 +98,31 @@ func (s *Store) UpdateDevice(ctx context.Context, id string, change func(*device
 	})
 }
 
-// UpdateDevices implements [devices.Store].
+// UpdateDevices implements [devices.Store]. On a full disk it stores emergency stops that begin, with the reserve for vital writes, which
+// what devices report must not use up.
 func (s *Store) UpdateDevices(ctx context.Context, ids []string, change func(*devices.Device)) error {
-	return s.set.UpdateVital(ctx, "devices.updates", func(ctx context.Context, tx *storage.Tx) error {
+	_, err := s.updateDevices(ctx, s.set.Update, ids, change, func(_, _ *devices.Device) bool { return true })
+	if !errors.Is(err, storage.ErrFull) {
+		return err
+	}
+	stops := func(was, is *devices.Device) bool { return is.StopLatched && !was.StopLatched }
+	left, vitalErr := s.updateDevices(ctx, s.set.UpdateVital, ids, change, stops)
+	if vitalErr == nil && left == 0 {
+		return nil
+	}
+	return err
+}
+
+// transaction is [storage.Set.Update] or [storage.Set.UpdateVital].
+type transaction func(ctx context.Context, name string, work func(context.Context, *storage.Tx) error) error
+
+// updateDevices stores those of the changed devices that which selects, and returns how many it left.
+func (s *Store) updateDevices(ctx context.Context, run transaction, ids []string, change func(*devices.Device), which func(was, is *devices.Device) bool) (left int, err error) {
+	err = run(ctx, "devices.updates", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "devices"); err != nil {
 			return err
 		}
+		left = 0
 		for portion := range slices.Chunk(ids, 200) {
 			var found []devices.Device
 			args := make([]any, len(portion))
@@ -119,15 +138,20 @@ func (s *Store) UpdateDevices(ctx context.Context, ids []string, change func(*de
 			if err != nil {
 				return err
 			}
-			for _, d := range found {
-				change(&d)
-				if err := update(ctx, tx, d); err != nil {
+			for _, was := range found {
+				is := was
+				if change(&is); !which(&was, &is) {
+					left++
+					continue
+				}
+				if err := update(ctx, tx, is); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	})
+	return left, err
 }
 
 func update(ctx context.Context, tx *storage.Tx, d devices.Device) error {
