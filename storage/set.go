@@ -175,6 +175,9 @@ func (s *Set) alone(ctx context.Context, on Held, fn func(context.Context, *Tx) 
 		if err != nil { // a rollback need not be waited for
 			follows = context.AfterFunc(ctx, cancel)
 		}
+		if errors.Is(err, ErrAway) && ctx.Err() != nil { // a driver may close the connection of a caller that is canceled
+			return ErrCanceled.Wrap(errors.Join(ctx.Err(), err))
+		}
 		return err
 	})
 }

@@ -98,12 +98,13 @@ func (f *Fleet) state(v *vehicle, payload []byte) error {
 		// An emergency stop in it counts all the same.
 		return errors.Join(fmt.Errorf("a state of %s came after that of %s", s.Timestamp, last.Timestamp), f.report(v, s.telemetry()))
 	}
+	err := f.report(v, s.telemetry()) // first: whoever is told that a command has ended finds what the vehicle reports then
 	again, why := v.update(&s, f.opts.Now())
 	if len(again) > 0 {
 		f.opts.Logger.Warn("vehicle goes on; "+why, "device", v.DeviceID)
 		f.log(f.instant(f.ctx, v, again...), v)
 	}
-	return f.report(v, s.telemetry())
+	return err
 }
 
 // emergency reports the emergency stop in a state that cannot be read otherwise.
