@@ -22,6 +22,13 @@ type Options struct {
 	NewID  func() string    // ids of writes; default: UUIDv7
 	Writes WriteLog         // default: the last 10,000 writes in memory
 
+	// Store stores the history of tags whose driver is a Forwarder. When it returns nil, the changes
+	// survive the end of the process. It gets every reading, also those that a deadband hides from
+	// observers, in the order in which they were taken, and the same ones again after it has returned an
+	// error. Calls are concurrent for different drivers. It must not keep the slice. Default: history is not
+	// stored, and changes of these tags are not Recorded.
+	Store func(ctx context.Context, changes []Change) error
+
 	// SweepInterval is how often tags are checked for staleness. Default 500 ms.
 	SweepInterval time.Duration
 }

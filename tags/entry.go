@@ -1,6 +1,7 @@
 package tags
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"sync"
@@ -180,7 +181,7 @@ func sampleOf(tag *Tag, r *Reading, now time.Time) Sample {
 		return s
 	}
 	if r.Quality == Bad && r.Value.IsZero() {
-		s.Reason = ReasonDriver
+		s.Reason = cmp.Or(r.Reason, ReasonDriver)
 		return s
 	}
 	v, ok := tag.engineering(r.Value)
@@ -191,7 +192,7 @@ func sampleOf(tag *Tag, r *Reading, now time.Time) Sample {
 	s.Value = v
 	switch {
 	case s.Quality != Good:
-		s.Reason = ReasonDriver
+		s.Reason = cmp.Or(r.Reason, ReasonDriver)
 	case tag.outside(v):
 		s.Quality, s.Reason = Uncertain, ReasonOutOfRange
 	}
