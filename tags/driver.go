@@ -47,7 +47,8 @@ type Reading struct {
 	Quality Quality   // set it: a reading without Quality is Bad
 	Time    time.Time // the device's own time stamp; zero takes the time of the call
 	Late    bool      // delivered late, from a buffer: goes to history, and to the cache only when newer
-	Err     error     // set when the point could not be read; Value and Quality are then ignored
+	Reason  Reason    // why Quality is not Good, where the driver knows it; ReasonNone then counts as ReasonDriver
+	Err     error     // set when the point could not be read; Value, Quality and Reason are then ignored
 }
 
 // WriteItem is one raw value to write to a point.
@@ -63,6 +64,35 @@ type WriteItem struct {
 // because a subscription can die without notice.
 type Subscriber interface {
 	Subscribe(ctx context.Context, points []Point, emit func(i int, r Reading)) error
+}
+
+// Forwarder is a Subscriber whose device keeps every reading until it is stored (store and forward), such
+// as another host with a buffer on disk. Its readings go to history through Forward, complete and with
+// their own times; Subscribe and Forward run concurrently and both update the cache.
+//
+// The engine never calls Read of a Forwarder and does not call its tags stale, except by Tag.StaleAfter: the
+// device reports every change of value and quality, also what a write has changed. Subscribe first emits the newest reading of each point that has one, because what was emitted before
+// it was called may have been dropped.
+type Forwarder interface {
+	Subscriber
+
+	// Forward calls store with readings in the order in which they were taken, from one goroutine at a
+	// time and never after it has returned, and blocks until ctx ends, when it returns any error or nil,
+	// or the connection is gone or there is none, which it reports as ErrNotConnected. When store returns
+	// nil, the readings survive a crash, and must not be given to it again by this process. When it
+	// returns an error, no reading of the call has had an effect: Forward gives the same readings to it
+	// again, later or in the next call of Forward, and none that is newer before them.
+	//
+	// Points change when tags are defined: the engine then ends Forward and Subscribe, and calls them
+	// again. points may be empty; a reading of a point that is not among them belongs to no tag.
+	Forward(ctx context.Context, points []Point, store func(ctx context.Context, readings []Forwarded) error) error
+}
+
+// Forwarded is a reading that a Forwarder gives to be stored. A Late reading goes to the cache only when
+// it is newer; any other is current, even if its time is earlier than that of the one before.
+type Forwarded struct {
+	Point   int // index into the points of Forward; readings with another index are ignored
+	Reading Reading
 }
 
 // Browser is a driver that can list the points of its device. The tags have Name (without the

@@ -22,6 +22,13 @@ type Options struct {
 	NewID  func() string    // ids of writes; default: UUIDv7
 	Writes WriteLog         // default: the last 10,000 writes in memory
 
+	// Store stores the history of tags whose driver is a Forwarder. When it returns nil, the changes
+	// survive the end of the process. It gets every reading, also those that a deadband hides from
+	// observers, in the order in which they were taken, and the same ones again after it has returned an
+	// error. Calls are concurrent for different drivers. It must not keep the slice. Default: history is not
+	// stored, and changes of these tags are not Recorded.
+	Store func(ctx context.Context, changes []Change) error
+
 	// SweepInterval is how often tags are checked for staleness. Default 500 ms.
 	SweepInterval time.Duration
 }
@@ -34,6 +41,7 @@ type Engine struct {
 	now    func() time.Time
 	newID  func() string
 	writes WriteLog
+	store  func(context.Context, []Change) error // may be nil
 
 	outcomes *outcomes
 	writing  sync.WaitGroup // calls of WriteMany
@@ -68,7 +76,7 @@ func New(o Options) (*Engine, error) {
 		return nil, errors.New("tags: Options.SweepInterval must not be negative")
 	}
 	e := &Engine{
-		log: o.Logger, now: o.Now, newID: o.NewID, writes: o.Writes,
+		log: o.Logger, now: o.Now, newID: o.NewID, writes: o.Writes, store: o.Store,
 		byName:  make(map[string]*entry),
 		runners: make(map[string]*runner),
 		subs:    make(map[*Subscription]struct{}),
@@ -252,6 +260,7 @@ func (e *Engine) handOver(r *runner) {
 			if en.gone.Load() || en.tag.Load().Driver != r.id || e.runners[r.id] != r {
 				continue
 			}
+			en.belongTo(r)
 			if c, told := en.degrade(Bad, ReasonWaiting, e.now()); told {
 				changes = append(changes, c)
 			}

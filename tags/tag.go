@@ -47,7 +47,7 @@ type Tag struct {
 	Scale, Offset float64
 
 	PollInterval time.Duration // polling interval; 0 takes the driver's
-	StaleAfter   time.Duration // Uncertain when no reading came for this long; 0 takes three cycles, as long as they are (see Cycle)
+	StaleAfter   time.Duration // Uncertain when no reading came for this long; 0 takes three cycles, as long as they are (see Cycle), and never for a Forwarder's
 	Deadband     Deadband
 	Confirm      bool // read the value back after each write
 }
@@ -171,6 +171,9 @@ type Change struct {
 	// Degraded reports that the value is an older one whose quality has fallen, at ServerTime: no reading
 	// came, or it failed.
 	Degraded bool
+	// Recorded reports that the history of the tag is stored by Options.Store, because its driver is a
+	// Forwarder: whoever stores changes skips it. Every change of such a tag has it, also one of quality alone.
+	Recorded bool
 }
 
 // Time returns when the change happened: when the value was taken, or when its quality fell.

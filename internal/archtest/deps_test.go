@@ -152,10 +152,11 @@ func TestForbiddenDependencies(t *testing.T) {
 
 // users are the domains that use others. All others stand alone.
 var users = map[string][]string{
-	"aas":      {"tags"},
-	"alarms":   {"tags", "devices"},
-	"alerting": {"alarms"},
-	"devices":  {"tags"},
+	"aas":       {"tags"},
+	"alarms":    {"tags", "devices"},
+	"alerting":  {"alarms"},
+	"devices":   {"tags"},
+	"discovery": {"tags"},
 }
 
 func TestDomainsUseFewOthers(t *testing.T) {

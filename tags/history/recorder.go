@@ -101,10 +101,14 @@ func NewRecorder(store Store, o RecorderOptions) (*Recorder, error) {
 	return r, nil
 }
 
-// Observe records changes. Pass it to Engine.Observe.
+// Observe records changes. Pass it to Engine.Observe. Changes that are Recorded are skipped.
 func (r *Recorder) Observe(changes []tags.Change) {
 	r.mu.Lock()
-	for _, c := range changes {
+	for i := range changes {
+		c := &changes[i]
+		if c.Recorded {
+			continue
+		}
 		r.pending = append(r.pending, Sample{Tag: c.Tag.Name, Time: c.Time(), Value: c.Value, Quality: c.Quality, Reason: c.Reason})
 	}
 	r.bound()

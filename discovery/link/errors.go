@@ -1,0 +1,17 @@
+package link
+
+import "github.com/otkit/otkit/fault"
+
+// Errors with which an engine ends a link.
+var (
+	// ErrRefused means that the engine has no binding that fits the bridge's id and its token or key. The bridge becomes free.
+	ErrRefused = fault.New(fault.Unauthenticated, "BINDING_UNKNOWN", "the engine has no such binding")
+	// ErrProtocol means that a side sent what the protocol does not allow.
+	ErrProtocol = fault.New(fault.Invalid, "LINK_PROTOCOL", "the link protocol was broken")
+	// ErrReplaced means that the bridge has opened another link.
+	ErrReplaced = fault.New(fault.Conflict, "LINK_REPLACED", "another link of the bridge has replaced this one")
+	// ErrEnded means that the engine stops or that its binding was removed. The next link tells which.
+	ErrEnded = fault.New(fault.Unavailable, "LINK_ENDED", "the engine has ended the link")
+	// ErrSilent means that nothing was received for SilenceLimit.
+	ErrSilent = fault.New(fault.Unavailable, "LINK_SILENT", "the other side of the link does not respond")
+)

@@ -1,0 +1,44 @@
+package linked
+
+import (
+	"context"
+
+	"github.com/otkit/otkit/discovery/link"
+)
+
+// Grant is what a binding gives its bridge for a link.
+type Grant struct {
+	EngineID     string
+	Pins         []string // keys of the engine's certificate, see link.BindRequest; empty without TLS
+	Key          string   // a session key for a bridge that came with its token; else empty
+	Position     uint64   // the last stored entry of the epoch; 0 for an epoch that is not known
+	WantManifest bool     // the manifest is not the one that is stored
+}
+
+// Bindings knows the bridges that are bound. Its methods may be called from several goroutines.
+type Bindings interface {
+	// OpenLink checks the id, and the token or key, of a Hello. If the engine has no such binding, the error is [link.ErrRefused]; any
+	// other error makes the bridge try again later. A valid token is exchanged for a key, which is stored before OpenLink returns:
+	// the same key each time, until ConfirmKey.
+	OpenLink(ctx context.Context, hello link.Hello) (Grant, error)
+
+	// ConfirmKey is called on each link once the bridge has used its key. From then on its token is refused.
+	ConfirmKey(ctx context.Context, bridgeID string) error
+
+	// StorePosition stores the last entry of an epoch that is in the history. When it returns nil, the position survives a crash.
+	StorePosition(ctx context.Context, bridgeID, epoch string, through uint64) error
+
+	// UpdateManifest stores a manifest and defines its tags in the tag engine, as far as they are not defined. It returns before
+	// the batches of the link are stored.
+	UpdateManifest(ctx context.Context, bridgeID string, m link.Manifest) error
+
+	// LinkChanged reports that the bridge's link has opened or ended. The calls of one bridge never overlap, and the last one is true
+	// to the state.
+	LinkChanged(ctx context.Context, bridgeID string, open bool)
+
+	// Lost raises an alarm because the bridge dropped n entries before they were delivered. When it returns nil, the alarm survives a crash.
+	Lost(ctx context.Context, bridgeID string, n uint64) error
+
+	// Event stores what happened on the bridge. When it returns nil, it survives a crash. An event may come again after one.
+	Event(ctx context.Context, bridgeID string, e link.Event) error
+}
