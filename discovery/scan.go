@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,14 +35,6 @@ const (
 type Scanner interface {
 	// Scan returns what answers until ctx ends, which is not an error.
 	Scan(ctx context.Context, service string) ([]Found, error)
-}
-
-// Found is a service on the network.
-type Found struct {
-	Instance, HostName string
-	Addresses          []netip.Addr // the best first
-	Port               int
-	Text               map[string]string
 }
 
 // sighting is what a scan has found of a bridge.
@@ -137,15 +128,14 @@ func infoOf(f *Found, now time.Time) (BridgeInfo, bool) {
 	if f.Text["tls"] == "1" {
 		scheme = "https"
 	}
-	b := BridgeInfo{BridgeID: id, HostName: strings.TrimSuffix(clean(f.HostName), "."), Address: f.Addresses[0].String(), Port: f.Port,
+	b := BridgeInfo{BridgeID: id, HostName: clean(f.HostName), Address: f.Addresses[0].String(), Port: f.Port,
 		Version: clean(f.Text["version"]), Status: status, DriverType: clean(f.Text["driverType"]), TenantID: clean(f.Text["tenantId"]),
 		BoundEngineID: clean(f.Text["boundEngineId"]), DiscoveredAt: now, Name: clean(f.Text["name"]), Location: clean(f.Text["location"])}
 	if n, err := strconv.Atoi(f.Text["tagCount"]); err == nil && n > 0 {
 		b.TagCount = n
 	}
-	for _, a := range f.Addresses[:min(len(f.Addresses), maxURLs)] {
-		b.Addresses = append(b.Addresses, baseURL(scheme, a, f.Port))
-	}
+	b.Addresses = f.URLs(scheme)
+	b.Addresses = b.Addresses[:min(len(b.Addresses), maxURLs)]
 	b.BaseURL = b.Addresses[0]
 	return b, true
 }

@@ -2,19 +2,11 @@ package discovery
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
-
-// baseURL returns the URL of a host. The zone of an IPv6 address is escaped as RFC 6874 says.
-func baseURL(scheme string, a netip.Addr, port int) string {
-	u := url.URL{Scheme: scheme, Host: net.JoinHostPort(a.Unmap().String(), strconv.Itoa(port))}
-	return u.String()
-}
 
 // parseURL returns a base URL in its one form, or what is wrong with it.
 func parseURL(text string) (base, problem string) {
