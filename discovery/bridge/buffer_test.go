@@ -15,3 +15,7 @@ var memoryHarness = bridgetest.BufferHarness{
 }
 
 func TestMemoryBuffer(t *testing.T) { bridgetest.TestBuffer(t, memoryHarness) }
+
+func BenchmarkMemoryBuffer(b *testing.B) {
+	bridgetest.BenchmarkBuffer(b, bridgetest.BufferHarness{Open: func(testing.TB) bridge.Buffer { return bridge.NewMemoryBuffer(10_000_000) }})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 
 	"github.com/otkit/otkit/discovery/bridge"
@@ -109,22 +110,26 @@ func usedBytes(ctx context.Context, tx *sql.Tx) (int64, error) {
 
 // removeOldest removes the oldest blocks with so many bytes, but not very many at once.
 func (s *Store) removeOldest(ctx context.Context, tx *sql.Tx, bytes int64) (freed, entries int64, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT first, count, length(data) FROM blocks ORDER BY first LIMIT 256`)
-	if err != nil {
-		return 0, 0, err
+	last, freed, entries, err := oldestBlocks(ctx, tx, bytes)
+	if err == nil && freed > 0 {
+		_, err = tx.ExecContext(ctx, `DELETE FROM blocks WHERE first <= ?`, last)
 	}
-	last := int64(0)
+	return freed, entries, err
+}
+
+func oldestBlocks(ctx context.Context, tx *sql.Tx, bytes int64) (last, freed, entries int64, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT first, count, length(data) FROM blocks ORDER BY first LIMIT ?`, removeBlocks)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for freed < bytes && rows.Next() {
 		var count, size int64
 		if err := rows.Scan(&last, &count, &size); err != nil {
-			return 0, 0, closeRows(rows, err)
+			return 0, 0, 0, err
 		}
 		freed += size + rowBytes
 		entries += count
 	}
-	if err := closeRows(rows, rows.Err()); err != nil || freed == 0 {
-		return 0, 0, err
-	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM blocks WHERE first <= ?`, last)
-	return freed, entries, err
+	return last, freed, entries, rows.Err()
 }

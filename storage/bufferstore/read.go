@@ -11,8 +11,6 @@ import (
 	"github.com/otkit/otkit/discovery/link"
 )
 
-func closeRows(rows *sql.Rows, err error) error { return errors.Join(err, rows.Close()) }
-
 // Peek implements [bridge.Buffer]. A block that is damaged is left out, and removed.
 func (s *Store) Peek(ctx context.Context, after uint64, maxBytes int) (blocks []link.Block, err error) {
 	err = s.do(ctx, func(ctx context.Context) error {
@@ -38,12 +36,13 @@ func (s *Store) peek(ctx context.Context, after uint64, maxBytes int) (blocks []
 	if err != nil {
 		return nil, nil, err
 	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var first, sum int64
 		var count int
 		var data []byte
 		if err := rows.Scan(&first, &count, &sum, &data); err != nil {
-			return nil, nil, closeRows(rows, err)
+			return nil, nil, err
 		}
 		if checksum(first, count, data) != sum || count < 1 || first <= s.meta.base {
 			damaged = append(damaged, first)
@@ -58,7 +57,7 @@ func (s *Store) peek(ctx context.Context, after uint64, maxBytes int) (blocks []
 		}
 		blocks = append(blocks, b)
 	}
-	return blocks, damaged, closeRows(rows, rows.Err())
+	return blocks, damaged, rows.Err()
 }
 
 // giveUp removes damaged blocks. How many entries they had is what their neighbors' numbers tell.
@@ -85,17 +84,18 @@ func (s *Store) Names(ctx context.Context) (names []string, err error) {
 // AddNames implements [bridge.Buffer].
 func (s *Store) AddNames(ctx context.Context, names []string) error {
 	return s.do(ctx, func(ctx context.Context) error {
-		return s.tx(ctx, func(tx *sql.Tx) error {
+		return s.tx(ctx, func(tx *sql.Tx) (err error) {
 			insert, err := tx.PrepareContext(ctx, `INSERT INTO names VALUES ((SELECT coalesce(max(id) + 1, 0) FROM names), ?)`)
 			if err != nil {
 				return err
 			}
+			defer func() { err = errors.Join(err, insert.Close()) }()
 			for _, name := range names {
 				if _, err := insert.ExecContext(ctx, name); err != nil {
-					return errors.Join(err, insert.Close())
+					return err
 				}
 			}
-			return insert.Close()
+			return nil
 		})
 	})
 }

@@ -126,16 +126,17 @@ func readable(ctx context.Context, db *sql.DB, query string, from int64) (list [
 	if err != nil {
 		return nil, err
 	}
+	defer func() { reached = errors.Join(reached, rows.Close()) }()
 	size := 0
 	for size < maxSalvage && rows.Next() {
 		var r row
 		if err := rows.Scan(&r.first, &r.count, &r.at, &r.sum, &r.data); err != nil {
-			return list, closeRows(rows, err)
+			return list, err
 		}
 		size += len(r.data)
 		list = append(list, r)
 	}
-	return list, closeRows(rows, rows.Err())
+	return list, rows.Err()
 }
 
 // copyRows appends rows under new numbers, those that are whole.

@@ -235,7 +235,7 @@ func testRenew(t *testing.T, h BufferHarness) {
 		t.Helper()
 		require.NotEqual(t, epoch, b.Epoch())
 		got := peek(t, b, 0, 1)
-		require.EqualValues(t, first, got[0].First)
+		require.Equal(t, first, got[0].First)
 		require.Equal(t, data, string(got[0].Data[:len(data)]))
 		s := statsOf(t, b)
 		require.Equal(t, last, s.Last)
