@@ -23,6 +23,7 @@ import (
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/devicetags"
 	"github.com/otkit/otkit/discovery/linked"
+	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
@@ -30,6 +31,7 @@ import (
 	"github.com/otkit/otkit/storage/alarmstore"
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/bindingstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/tagstore"
@@ -52,6 +54,8 @@ import (
 	"github.com/otkit/otkit/transport/bridgelink"
 	"github.com/otkit/otkit/transport/devicesapi"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
+	"github.com/otkit/otkit/transport/discoveryapi"
+	"github.com/otkit/otkit/transport/discoveryapi/discoverypart"
 	"github.com/otkit/otkit/transport/hubs"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/middleware"
@@ -116,6 +120,11 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"devicetags.New", "source", func() (any, error) { return devicetags.New(nil, devicetags.Options{}) }},
 		{"linked.New", "bindings", func() (any, error) { return linked.New(nil, linked.Options{}) }},
 		{"bridgelink.NewServer", "hub", func() (any, error) { return bridgelink.NewServer(nil) }},
+		{"discovery.New", "store", func() (any, error) { return discovery.New(ctx, discovery.Deps{}, discovery.Options{}) }},
+		{"discovery.New bridges", "bridges", func() (any, error) {
+			return discovery.New(ctx, discovery.Deps{Store: discovery.NewMemory()}, discovery.Options{})
+		}},
+		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},
 		{"historystore.New", "db", func() (any, error) { return historystore.New(nil, historystore.Options{}) }},
@@ -150,6 +159,8 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"devicespart.New", "Fleets[0].Name", func() (any, error) {
 			return devicespart.New(ctx, nil, nil, nil, devicespart.Options{Fleets: make([]devicespart.Fleet, 1)})
 		}},
+		{"discoveryapi.New", "service", func() (any, error) { return discoveryapi.New(nil, discoveryapi.Options{}) }},
+		{"discoverypart.New", "tags", func() (any, error) { return discoverypart.New(ctx, nil, nil, nil, discoverypart.Options{}) }},
 		{"tagsapi.New", "engine", func() (any, error) { return tagsapi.New(nil, tagsapi.Options{}) }},
 		{"tagconfigapi.New", "store", func() (any, error) { return tagconfigapi.New(nil, tagconfigapi.Options{}) }},
 		{"tagsgrpc.New", "engine", func() (any, error) { return tagsgrpc.New(nil, tagsgrpc.Options{}) }},
