@@ -5,7 +5,7 @@
 //
 // A [Tag] defines a data point: its driver, address, data type, scaling, limits and deadband. An [Engine] holds tags and drivers. A
 // [Driver] implements one protocol: it connects, reads and writes when the engine asks. Optional abilities are the interfaces
-// [Subscriber], [Browser], [PointValidator], [Rounder], [BatchLimiter] and [Planner]. A [WriteLog] stores the outcome of each write.
+// [Subscriber], [Forwarder], [Browser], [PointValidator], [Rounder], [BatchLimiter] and [Planner]. A [WriteLog] stores the outcome of each write.
 // Package history stores the changes of values. Each protocol has a package below this one; package tagstest has conformance suites
 // for drivers and stores.
 //
@@ -21,6 +21,12 @@
 // Good values are valid. Uncertain values are outside the limits of the tag, or stale: older than [Tag.StaleAfter], by default three
 // polling cycles, as long as the cycles of the device really are (see [Cycle]). Bad values could not be read, or are three times as old
 // as that; they keep the last known value. The [Reason] is the cause. Changes of the system clock do not affect ages.
+//
+// # Store and forward
+//
+// A [Forwarder] is a device that keeps its readings until they are stored, and has them again after an outage. The engine stores them
+// with [Options.Store] before the device may forget them, with the times at which they were taken. What is older than the current value
+// is a change that is [Change.Late]. The device reports by itself: its tags are not polled and do not become stale.
 //
 // # Writes
 //

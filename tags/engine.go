@@ -41,6 +41,7 @@ type Engine struct {
 	now    func() time.Time
 	newID  func() string
 	writes WriteLog
+	store  func(context.Context, []Change) error // may be nil
 
 	outcomes *outcomes
 	writing  sync.WaitGroup // calls of WriteMany
@@ -75,7 +76,7 @@ func New(o Options) (*Engine, error) {
 		return nil, errors.New("tags: Options.SweepInterval must not be negative")
 	}
 	e := &Engine{
-		log: o.Logger, now: o.Now, newID: o.NewID, writes: o.Writes,
+		log: o.Logger, now: o.Now, newID: o.NewID, writes: o.Writes, store: o.Store,
 		byName:  make(map[string]*entry),
 		runners: make(map[string]*runner),
 		subs:    make(map[*Subscription]struct{}),
@@ -259,6 +260,7 @@ func (e *Engine) handOver(r *runner) {
 			if en.gone.Load() || en.tag.Load().Driver != r.id || e.runners[r.id] != r {
 				continue
 			}
+			en.belongTo(r)
 			if c, told := en.degrade(Bad, ReasonWaiting, e.now()); told {
 				changes = append(changes, c)
 			}

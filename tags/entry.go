@@ -36,6 +36,7 @@ type entry struct {
 	pushed   bool // the device sent by itself what was last seen
 	degraded bool // sample has the value of an older one, which is not good any more
 	removed  bool
+	recorded bool // see Change.Recorded
 }
 
 type watch struct {
@@ -56,30 +57,40 @@ func (e *entry) snapshot() Snapshot {
 	return Snapshot{Tag: e.tag.Load(), Sample: e.sample}
 }
 
-// apply stores a reading that was made for the definition tag. It reports whether the change is to be
-// reported. If so, it notifies the tag's subscriptions and appends the change to changes unless that is
-// nil: a Change is large, and mostly made here.
+// apply takes over a reading that was made for the definition tag. It reports whether the change is to be
+// reported. If so, it appends the change to changes unless that is nil.
+func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[]Change) bool {
+	c := Change{Tag: tag, Sample: sampleOf(tag, r, now)}
+	if !e.accept(&c, r, at, asked) {
+		return false
+	}
+	if changes != nil {
+		*changes = append(*changes, c)
+	}
+	return true
+}
+
+// accept takes over the sample of c, which was made of the reading r by the definition c.Tag. It reports
+// whether the change is to be reported. If so, it notifies the tag's subscriptions and completes c.
 //
 // A reading for an older definition may be of another address or device and is dropped; the runner
 // reads the tag again within a second. asked is when a poll requested the reading, zero for one that
 // the device sent by itself: what was requested before that may be older and is dropped.
-func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[]Change) bool {
-	next := sampleOf(tag, r, now)
+func (e *entry) accept(c *Change, r *Reading, at, asked time.Time) bool {
+	next := &c.Sample
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.removed || e.tag.Load() != tag || e.pushed && !asked.IsZero() && asked.Before(e.seen) {
+	if e.removed || e.tag.Load() != c.Tag || e.pushed && !asked.IsZero() && asked.Before(e.seen) {
 		return false
 	}
+	c.Recorded = e.recorded
 	if r.Late && !e.sample.Value.IsZero() && !next.SourceTime.After(e.sample.SourceTime) {
-		if changes != nil {
-			*changes = append(*changes, Change{Tag: tag, Sample: next, Seq: e.counter.Add(1), Late: true})
-		}
+		c.Seq, c.Late = e.counter.Add(1), true
 		return true
 	}
 	if pushed := asked.IsZero() && !r.Late; pushed || next.Quality != Bad {
 		e.seen, e.pushed = at, pushed
 	}
-	degraded := false
 	if next.Quality == Bad {
 		if e.sample.Quality == Bad && e.sample.Reason == next.Reason {
 			return false
@@ -87,15 +98,15 @@ func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[
 		if next.Value.IsZero() {
 			next.Value = e.sample.Value
 		}
-		if degraded = r.Err != nil; degraded {
+		if c.Degraded = r.Err != nil; c.Degraded {
 			next.SourceTime = e.sample.SourceTime
 		}
 	}
-	told := e.set(tag, &next, at, degraded)
-	if told && changes != nil {
-		*changes = append(*changes, Change{Tag: tag, Sample: next, Seq: e.seq, Degraded: degraded})
+	if !e.set(c.Tag, next, at, c.Degraded) {
+		return false
 	}
-	return told
+	c.Seq = e.seq
+	return true
 }
 
 // degrade lowers the quality and keeps the value. It does nothing when the quality is as low already.
@@ -119,7 +130,7 @@ func (e *entry) lowerTo(q Quality, reason Reason, now time.Time) (Change, bool) 
 func (e *entry) replace(next Sample, degraded bool) (Change, bool) {
 	tag := e.tag.Load()
 	told := e.set(tag, &next, time.Now(), degraded)
-	return Change{Tag: tag, Sample: next, Seq: e.seq, Degraded: degraded}, told
+	return Change{Tag: tag, Sample: next, Seq: e.seq, Degraded: degraded, Recorded: e.recorded}, told
 }
 
 // set stores a sample and reports whether it is to be reported. The lock is held.
@@ -284,7 +295,18 @@ func (e *entry) remove(now time.Time) (Change, bool) {
 	return e.lowerTo(Bad, ReasonRemoved, now)
 }
 
-// expect sets how long a reading is good for, from the tag's definition and polling interval.
+// belongTo takes note of the driver that the tag is going to be attached to. A tag without a driver is what it was.
+func (e *entry) belongTo(r *runner) {
+	if r == nil {
+		return
+	}
+	e.mu.Lock()
+	e.recorded = r.records()
+	e.mu.Unlock()
+}
+
+// expect sets how long a reading is good for, from the tag's definition and polling interval, 0 for a tag
+// that is not polled, whose reading is good until the next one.
 func (e *entry) expect(interval time.Duration) {
 	limit := e.tag.Load().StaleAfter
 	if limit == 0 {

@@ -36,6 +36,8 @@ func (t *targets) slice(from, to int) targets {
 // ends. worked reports whether any call succeeded, which resets the backoff.
 func (r *runner) serve() (worked bool, err error) {
 	var groups []*group
+	before := r.samples.Load()
+	defer func() { worked = worked || r.samples.Load() != before }()
 	sub := r.newFeed()
 	defer sub.stop()
 	defer r.setPaces(nil)
@@ -57,6 +59,10 @@ func (r *runner) serve() (worked bool, err error) {
 		if r.takeRegroup() {
 			groups = r.group(groups)
 			sub.restart(groups)
+			if r.forwarder != nil { // which is not polled
+				groups = nil
+				r.setPaces(nil)
+			}
 		}
 		if g := mostUrgent(groups, time.Now()); g != nil {
 			ok, err = r.poll(g, groups)
@@ -113,8 +119,11 @@ func (r *runner) takeRegroup() bool {
 	return was
 }
 
-// interval returns the polling interval of a tag.
+// interval returns the polling interval of a tag, 0 when it is not polled.
 func (r *runner) interval(t *Tag) time.Duration {
+	if r.forwarder != nil {
+		return 0
+	}
 	if t.PollInterval > 0 {
 		return t.PollInterval
 	}
@@ -204,17 +213,22 @@ func (r *runner) take(t *targets, which []int, readings []Reading, asked time.Ti
 			changed++
 		}
 	}
+	r.count(len(which), failed, changed, firstErr)
+	r.engine.notify(scratch)
+	return scratch
+}
+
+// count takes note of how many readings came, of these how many failed and were changes, and of the first failure.
+func (r *runner) count(came, failed, changed int, firstErr error) {
 	if firstErr != nil {
 		r.noteError(firstErr)
 	}
-	if failed < len(which) {
+	if failed < came {
 		r.respond()
 	}
 	r.readErrors.Add(uint64(failed))
-	r.samples.Add(uint64(len(which) - failed))
+	r.samples.Add(uint64(came - failed))
 	r.changes.Add(uint64(changed))
-	r.engine.notify(scratch)
-	return scratch
 }
 
 // sweepEvery checks tags for staleness until the engine closes.

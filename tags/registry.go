@@ -119,6 +119,7 @@ func (e *Engine) defineLocked(fresh []*entry, now time.Time) (changes []Change, 
 		e.byName[t.Name] = en
 		added = append(added, en)
 		if r != nil {
+			en.belongTo(r)
 			r.attach(en)
 		}
 	}
@@ -135,6 +136,7 @@ func (e *Engine) redefine(en *entry, t *Tag, now time.Time) (Change, bool) {
 	if to == nil {
 		reason = ReasonNoDriver
 	}
+	en.belongTo(to)
 	c, told := en.redefine(t, reason, now)
 	if to != nil {
 		to.attach(en)

@@ -26,8 +26,9 @@ type runner struct {
 	log    *slog.Logger
 	batch  int // most points in one Read
 
-	planner Planner       // the driver, if it is one
-	timeout time.Duration // of one call of Read, Write or Requests.Next
+	planner   Planner       // the driver, if it is one
+	forwarder Forwarder     // the driver, if it is one
+	timeout   time.Duration // of one call of Read, Write or Requests.Next
 
 	ctx    context.Context // ends calls of the driver at once
 	cancel context.CancelFunc
@@ -71,6 +72,7 @@ func newRunner(e *Engine, id string, d Driver, o DriverOptions) *runner {
 	if l, ok := d.(BatchLimiter); ok && l.MaxBatch() > 0 {
 		r.batch = l.MaxBatch()
 	}
+	r.forwarder, _ = d.(Forwarder)
 	r.timeout = o.Timeout
 	if p, ok := d.(Planner); ok {
 		r.planner, r.timeout = p, max(o.Timeout, p.CallTimeout())
@@ -79,6 +81,9 @@ func newRunner(e *Engine, id string, d Driver, o DriverOptions) *runner {
 	r.quit, r.leave = context.WithCancel(r.ctx)
 	return r
 }
+
+// records reports whether Options.Store has the history of the runner's tags.
+func (r *runner) records() bool { return r.forwarder != nil && r.engine.store != nil }
 
 func (r *runner) start() { go r.run() }
 

@@ -284,3 +284,19 @@ func TestRecorderOptions(t *testing.T) {
 		require.ErrorContains(t, err, "negative")
 	}
 }
+
+func TestRecorderSkipsWhatIsRecorded(t *testing.T) {
+	store := history.NewMemory()
+	r, err := history.NewRecorder(store, history.RecorderOptions{})
+	require.NoError(t, err)
+	tag := &tags.Tag{Name: "plc.a"}
+	now := time.Unix(1_700_000_000, 0)
+	var changes []tags.Change
+	for i := range 4 {
+		changes = append(changes, tags.Change{Tag: tag, Sample: tags.Sample{Value: tags.IntValue(int64(i)), Quality: tags.Good,
+			SourceTime: now.Add(time.Duration(i))}, Recorded: i%2 == 0})
+	}
+	r.Observe(changes)
+	require.NoError(t, r.Close(t.Context()))
+	require.EqualValues(t, 2, r.Stats().Stored)
+}
