@@ -6,7 +6,7 @@ import (
 
 // Occurrence is one time that a condition was active. Times are UTC, to the microsecond.
 type Occurrence struct {
-	Seq        int64  // sequence number of the event that raised it; occurrences are ordered by it
+	Seq        int64  // sequence number of the event that raised it
 	ID         string // UUIDv7
 	Code       int64  // of the condition, above 0
 	Key        string // of the condition
@@ -59,7 +59,7 @@ type Condition struct {
 	SuppressedAt       time.Time
 	SuppressionComment string
 
-	Last *Occurrence // the newest occurrence; nil for none
+	Last *Occurrence // the newest occurrence, the active one if there is one; nil for none
 }
 
 // State is the state of a condition.
@@ -130,7 +130,7 @@ type Event struct {
 	Kind EventKind
 
 	// Occurrence is its state after the event. If the condition has no occurrence, only Code, Key and Suppression
-	// are set.
+	// are set. An occurrence of Signal.Ended has ended already when it is raised.
 	Occurrence Occurrence
 
 	By      string // name of the person; empty for the system

@@ -74,6 +74,9 @@ func (sig Signal) Shift(by time.Duration) Signal {
 	if !sig.At.IsZero() {
 		sig.At = sig.At.Add(by)
 	}
+	if sig.past() {
+		sig.Ended = sig.Ended.Add(by)
+	}
 	if sig.Raise != nil && !sig.Raise.At.IsZero() {
 		a := *sig.Raise
 		a.At = a.At.Add(by)

@@ -30,6 +30,18 @@
 // speed until the clock has caught up. Lists of occurrences are ordered by the time raised, and by the sequence number if
 // times are equal.
 //
+// # Late reports
+//
+// A source may learn of an occurrence when it is over: it came and went while a link was down. [Signal.Ended] reports such
+// an occurrence. It is journaled and annunciated as raised and cleared with its own times, in one transaction, and has the
+// label [LabelLate]. In all its events it has ended already, so that nobody takes it for active. It waits for its
+// acknowledgement like any other. The same ID is stored once, so that a source may repeat the report; until the
+// occurrence is trimmed, see [Trimmer].
+//
+// It does not change another occurrence of the condition, and becomes Condition.Last only if that is older and has ended.
+// Then a latching one waits for its reset: it is active, and has returned to normal. Otherwise it ends without a reset,
+// because the newer occurrence has needed one, or still does.
+//
 // # Sources
 //
 // Package alarms/rules raises alarms for tags, and package alarms/driveralarms for drivers. Other programs call

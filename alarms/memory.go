@@ -74,15 +74,15 @@ func (m *Memory) Write(ctx context.Context, refs []Ref, change func(next int64, 
 	if err != nil {
 		return err
 	}
+	for _, o := range changes.Occurrences {
+		m.putOccurrence(*o)
+	}
 	for _, c := range look.created {
 		m.put(c)
 	}
 	m.code = look.code
 	for _, c := range changes.Conditions {
 		m.put(c)
-	}
-	for _, o := range changes.Occurrences {
-		m.putOccurrence(*o)
 	}
 	m.events = append(m.events, changes.Events...)
 	if n := len(m.events); n > 0 {
@@ -177,6 +177,12 @@ func (m *Memory) put(c *Condition) {
 	}
 	m.conditions[c.Code] = &own
 	m.codes[own.Key] = c.Code
+	delete(m.newest, c.Code)
+	if c.Last != nil {
+		if slot := m.occurrences[c.Last.ID]; slot != nil {
+			m.newest[c.Code] = slot
+		}
+	}
 }
 
 func (m *Memory) putOccurrence(o Occurrence) {
@@ -188,9 +194,6 @@ func (m *Memory) putOccurrence(o Occurrence) {
 		m.list.Delete(slot)
 	}
 	slot.o = &o
-	if n := m.newest[o.Code]; n == nil || n.o.Seq <= o.Seq {
-		m.newest[o.Code] = slot
-	}
 	m.list.Insert(slot)
 }
 
@@ -244,15 +247,24 @@ func (m *Memory) Trim(ctx context.Context, before time.Time) error {
 			needed[m.codes[key]] = true
 		}
 	}
+	others := make(map[int64]int)
+	newest := func(o *Occurrence) bool { n := m.newest[o.Code]; return n != nil && n.o.ID == o.ID }
 	m.drop(func(o *Occurrence) bool {
-		if o.Active || !o.ClearedAt.Before(before) {
+		if newest(o) {
 			return false
 		}
-		if m.newest[o.Code].o.ID != o.ID {
-			return true
+		old := !o.Active && o.ClearedAt.Before(before)
+		if !old {
+			others[o.Code]++
+		}
+		return old
+	})
+	m.drop(func(o *Occurrence) bool {
+		if o.Active || !o.ClearedAt.Before(before) || !newest(o) {
+			return false
 		}
 		c := m.conditions[o.Code]
-		if needed[o.Code] || c.Suppression != 0 {
+		if needed[o.Code] || others[o.Code] > 0 || c.Suppression != 0 {
 			return false
 		}
 		delete(m.conditions, c.Code)

@@ -50,9 +50,9 @@ type ActiveInterval struct {
 type Trimmer interface {
 	// Trim removes occurrences that were cleared before the given time. It also removes events from before it that
 	// were journaled before it, which the time in their IDs shows (UUIDv7): an event can be reported long after
-	// it happened. A condition stays with its code and its newest occurrence while it is suppressed, and while
-	// the same store has a resolution for it or the rule that its key names. Otherwise it is removed with its
-	// newest occurrence, and gets a new code if it recurs.
+	// it happened. A condition stays with its code and its newest occurrence while it is suppressed, while it has
+	// another occurrence, and while the same store has a resolution for it or the rule that its key names.
+	// Otherwise it is removed with its newest occurrence, and gets a new code if it recurs.
 	Trim(ctx context.Context, before time.Time) error
 }
 

@@ -18,7 +18,7 @@ type PendingSignals struct {
 type PendingTarget interface {
 	Target
 	// ShowPending replaces the pending signals of each condition named. They are applied later, unchanged: each Alarm to
-	// raise has its ID. Calls for the same condition must not overlap.
+	// raise has its ID. Calls for the same condition must not overlap. Signals with Ended are not shown.
 	ShowPending(ctx context.Context, changed []PendingSignals)
 }
 
@@ -68,7 +68,9 @@ func (s *Service) ShowPending(ctx context.Context, changed []PendingSignals) {
 		}
 		d := &draft{now: now, wall: stamp(at.Add(-ahead)), newID: s.newID}
 		for _, sig := range p.Signals {
-			d.signal(sig, &c)
+			if !sig.past() { // what is over is not urgent
+				d.signal(sig, &c)
+			}
 		}
 		if len(d.changes.Events) == 0 {
 			s.pending.remove(p.Key)

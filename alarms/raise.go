@@ -1,6 +1,7 @@
 package alarms
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -53,6 +54,9 @@ type Signal struct {
 	// stays active. One that was raised more than [MaxClockSkew] from now was raised before a clock was set back,
 	// and does not count as later.
 	NotAfter time.Time
+	// Ended, with Raise, is when the occurrence that began at Raise.At ended: it is over. See "Late reports" in the
+	// package documentation. A future time means now.
+	Ended time.Time `json:",omitzero"`
 }
 
 // MaxClockSkew is how far clocks may differ. A time further ahead than that comes from a clock that has been set back
@@ -61,7 +65,8 @@ const MaxClockSkew = 5 * time.Minute
 
 // Result is the effect of a [Signal].
 type Result struct {
-	// Occurrence is the condition's newest occurrence; its ID is empty if there was none.
+	// Occurrence is the condition's newest occurrence; its ID is empty if there was none. After a signal with Ended, it
+	// is the one that has ended.
 	Occurrence Occurrence
 	// Changed is Raised, Escalated, Recurred, Updated, Cleared or Returned; empty if nothing changed.
 	Changed EventKind
@@ -99,16 +104,20 @@ func (s *Service) Apply(ctx context.Context, signals []Signal) ([]Result, error)
 	if len(signals) == 0 {
 		return results, nil
 	}
-	refs := make([]Ref, len(signals))
-	for i, sig := range signals {
-		refs[i] = ByKey(sig.Key)
-		if sig.Raise != nil {
-			refs[i] = Ref{Key: sig.Raise.Key, Create: true}
-		}
+	refs := make([]Ref, 0, len(signals))
+	for i := range signals {
+		refs = signals[i].refs(refs)
 	}
 	err := s.do(ctx, refs, func(d *draft, found []RefResult) error {
-		for i, sig := range signals {
-			results[i] = d.signal(sig, found[i].Condition)
+		for i := range signals {
+			c := found[0].Condition
+			found = found[1:]
+			if !signals[i].past() {
+				results[i] = d.signal(signals[i], c)
+				continue
+			}
+			results[i] = d.past(&signals[i], c, found[0].Occurrence)
+			found = found[1:]
 		}
 		return nil
 	})
@@ -116,6 +125,18 @@ func (s *Service) Apply(ctx context.Context, signals []Signal) ([]Result, error)
 		return nil, err
 	}
 	return results, nil
+}
+
+// refs appends what the signal needs of the store.
+func (sig *Signal) refs(refs []Ref) []Ref {
+	if sig.Raise == nil {
+		return append(refs, ByKey(sig.Key))
+	}
+	refs = append(refs, Ref{Key: sig.Raise.Key, Create: true})
+	if sig.past() {
+		refs = append(refs, ByID(sig.Raise.ID))
+	}
+	return refs
 }
 
 func (d *draft) signal(sig Signal, c *Condition) Result {
@@ -167,17 +188,19 @@ func (d *draft) raise(a *Alarm, c *Condition) EventKind {
 	if id == "" || c.Last != nil && c.Last.ID == id {
 		id = d.newID()
 	}
-	o := &Occurrence{
-		ID: id, Code: c.Code, Key: c.Key, Source: a.Source, SourceType: a.SourceType, Message: a.Message,
-		Severity: a.Severity, RaisedAt: began, Active: true, Latching: a.Latching, Suppression: c.Suppression, Labels: maps.Clone(a.Labels),
-	}
-	if o.SourceType == "" {
-		o.SourceType = "Equipment"
-	}
+	o := a.occurrence(id, c, began)
 	c.Last = o
 	d.condition(c)
 	d.event(Event{At: o.RaisedAt, Kind: Raised, Annunciate: c.Suppression == 0}, c, o)
 	return Raised
+}
+
+// occurrence returns a new active occurrence of a condition.
+func (a *Alarm) occurrence(id string, c *Condition, began time.Time) *Occurrence {
+	return &Occurrence{
+		ID: id, Code: c.Code, Key: c.Key, Source: a.Source, SourceType: cmp.Or(a.SourceType, "Equipment"), Message: a.Message,
+		Severity: a.Severity, RaisedAt: began, Active: true, Latching: a.Latching, Suppression: c.Suppression, Labels: maps.Clone(a.Labels),
+	}
 }
 
 // changedBy returns how raising an active occurrence again changes it; empty if it does not.
@@ -330,6 +353,9 @@ func ValidateSignals(signals []Signal) error {
 			prefix = fmt.Sprintf("[%d].", i)
 		}
 		if sig.Raise == nil {
+			if !sig.Ended.IsZero() {
+				bad = append(bad, fault.Field{Field: prefix + "ended", Message: "is for an alarm to raise"})
+			}
 			if msg := limits.Violation(sig.Key, 1, maxKey); msg != "" {
 				bad = append(bad, fault.Field{Field: prefix + "key", Message: msg})
 			}
@@ -342,6 +368,9 @@ func ValidateSignals(signals []Signal) error {
 			continue
 		}
 		bad = sig.Raise.faults(prefix, bad)
+		if sig.past() && (sig.Raise.At.IsZero() || sig.Ended.Before(sig.Raise.At)) {
+			bad = append(bad, fault.Field{Field: prefix + "ended", Message: "must not be before the time at which it began, which is required"})
+		}
 	}
 	if len(bad) > 0 {
 		return ErrInvalidAlarm.Invalid(bad...)

@@ -41,7 +41,9 @@ type RefResult struct {
 
 // Changes are what one write changes in a store.
 type Changes struct {
-	Conditions  []*Condition  // to replace by code. Store every member except Key, and of Last only which one it is
+	// Conditions are to replace by code. Store every member except Key, and of Last only which one it is: the newest
+	// occurrence may have a lower number than one that was reported late.
+	Conditions  []*Condition
 	Occurrences []*Occurrence // to add, or replace by ID
 	Events      []Event       // to add
 }

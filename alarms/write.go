@@ -234,6 +234,7 @@ type draft struct {
 	changes     Changes
 	conditions  map[*Condition]struct{}
 	occurrences map[*Occurrence]struct{}
+	late        map[string]*Occurrence // by id, those of Signal.Ended
 }
 
 // condition adds a changed condition.

@@ -20,6 +20,7 @@ import (
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auditapi/auditpart"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
+	"github.com/otkit/otkit/transport/discoveryapi/discoverypart"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
@@ -32,15 +33,16 @@ type Engine struct {
 	opts     Options
 	password string // of the admin account that New made, when it chose it
 
-	audit    *auditpart.Audit
-	accounts *accountspart.Accounts // nil WithoutAccounts
-	tags     *tagspart.Tags
-	alarms   *alarmspart.Alarms
-	alerting *alertingpart.Alerting
-	aas      *aaspart.AAS
-	devices  *devicespart.Devices
-	hubs     *hubspart.Hubs
-	notices  *notices
+	audit     *auditpart.Audit
+	accounts  *accountspart.Accounts // nil WithoutAccounts
+	tags      *tagspart.Tags
+	alarms    *alarmspart.Alarms
+	alerting  *alertingpart.Alerting
+	aas       *aaspart.AAS
+	devices   *devicespart.Devices
+	discovery *discoverypart.Discovery
+	hubs      *hubspart.Hubs
+	notices   *notices
 
 	storageFails atomic.Bool // as the last check found, for the log
 }
@@ -125,6 +127,10 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	list = append(list, e.devices.Part())
+	if e.discovery, err = discoverypart.New(ctx, e.tags, e.alarms, e.aas, o.Discovery); err != nil {
+		return list, err
+	}
+	list = append(list, e.discovery.Part())
 	if e.hubs, err = hubspart.New(ctx, e.tags, e.alarms, e.alerting, e.aas, e.devices, o.Hubs); err != nil {
 		return list, err
 	}

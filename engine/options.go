@@ -16,6 +16,7 @@ import (
 	"github.com/otkit/otkit/transport/auditapi/auditpart"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
+	"github.com/otkit/otkit/transport/discoveryapi/discoverypart"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
@@ -33,15 +34,16 @@ type Options struct {
 	Server server.Options
 
 	// The parts. Their Now and Logger default to those of the server, their DataDir to that above.
-	Audit    auditpart.Options
-	Accounts accountspart.Options
-	Tags     tagspart.Options
-	Alarms   alarmspart.Options
-	Alerting alertingpart.Options
-	AAS      aaspart.Options
-	Devices  devicespart.Options
-	Hubs     hubspart.Options
-	Parts    []server.Part // of the embedder; they drain after the others and close before them
+	Audit     auditpart.Options
+	Accounts  accountspart.Options
+	Tags      tagspart.Options
+	Alarms    alarmspart.Options
+	Alerting  alertingpart.Options
+	AAS       aaspart.Options
+	Devices   devicespart.Options
+	Discovery discoverypart.Options // its EngineID is made of the DataDir
+	Hubs      hubspart.Options
+	Parts     []server.Part // of the embedder; they drain after the others and close before them
 
 	// WithoutAccounts leaves out the accounts with their routes; Server.Authenticator is required then.
 	WithoutAccounts bool
@@ -84,7 +86,8 @@ func (o Options) withDefaults() (Options, error) {
 		log **slog.Logger
 	}{
 		{&o.Audit.Now, &o.Audit.Logger}, {&o.Accounts.Now, &o.Accounts.Logger}, {&o.Tags.Now, &o.Tags.Logger}, {&o.Alarms.Now, &o.Alarms.Logger},
-		{&o.Alerting.Now, &o.Alerting.Logger}, {&o.AAS.Now, &o.AAS.Logger}, {&o.Devices.Now, &o.Devices.Logger}, {&o.Hubs.Now, &o.Hubs.Logger},
+		{&o.Alerting.Now, &o.Alerting.Logger}, {&o.AAS.Now, &o.AAS.Logger}, {&o.Devices.Now, &o.Devices.Logger},
+		{&o.Discovery.Now, &o.Discovery.Logger}, {&o.Hubs.Now, &o.Hubs.Logger},
 	} {
 		if *p.now == nil {
 			*p.now = o.Server.Now
@@ -132,6 +135,7 @@ func (o *Options) owner() (err error) {
 	if o.Devices.Alarms.Engine == "" && o.Shared != nil {
 		o.Devices.Alarms.Engine = o.Alerting.Owner
 	}
+	o.Discovery.EngineID, o.Discovery.Shared = cmp.Or(o.Discovery.EngineID, o.Alerting.Owner), o.Shared != nil
 	return nil
 }
 

@@ -48,6 +48,8 @@ func TestStore(t *testing.T, open func(testing.TB) (s alarms.Store, reopen func(
 		{"TrimManyPages", testTrimManyPages},
 		{"TrimKeepsResolved", testTrimKeepsResolved},
 		{"TrimBackdated", testTrimBackdated},
+		{"Late", testLate},
+		{"TrimLate", testTrimLate},
 		{"Resolutions", testResolutions},
 		{"BigBatch", testBigBatch},
 		{"CanceledContext", testCanceledContext},

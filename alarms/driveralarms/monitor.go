@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,10 @@ type Options struct {
 	Delay    time.Duration    // how long a driver must be offline before its alarm is raised; default 30 s
 	Severity *alarms.Severity // of the alarms; default Error
 	Disabled bool             // raise no alarms, and clear those that are active
+
+	// ExcludeTypes are types of drivers that somebody else monitors, as in tags.DriverStatus.Type. Their drivers get no
+	// alarms, and those that are active are cleared.
+	ExcludeTypes []string
 
 	// Engine names this engine if several use one store: the alarm of a driver that is not in the source is then
 	// cleared only if an engine of this name raised it. Default: no other engine uses the store.
@@ -62,6 +67,7 @@ type Monitor struct {
 	delay    time.Duration
 	severity alarms.Severity
 	disabled bool
+	exclude  []string
 	engine   string
 
 	loaded  bool // the alarms that were active at the start are known
@@ -91,7 +97,7 @@ func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 	}
 	d := &Monitor{
 		source: source, target: target, alarms: raiser.New(target), log: o.Logger, now: o.Now, delay: cmp.Or(o.Delay, 30*time.Second), severity: alarms.Error,
-		disabled: o.Disabled, engine: o.Engine, watches: make(map[string]*driverWatch),
+		disabled: o.Disabled, exclude: slices.Clone(o.ExcludeTypes), engine: o.Engine, watches: make(map[string]*driverWatch),
 	}
 	if o.Severity != nil {
 		d.severity = *o.Severity
@@ -164,13 +170,19 @@ func (d *Monitor) watch(key string, now time.Time) *driverWatch {
 	return w
 }
 
+const whyGone = "the driver was stopped or removed"
+
 // poll updates the state of every driver.
 func (d *Monitor) poll(now time.Time) {
-	there, stopped := make(map[string]bool), make(map[string]bool)
+	there, ended := make(map[string]bool), make(map[string]string) // ended: why the alarm ends immediately
 	for _, s := range d.drivers() {
 		key := driverKey + s.ID
-		if s.State == tags.DriverStopped {
-			stopped[key] = true
+		switch {
+		case s.State == tags.DriverStopped:
+			ended[key] = whyGone
+			continue
+		case slices.Contains(d.exclude, s.Type):
+			ended[key] = "drivers of this type are not monitored"
 			continue
 		}
 		there[key] = true
@@ -184,16 +196,16 @@ func (d *Monitor) poll(now time.Time) {
 			d.alarms.Raise(d.alarm(key, &s, d.alarms.At(now)))
 		}
 	}
-	why := "the driver was stopped or removed"
-	if d.disabled {
-		why = "drivers are no longer monitored"
-	}
 	for key, w := range d.watches {
+		why := ended[key]
+		if d.disabled {
+			why = "drivers are no longer monitored"
+		}
 		switch raised := d.alarms.Raised(key); {
 		case there[key]:
-		case raised && !d.disabled && !stopped[key] && !w.missing(now, d.delay):
+		case raised && why == "" && !w.missing(now, d.delay):
 		case raised:
-			d.alarms.Clear(key, why, now)
+			d.alarms.Clear(key, cmp.Or(why, whyGone), now)
 		case !d.alarms.Pending(key):
 			delete(d.watches, key)
 		}

@@ -385,3 +385,23 @@ func TestAlarmOfADriverIsShownWhileItCannotBeStored(t *testing.T) {
 		require.Zero(t, count)
 	})
 }
+
+func TestDriversOfExcludedTypesHaveNoAlarms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, driveralarms.Options{})
+		bridge := func(s *tags.DriverStatus) { s.Type = "Bridge" }
+		h.set("bridge1", tags.DriverBackoff, bridge)
+		h.set("plc1", tags.DriverBackoff, nil)
+		pass(time.Minute)
+		require.ElementsMatch(t, []string{"Raised bridge1", "Raised plc1"}, h.journal())
+		h.end()
+
+		h.start(driveralarms.Options{ExcludeTypes: []string{"Bridge"}})
+		defer h.end()
+		h.set("bridge2", tags.DriverBackoff, bridge)
+		pass(2 * time.Second)
+		require.Contains(t, h.journal(), "Cleared bridge1 drivers of this type are not monitored", "without the delay")
+		pass(time.Hour)
+		require.Len(t, h.journal(), 3, "nothing of bridge2, and plc1 is still offline")
+	})
+}

@@ -20,7 +20,7 @@ const (
 
 // The default templates.
 const (
-	DefaultSubject = `{{if .Resolved}}Resolved: {{end}}[{{.Severity}}] {{.Source}}: {{.Title}}`
+	DefaultSubject = `{{if .Resolved}}Resolved: {{end}}{{if eq .Labels.late "true"}}Late: {{end}}[{{.Severity}}] {{.Source}}: {{.Title}}`
 	DefaultBody    = `{{.State}}: {{.Title}}
 {{with .Description}}{{.}}
 {{end}}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/alerting/dispatch"
 )
@@ -35,6 +36,18 @@ func TestTemplates(t *testing.T) {
 		require.Equal(t, c.wantSubject, subject)
 		require.Equal(t, c.wantBody, body)
 	}
+}
+
+// TestDefaultTemplateOfLateAlarm says that the alarm was over when it was reported.
+func TestDefaultTemplateOfLateAlarm(t *testing.T) {
+	tmpl, err := dispatch.CompileTemplate(alerting.TemplateText{})
+	require.NoError(t, err)
+	data := templateData()
+	data.Labels, data.Resolved = map[string]string{alarms.LabelLate: "true"}, false
+	subject, body, err := tmpl.Render(data)
+	require.NoError(t, err)
+	require.Equal(t, "Late: [Critical] plc-1: too hot", subject)
+	require.Contains(t, body, "late: true")
 }
 
 func TestTemplatesRefused(t *testing.T) {

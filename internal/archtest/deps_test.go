@@ -96,7 +96,7 @@ var (
 	settings = []string{module + "internal/settings", module + "internal/engineconfig"}
 
 	// callers are the packages of domains that speak HTTP with others. Conformance suites, whose names end with test, do too.
-	callers = []string{"alerting/channel", "aas/delegate", "aas/mqttevents", "devices/vda5050"}
+	callers = []string{"alerting/channel", "aas/delegate", "aas/mqttevents", "devices/vda5050", "discovery/bridgeclient"}
 )
 
 // forbidden says what packages may not depend on, directly or through others.

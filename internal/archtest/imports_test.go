@@ -15,6 +15,8 @@ import (
 // holders says which packages alone import a library, so that it can be replaced.
 var holders = map[string][]string{
 	"github.com/aas-core-works/": {"aas/aasx"},
+	"github.com/libp2p/zeroconf": {"discovery/mdns"},
+	"github.com/miekg/dns":       {"discovery/mdns"},
 	// Everybody else works with the interfaces that they need of a dispatcher.
 	module + "alerting/dispatch": {"transport/alertingapi/alertingpart", "internal/engineconfig", "examples/custom-channel", "examples/custom-alert-history", "examples/custom-outbox", "examples/embed-alarms"},
 }

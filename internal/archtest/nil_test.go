@@ -22,6 +22,7 @@ import (
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/devicetags"
+	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
@@ -50,6 +51,8 @@ import (
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/devicesapi"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
+	"github.com/otkit/otkit/transport/discoveryapi"
+	"github.com/otkit/otkit/transport/discoveryapi/discoverypart"
 	"github.com/otkit/otkit/transport/hubs"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/middleware"
@@ -112,6 +115,10 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"alertstore.New", "db", func() (any, error) { return alertstore.New(nil) }},
 		{"devices.New", "store", func() (any, error) { return devices.New(ctx, nil, devices.Options{}) }},
 		{"devicetags.New", "source", func() (any, error) { return devicetags.New(nil, devicetags.Options{}) }},
+		{"discovery.New", "store", func() (any, error) { return discovery.New(ctx, discovery.Deps{}, discovery.Options{}) }},
+		{"discovery.New bridges", "bridges", func() (any, error) {
+			return discovery.New(ctx, discovery.Deps{Store: discovery.NewMemory()}, discovery.Options{})
+		}},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},
 		{"historystore.New", "db", func() (any, error) { return historystore.New(nil, historystore.Options{}) }},
@@ -146,6 +153,8 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"devicespart.New", "Fleets[0].Name", func() (any, error) {
 			return devicespart.New(ctx, nil, nil, nil, devicespart.Options{Fleets: make([]devicespart.Fleet, 1)})
 		}},
+		{"discoveryapi.New", "service", func() (any, error) { return discoveryapi.New(nil, discoveryapi.Options{}) }},
+		{"discoverypart.New", "tags", func() (any, error) { return discoverypart.New(ctx, nil, nil, nil, discoverypart.Options{}) }},
 		{"tagsapi.New", "engine", func() (any, error) { return tagsapi.New(nil, tagsapi.Options{}) }},
 		{"tagconfigapi.New", "store", func() (any, error) { return tagconfigapi.New(nil, tagconfigapi.Options{}) }},
 		{"tagsgrpc.New", "engine", func() (any, error) { return tagsgrpc.New(nil, tagsgrpc.Options{}) }},

@@ -181,6 +181,27 @@ func (e AuditOutcome) Valid() bool {
 	}
 }
 
+// Defines values for BridgeStatus.
+const (
+	BridgeBound      BridgeStatus = "Bound"
+	BridgeFree       BridgeStatus = "Free"
+	BridgeInProgress BridgeStatus = "Binding"
+)
+
+// Valid indicates whether the value is a known member of the BridgeStatus enum.
+func (e BridgeStatus) Valid() bool {
+	switch e {
+	case BridgeBound:
+		return true
+	case BridgeFree:
+		return true
+	case BridgeInProgress:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CommandPhase.
 const (
 	CommandCanceled  CommandPhase = "Canceled"
@@ -718,7 +739,10 @@ type AlarmInfo struct {
 	IsActive bool   `json:"isActive"`
 
 	// Journaled false while the alarm is listed from memory, since the storage cannot be written; absent otherwise. Its code is 0 where it has none yet.
-	Journaled   *bool         `json:"journaled,omitempty"`
+	Journaled *bool `json:"journaled,omitempty"`
+
+	// Late The alarm was over when the engine learned of it, for example because a link was down; absent otherwise.
+	Late        bool          `json:"late,omitempty,omitzero"`
 	Message     string        `json:"message"`
 	Severity    AlarmSeverity `json:"severity"`
 	Source      string        `json:"source"`
@@ -947,6 +971,131 @@ type BatchWriteAnswer struct {
 // BatchWriteRequest defines model for BatchWriteRequest.
 type BatchWriteRequest struct {
 	Writes []TagWriteItem `json:"writes"`
+}
+
+// BindBridgeRequest defines model for BindBridgeRequest.
+type BindBridgeRequest struct {
+	// BindSecret What the bridge wants of those who bind it; without it that of the setting Discovery__BindSecret.
+	BindSecret string `json:"bindSecret,omitempty,omitzero"`
+	BridgeID   string `json:"bridgeId"`
+
+	// BridgeURL The baseUrl of a scan, such as http://10.0.0.5:5100.
+	BridgeURL string `json:"bridgeUrl"`
+}
+
+// BindBridgeResult defines model for BindBridgeResult.
+type BindBridgeResult struct {
+	Binding  BridgeBinding  `json:"binding"`
+	Manifest BridgeManifest `json:"manifest"`
+}
+
+// BridgeBinding defines model for BridgeBinding.
+type BridgeBinding struct {
+	BaseURL string `json:"baseUrl"`
+
+	// BindingToken With it the bridge opens its first link; shown once.
+	BindingToken *string   `json:"bindingToken"`
+	BoundAt      time.Time `json:"boundAt"`
+	BridgeID     string    `json:"bridgeId"`
+	DriverType   string    `json:"driverType"`
+	IPAddress    string    `json:"ipAddress"`
+
+	// IsOnline The link of the bridge is open, or it was and three heartbeats are not missed yet.
+	IsOnline bool `json:"isOnline"`
+	Port     int  `json:"port"`
+}
+
+// BridgeBindingStatus defines model for BridgeBindingStatus.
+type BridgeBindingStatus struct {
+	// ActiveSubmodels A JSON array of the names of submodels, as text.
+	ActiveSubmodels string `json:"activeSubmodels"`
+	BaseURL         string `json:"baseUrl"`
+
+	// BindingToken Always null.
+	BindingToken *string   `json:"bindingToken"`
+	BoundAt      time.Time `json:"boundAt"`
+	BridgeID     string    `json:"bridgeId"`
+
+	// DriverID The driver of the bridge in the engine.
+	DriverID   string `json:"driverId"`
+	DriverType string `json:"driverType"`
+	IPAddress  string `json:"ipAddress"`
+
+	// IsLinkOpen Whether samples can arrive.
+	IsLinkOpen bool `json:"isLinkOpen"`
+
+	// IsOnline The link of the bridge is open, or it was and three heartbeats are not missed yet.
+	IsOnline bool `json:"isOnline"`
+
+	// LastError Why the last heartbeat was missed.
+	LastError string `json:"lastError,omitempty,omitzero"`
+
+	// LastHeartbeatAt null until the first one.
+	LastHeartbeatAt *time.Time `json:"lastHeartbeatAt"`
+
+	// LostSamples Samples that the bridge has dropped from its offline buffer since it was bound.
+	LostSamples int64 `json:"lostSamples"`
+	Port        int   `json:"port"`
+	TagCount    int   `json:"tagCount"`
+}
+
+// BridgeInfo defines model for BridgeInfo.
+type BridgeInfo struct {
+	// BaseURL For the bridgeUrl of a bind.
+	BaseURL       string    `json:"baseUrl"`
+	BoundEngineID *string   `json:"boundEngineId"`
+	BridgeID      string    `json:"bridgeId"`
+	DiscoveredAt  time.Time `json:"discoveredAt"`
+	DriverType    string    `json:"driverType"`
+	HostName      string    `json:"hostName"`
+	IPAddress     string    `json:"ipAddress"`
+	Location      string    `json:"location,omitempty,omitzero"`
+
+	// Name For people.
+	Name     string       `json:"name,omitempty,omitzero"`
+	Port     int          `json:"port"`
+	Status   BridgeStatus `json:"status"`
+	TagCount int          `json:"tagCount"`
+	TenantID *string      `json:"tenantId"`
+	Version  string       `json:"version"`
+}
+
+// BridgeManifest defines model for BridgeManifest.
+type BridgeManifest struct {
+	ActiveSubmodels    []string `json:"activeSubmodels,omitempty,omitzero"`
+	AvailableSubmodels []string `json:"availableSubmodels"`
+
+	// BindingToken That of the binding.
+	BindingToken string      `json:"bindingToken,omitempty,omitzero"`
+	BridgeID     string      `json:"bridgeId"`
+	DriverID     string      `json:"driverId"`
+	DriverType   string      `json:"driverType"`
+	Tags         []BridgeTag `json:"tags"`
+}
+
+// BridgeStatus defines model for BridgeStatus.
+type BridgeStatus string
+
+// BridgeTag defines model for BridgeTag.
+type BridgeTag struct {
+	Access string `json:"access,omitempty,omitzero"`
+
+	// Address In the notation of the bridge's driver.
+	Address     string `json:"address"`
+	DataType    string `json:"dataType"`
+	Description string `json:"description,omitempty,omitzero"`
+
+	// Length Bytes of a String or Bytes where the device has a limit; else 0.
+	Length int      `json:"length"`
+	Max    *float64 `json:"max,omitempty"`
+	Min    *float64 `json:"min,omitempty"`
+
+	// Name Without the id of the driver.
+	Name string `json:"name"`
+
+	// ScanInterval ms; 0 if the device sends by itself.
+	ScanInterval int    `json:"scanInterval"`
+	Unit         string `json:"unit,omitempty,omitzero"`
 }
 
 // BulkAnswer defines model for BulkAnswer.
@@ -1932,6 +2081,15 @@ type SeverityFilter = string
 // TagName defines model for TagName.
 type TagName = string
 
+// ScanBridgesParams defines parameters for ScanBridges.
+type ScanBridgesParams struct {
+	// TimeoutSeconds How long to look.
+	TimeoutSeconds *int `form:"timeoutSeconds,omitempty" json:"timeoutSeconds,omitempty"`
+
+	// ExcludeBound Omit bridges that are bound to any engine.
+	ExcludeBound *bool `form:"excludeBound,omitempty" json:"excludeBound,omitempty"`
+}
+
 // GetRecentAlarmsParams defines parameters for GetRecentAlarms.
 type GetRecentAlarmsParams struct {
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
@@ -2327,6 +2485,9 @@ type GetTagHistoryParams struct {
 	MaxPoints *int      `form:"maxPoints,omitempty" json:"maxPoints,omitempty"`
 }
 
+// BindBridgeJSONRequestBody defines body for BindBridge for application/json ContentType.
+type BindBridgeJSONRequestBody = BindBridgeRequest
+
 // AddAlarmResolutionJSONRequestBody defines body for AddAlarmResolution for application/json ContentType.
 type AddAlarmResolutionJSONRequestBody = ResolutionRequest
 
@@ -2504,6 +2665,52 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /.well-known/jwks.json (the `GetKeys` operationId).
 	GetKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BindBridgeWithBody Bind a bridge to the engine
+	//
+	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	//
+	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
+	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/discovery/bind (the `BindBridge` operationId).
+	BindBridgeWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BindBridge Bind a bridge to the engine
+	//
+	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	//
+	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
+	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/discovery/bind (the `BindBridge` operationId).
+	BindBridge(ctx context.Context, body BindBridgeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListBindings List the bound bridges by id
+	//
+	// Corresponds with GET /api/discovery/bindings (the `ListBindings` operationId).
+	ListBindings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ScanBridges Look for bridges on the network with mDNS
+	//
+	// The answer comes when the time is over. Without mDNS (`Discovery__Mdns=false`) the list is empty.
+	//
+	// Corresponds with GET /api/discovery/scan (the `ScanBridges` operationId).
+	ScanBridges(ctx context.Context, params *ScanBridgesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UnbindBridge Release a bridge
+	//
+	// The binding and the tags of the bridge are removed; history and shell stay. A bridge that cannot be reached becomes free when it
+	// opens its link, which is refused then.
+	//
+	// Corresponds with DELETE /api/discovery/unbind/{bridgeId} (the `UnbindBridge` operationId).
+	UnbindBridge(ctx context.Context, bridgeID string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetActiveAlarms Active alarms that nobody has acknowledged, newest first
 	//
@@ -3423,6 +3630,102 @@ type ClientInterface interface {
 // Corresponds with GET /.well-known/jwks.json (the `GetKeys` operationId).
 func (c *Client) GetKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetKeysRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BindBridgeWithBody Bind a bridge to the engine
+//
+// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+//
+// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
+// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/discovery/bind (the `BindBridge` operationId).
+func (c *Client) BindBridgeWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBindBridgeRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BindBridge Bind a bridge to the engine
+//
+// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+//
+// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
+// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/discovery/bind (the `BindBridge` operationId).
+func (c *Client) BindBridge(ctx context.Context, body BindBridgeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBindBridgeRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBindings List the bound bridges by id
+//
+// Corresponds with GET /api/discovery/bindings (the `ListBindings` operationId).
+func (c *Client) ListBindings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBindingsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ScanBridges Look for bridges on the network with mDNS
+//
+// The answer comes when the time is over. Without mDNS (`Discovery__Mdns=false`) the list is empty.
+//
+// Corresponds with GET /api/discovery/scan (the `ScanBridges` operationId).
+func (c *Client) ScanBridges(ctx context.Context, params *ScanBridgesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewScanBridgesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UnbindBridge Release a bridge
+//
+// The binding and the tags of the bridge are removed; history and shell stay. A bridge that cannot be reached becomes free when it
+// opens its link, which is refused then.
+//
+// Corresponds with DELETE /api/discovery/unbind/{bridgeId} (the `UnbindBridge` operationId).
+func (c *Client) UnbindBridge(ctx context.Context, bridgeID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUnbindBridgeRequest(c.Server, bridgeID)
 	if err != nil {
 		return nil, err
 	}
@@ -5785,6 +6088,173 @@ func NewGetKeysRequest(server string) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewBindBridgeRequest calls the generic BindBridge builder with application/json body
+func NewBindBridgeRequest(server string, body BindBridgeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewBindBridgeRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewBindBridgeRequestWithBody constructs an http.Request for the BindBridge method, with any body, and a specified content type
+func NewBindBridgeRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/discovery/bind")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListBindingsRequest constructs an http.Request for the ListBindings method
+func NewListBindingsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/discovery/bindings")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewScanBridgesRequest constructs an http.Request for the ScanBridges method
+func NewScanBridgesRequest(server string, params *ScanBridgesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/discovery/scan")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TimeoutSeconds != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "timeoutSeconds", *params.TimeoutSeconds, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ExcludeBound != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "excludeBound", *params.ExcludeBound, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUnbindBridgeRequest constructs an http.Request for the UnbindBridge method
+func NewUnbindBridgeRequest(server string, bridgeID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "bridgeId", bridgeID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/discovery/unbind/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -11196,6 +11666,58 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /.well-known/jwks.json (the `GetKeys` operationId).
 	GetKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetKeysResponse, error)
 
+	// BindBridgeWithBodyWithResponse Bind a bridge to the engine
+	//
+	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	//
+	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
+	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/discovery/bind (the `BindBridge` operationId).
+	BindBridgeWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BindBridgeResponse, error)
+
+	// BindBridgeWithResponse Bind a bridge to the engine
+	//
+	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	//
+	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
+	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/discovery/bind (the `BindBridge` operationId).
+	BindBridgeWithResponse(ctx context.Context, body BindBridgeJSONRequestBody, reqEditors ...RequestEditorFn) (*BindBridgeResponse, error)
+
+	// ListBindingsWithResponse List the bound bridges by id
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/discovery/bindings (the `ListBindings` operationId).
+	ListBindingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBindingsResponse, error)
+
+	// ScanBridgesWithResponse Look for bridges on the network with mDNS
+	//
+	// The answer comes when the time is over. Without mDNS (`Discovery__Mdns=false`) the list is empty.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/discovery/scan (the `ScanBridges` operationId).
+	ScanBridgesWithResponse(ctx context.Context, params *ScanBridgesParams, reqEditors ...RequestEditorFn) (*ScanBridgesResponse, error)
+
+	// UnbindBridgeWithResponse Release a bridge
+	//
+	// The binding and the tags of the bridge are removed; history and shell stay. A bridge that cannot be reached becomes free when it
+	// opens its link, which is refused then.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/discovery/unbind/{bridgeId} (the `UnbindBridge` operationId).
+	UnbindBridgeWithResponse(ctx context.Context, bridgeID string, reqEditors ...RequestEditorFn) (*UnbindBridgeResponse, error)
+
 	// GetActiveAlarmsWithResponse Active alarms that nobody has acknowledged, newest first
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -12303,6 +12825,352 @@ func (r GetKeysResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetKeysResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type BindBridgeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BindBridgeResult
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON502 the response for an HTTP 502 `application/problem+json` response
+	ApplicationProblemJSON502 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BindBridgeResponse) GetJSON200() *BindBridgeResult {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r BindBridgeResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r BindBridgeResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r BindBridgeResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r BindBridgeResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r BindBridgeResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r BindBridgeResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r BindBridgeResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r BindBridgeResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON502 returns the response for an HTTP 502 `application/problem+json` response
+func (r BindBridgeResponse) GetApplicationProblemJSON502() *Problem {
+	return r.ApplicationProblemJSON502
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r BindBridgeResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r BindBridgeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BindBridgeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BindBridgeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BindBridgeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListBindingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]BridgeBindingStatus
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBindingsResponse) GetJSON200() *[]BridgeBindingStatus {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListBindingsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListBindingsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListBindingsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListBindingsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListBindingsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBindingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBindingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBindingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBindingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ScanBridgesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]BridgeInfo
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ScanBridgesResponse) GetJSON200() *[]BridgeInfo {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ScanBridgesResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ScanBridgesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ScanBridgesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ScanBridgesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ScanBridgesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ScanBridgesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ScanBridgesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ScanBridgesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ScanBridgesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ScanBridgesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UnbindBridgeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r UnbindBridgeResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r UnbindBridgeResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r UnbindBridgeResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r UnbindBridgeResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r UnbindBridgeResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r UnbindBridgeResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r UnbindBridgeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UnbindBridgeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UnbindBridgeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UnbindBridgeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22198,6 +23066,88 @@ func (c *ClientWithResponses) GetKeysWithResponse(ctx context.Context, reqEditor
 	return ParseGetKeysResponse(rsp)
 }
 
+// BindBridgeWithBodyWithResponse Bind a bridge to the engine
+//
+// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+//
+// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
+// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/discovery/bind (the `BindBridge` operationId).
+func (c *ClientWithResponses) BindBridgeWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BindBridgeResponse, error) {
+	rsp, err := c.BindBridgeWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBindBridgeResponse(rsp)
+}
+
+// BindBridgeWithResponse Bind a bridge to the engine
+//
+// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+//
+// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
+// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/discovery/bind (the `BindBridge` operationId).
+func (c *ClientWithResponses) BindBridgeWithResponse(ctx context.Context, body BindBridgeJSONRequestBody, reqEditors ...RequestEditorFn) (*BindBridgeResponse, error) {
+	rsp, err := c.BindBridge(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBindBridgeResponse(rsp)
+}
+
+// ListBindingsWithResponse List the bound bridges by id
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/discovery/bindings (the `ListBindings` operationId).
+func (c *ClientWithResponses) ListBindingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBindingsResponse, error) {
+	rsp, err := c.ListBindings(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBindingsResponse(rsp)
+}
+
+// ScanBridgesWithResponse Look for bridges on the network with mDNS
+//
+// The answer comes when the time is over. Without mDNS (`Discovery__Mdns=false`) the list is empty.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/discovery/scan (the `ScanBridges` operationId).
+func (c *ClientWithResponses) ScanBridgesWithResponse(ctx context.Context, params *ScanBridgesParams, reqEditors ...RequestEditorFn) (*ScanBridgesResponse, error) {
+	rsp, err := c.ScanBridges(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseScanBridgesResponse(rsp)
+}
+
+// UnbindBridgeWithResponse Release a bridge
+//
+// The binding and the tags of the bridge are removed; history and shell stay. A bridge that cannot be reached becomes free when it
+// opens its link, which is refused then.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/discovery/unbind/{bridgeId} (the `UnbindBridge` operationId).
+func (c *ClientWithResponses) UnbindBridgeWithResponse(ctx context.Context, bridgeID string, reqEditors ...RequestEditorFn) (*UnbindBridgeResponse, error) {
+	rsp, err := c.UnbindBridge(ctx, bridgeID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUnbindBridgeResponse(rsp)
+}
+
 // GetActiveAlarmsWithResponse Active alarms that nobody has acknowledged, newest first
 //
 // Returns a wrapper object for the known response body format(s).
@@ -24141,6 +25091,295 @@ func ParseGetKeysResponse(rsp *http.Response) (*GetKeysResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON429 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseBindBridgeResponse parses an HTTP response from a BindBridgeWithResponse call
+func ParseBindBridgeResponse(rsp *http.Response) (*BindBridgeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BindBridgeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BindBridgeResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 502:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON502 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListBindingsResponse parses an HTTP response from a ListBindingsWithResponse call
+func ParseListBindingsResponse(rsp *http.Response) (*ListBindingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBindingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []BridgeBindingStatus
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseScanBridgesResponse parses an HTTP response from a ScanBridgesWithResponse call
+func ParseScanBridgesResponse(rsp *http.Response) (*ScanBridgesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ScanBridgesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []BridgeInfo
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUnbindBridgeResponse parses an HTTP response from a UnbindBridgeWithResponse call
+func ParseUnbindBridgeResponse(rsp *http.Response) (*UnbindBridgeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UnbindBridgeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 

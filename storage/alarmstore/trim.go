@@ -70,6 +70,7 @@ func trimConditions(ctx context.Context, tx *storage.Tx, at storage.Timestamp, l
 	n, err := tx.Exec(ctx, `DELETE FROM alarm_conditions WHERE code IN (SELECT c.code FROM alarm_occurrences o
 		JOIN alarm_conditions c ON c.code = o.code AND c.last_seq = o.seq
 		WHERE o.raised_us < ? AND o.cleared_us < ? AND NOT o.active AND c.withheld = 0
+		AND NOT EXISTS (SELECT 1 FROM alarm_occurrences x WHERE x.code = c.code AND x.seq <> o.seq)
 		AND NOT EXISTS (SELECT 1 FROM alarm_resolutions r WHERE r.code = c.code)
 		AND NOT EXISTS (SELECT 1 FROM alarm_rules r WHERE c.alarm_key LIKE 'rule:%' AND r.id = substr(c.alarm_key, 6)) LIMIT ?)`,
 		at, at, limit)

@@ -105,11 +105,9 @@ func NewRecorder(store Store, o RecorderOptions) (*Recorder, error) {
 func (r *Recorder) Observe(changes []tags.Change) {
 	r.mu.Lock()
 	for i := range changes {
-		c := &changes[i]
-		if c.Recorded {
-			continue
+		if !changes[i].Recorded {
+			r.pending = append(r.pending, sampleOf(&changes[i]))
 		}
-		r.pending = append(r.pending, Sample{Tag: c.Tag.Name, Time: c.Time(), Value: c.Value, Quality: c.Quality, Reason: c.Reason})
 	}
 	r.bound()
 	full := len(r.pending) >= r.o.FlushSize

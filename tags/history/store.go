@@ -28,3 +28,18 @@ type Store interface {
 	// Trim removes samples older than before and, if maxBytes > 0, the oldest beyond that size.
 	Trim(ctx context.Context, before time.Time, maxBytes int64) error
 }
+
+// StoreChanges returns a function for tags.Options.Store that appends changes to store.
+func StoreChanges(store Store) func(ctx context.Context, changes []tags.Change) error {
+	return func(ctx context.Context, changes []tags.Change) error {
+		samples := make([]Sample, len(changes))
+		for i := range changes {
+			samples[i] = sampleOf(&changes[i])
+		}
+		return store.Append(ctx, samples)
+	}
+}
+
+func sampleOf(c *tags.Change) Sample {
+	return Sample{Tag: c.Tag.Name, Time: c.Time(), Value: c.Value, Quality: c.Quality, Reason: c.Reason}
+}

@@ -267,7 +267,7 @@ func alarmList(p alarms.Page) gen.AlarmList {
 func infoOf(o *alarms.Occurrence) gen.AlarmInfo {
 	info := gen.AlarmInfo{
 		ID: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: severityOf(o.Severity), TriggeredAt: o.RaisedAt,
-		AcknowledgedAt: timeOrNull(o.AcknowledgedAt), ClearedAt: timeOrNull(o.ClearedAt), IsActive: o.Active, Comment: o.Comment,
+		AcknowledgedAt: timeOrNull(o.AcknowledgedAt), ClearedAt: timeOrNull(o.ClearedAt), IsActive: o.Active, Comment: o.Comment, Late: o.Late(),
 	}
 	if o.Acknowledged() {
 		info.AcknowledgedBy = &o.AcknowledgedBy

@@ -1450,6 +1450,7 @@ type AlarmInfo struct {
 	ClearedAt      *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=cleared_at,json=clearedAt,proto3" json:"cleared_at,omitempty"` // absent while active
 	Comment        string                 `protobuf:"bytes,11,opt,name=comment,proto3" json:"comment,omitempty"`
 	Journaled      *bool                  `protobuf:"varint,12,opt,name=journaled,proto3,oneof" json:"journaled,omitempty"` // false while the storage cannot be written and it is listed from memory; absent otherwise
+	Late           bool                   `protobuf:"varint,13,opt,name=late,proto3" json:"late,omitempty"`                 // it was over when the engine learned of it, for example because a link was down
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1564,6 +1565,13 @@ func (x *AlarmInfo) GetComment() string {
 func (x *AlarmInfo) GetJournaled() bool {
 	if x != nil && x.Journaled != nil {
 		return *x.Journaled
+	}
+	return false
+}
+
+func (x *AlarmInfo) GetLate() bool {
+	if x != nil {
+		return x.Late
 	}
 	return false
 }
@@ -2386,7 +2394,7 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"\bdeadband\x18\x04 \x01(\x01R\bdeadbandB\x0e\n" +
 	"\f_throttle_ms\"X\n" +
 	"\x18StreamTagChangesResponse\x12<\n" +
-	"\achanges\x18\x01 \x03(\v2\".platform.v1.TagChangeNotificationR\achanges\"\xe6\x03\n" +
+	"\achanges\x18\x01 \x03(\v2\".platform.v1.TagChangeNotificationR\achanges\"\xfa\x03\n" +
 	"\tAlarmInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x18\n" +
@@ -2401,7 +2409,8 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"cleared_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tclearedAt\x12\x18\n" +
 	"\acomment\x18\v \x01(\tR\acomment\x12!\n" +
-	"\tjournaled\x18\f \x01(\bH\x01R\tjournaled\x88\x01\x01B\x12\n" +
+	"\tjournaled\x18\f \x01(\bH\x01R\tjournaled\x88\x01\x01\x12\x12\n" +
+	"\x04late\x18\r \x01(\bR\x04lateB\x12\n" +
 	"\x10_acknowledged_byB\f\n" +
 	"\n" +
 	"_journaled\"k\n" +

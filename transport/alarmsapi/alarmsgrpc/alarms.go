@@ -177,7 +177,7 @@ func alarmsOf(list []alarms.Occurrence) []*pb.AlarmInfo {
 func alarmOf(o *alarms.Occurrence) *pb.AlarmInfo {
 	info := &pb.AlarmInfo{Id: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: o.Severity.ThreeLevel(),
 		TriggeredAt: timestamppb.New(o.RaisedAt), AcknowledgedAt: stampOf(o.AcknowledgedAt), ClearedAt: stampOf(o.ClearedAt),
-		IsActive: o.Active, Comment: o.Comment}
+		IsActive: o.Active, Comment: o.Comment, Late: o.Late()}
 	if o.Acknowledged() {
 		info.AcknowledgedBy = &o.AcknowledgedBy
 	}

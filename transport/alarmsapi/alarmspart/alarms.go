@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -99,6 +100,9 @@ func New(ctx context.Context, t *tagspart.Tags, o Options) (*Alarms, error) {
 	return a, nil
 }
 
+// typeBridge is the type of the drivers of bound bridges, whose alarms the part for discovery raises.
+const typeBridge = "Bridge"
+
 // maxShelved is the longest time for which an alarm may be shelved.
 const maxShelved = 7 * 24 * time.Hour
 
@@ -115,6 +119,7 @@ func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 		return fmt.Errorf("alarm rules: %w", err)
 	}
 	t.Observe(a.rules.Observe)
+	o.Drivers.ExcludeTypes = append(slices.Clone(o.Drivers.ExcludeTypes), typeBridge)
 	a.drivers, err = driveralarms.New(t.Engine(), a.service, o.Drivers)
 	return err
 }

@@ -55,13 +55,15 @@ func (t *Tags) checkConfig(context.Context) health.Result {
 const dropShown = 10 * time.Minute
 
 func (t *Tags) checkHistory(context.Context) health.Result {
-	stats := t.recorder.Stats()
+	stats := t.historyStats()
 	r := health.Result{Status: health.Healthy, Description: "samples are stored",
 		Data: map[string]any{"stored": stats.Stored, "waiting": stats.Pending, "dropped": stats.Dropped}}
 	if stats.Dropped > 0 {
 		r.Data["droppedBy"], r.Data["lastDrop"] = stats.DroppedBy, stats.LastDrop.UTC()
 	}
 	switch {
+	case t.forwards.failing():
+		r.Status, r.Description = health.Degraded, "samples cannot be stored; drivers that store and forward keep theirs"
 	case stats.Err != nil:
 		r.Status, r.Description = health.Degraded, "samples cannot be stored; the newest wait in memory"
 	case stats.Dropped > 0 && t.opts.Now().Sub(stats.LastDrop) < dropShown:

@@ -101,8 +101,11 @@ type Tags struct {
 	opts     Options
 	engine   *tags.Engine
 	recorder *history.Recorder // nil when no history is kept
+	forwards *forwards
 	config   *tagconfig.Store
 	binder   *tagconfig.Binder
+
+	adding sync.Mutex // held while what is known of a driver changes
 
 	mu        sync.Mutex
 	unobserve []func()
@@ -114,11 +117,15 @@ func New(ctx context.Context, o Options) (*Tags, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := tags.New(tags.Options{Logger: o.Logger, Now: o.Now, Writes: o.Writes})
-	if err != nil {
+	t := &Tags{opts: o}
+	eo := tags.Options{Logger: o.Logger, Now: o.Now, Writes: o.Writes}
+	if o.HistoryStore != nil {
+		t.forwards = &forwards{append: history.StoreChanges(o.HistoryStore), log: o.Logger}
+		eo.Store = t.forwards.store
+	}
+	if t.engine, err = tags.New(eo); err != nil {
 		return nil, err
 	}
-	t := &Tags{opts: o, engine: engine}
 	if err := t.open(); err != nil {
 		return nil, errors.Join(err, t.drain(context.WithoutCancel(ctx)))
 	}
@@ -152,6 +159,8 @@ func (t *Tags) open() (err error) {
 
 // AddDriver adds a driver of another part. Its tags are known to the configuration before it runs.
 func (t *Tags) AddDriver(d Driver) error {
+	t.adding.Lock()
+	defer t.adding.Unlock()
 	if t.engine.HasDriver(d.ID) {
 		return tags.ErrDriverExists.On("driverId", d.ID)
 	}
@@ -161,6 +170,24 @@ func (t *Tags) AddDriver(d Driver) error {
 	o := d.Options
 	o.Tags = nil
 	return t.engine.AddDriver(d.ID, d.Driver, o)
+}
+
+// RemoveDriver stops a driver and removes its tags, also from the configuration as far as the driver brought them.
+// What people have configured stays: these tags are Bad with reason NoDriver, and are the driver's again when it
+// is added again. The history stays, too. If the driver did not stop before ctx ended, its tags are removed all the same
+// and RemoveDriver returns an error. If id is unknown, RemoveDriver returns [tags.ErrInvalidDriver].
+func (t *Tags) RemoveDriver(ctx context.Context, id string) error {
+	err := t.engine.RemoveDriver(ctx, id)
+	if errors.Is(err, tags.ErrInvalidDriver) {
+		return err
+	}
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	if !t.engine.HasDriver(id) { // it may have been added again
+		t.config.Seed(id)
+		t.binder.RemoveBase(id)
+	}
+	return err
 }
 
 // SetTags replaces what a driver knows of its tags. The tag configuration overrides it.
@@ -244,7 +271,7 @@ func (t *Tags) grpc(r grpc.ServiceRegistrar) error {
 func (t *Tags) metrics() []prometheus.Collector {
 	list := []prometheus.Collector{newDriverCollector(t.engine.Drivers)}
 	if t.recorder != nil {
-		list = append(list, newHistoryCollector(t.recorder.Stats))
+		list = append(list, newHistoryCollector(t.historyStats))
 	}
 	return list
 }

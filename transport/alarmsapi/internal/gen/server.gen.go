@@ -260,7 +260,10 @@ type AlarmInfo struct {
 	IsActive bool   `json:"isActive"`
 
 	// Journaled false while the alarm is listed from memory, since the storage cannot be written; absent otherwise. Its code is 0 where it has none yet.
-	Journaled   *bool                      `json:"journaled,omitempty"`
+	Journaled *bool `json:"journaled,omitempty"`
+
+	// Late The alarm was over when the engine learned of it, for example because a link was down; absent otherwise.
+	Late        bool                       `json:"late,omitempty,omitzero"`
 	Message     string                     `json:"message"`
 	Severity    externalRef0.AlarmSeverity `json:"severity"`
 	Source      string                     `json:"source"`

@@ -1,0 +1,91 @@
+package discovery
+
+import (
+	"slices"
+	"time"
+)
+
+// Binding is a bound bridge, as it is stored. Times are UTC, to the microsecond.
+type Binding struct {
+	BridgeID   string
+	DriverID   string // its driver in the tag engine
+	DriverType string // of the bridge, such as Modbus
+	EngineID   string // by which the bridge knows the engine
+	BoundAt    time.Time
+	URLs       []string // base URLs of the bridge, in the order in which they are tried; at least one
+
+	Token string // the binding token, until the bridge has used its session key; then empty
+	Key   string // the session key; empty until the bridge has opened its first link
+
+	LinkedAt    time.Time // of the first link; zero: there was none
+	HeartbeatAt time.Time // of the last heartbeat, stored now and then; zero: there was none
+	Offline     bool      // three heartbeats were missed
+
+	Lost         uint64    // entries that the bridge has dropped since it was bound
+	RecentlyLost uint64    // those of a series without a pause of LossPause
+	LostAt       time.Time // when the engine learned of the last ones
+
+	ManifestHash    string   // of the stored manifest
+	TagCount        int      // in it
+	ActiveSubmodels []string // of it; see Submodels
+
+	Epoch    string // of the bridge's buffer
+	Position uint64 // the last entry of the epoch that is stored
+}
+
+// LossPause is how long no entries must be lost until later ones count as another series.
+const LossPause = time.Hour
+
+// BaseURL returns the URL at which the bridge has answered last.
+func (b *Binding) BaseURL() string {
+	if len(b.URLs) == 0 {
+		return ""
+	}
+	return b.URLs[0]
+}
+
+func (b *Binding) clone() Binding {
+	c := *b
+	c.URLs, c.ActiveSubmodels = slices.Clone(b.URLs), slices.Clone(b.ActiveSubmodels)
+	return c
+}
+
+// Info is a bound bridge as it is now. Its HeartbeatAt is the newest.
+type Info struct {
+	Binding
+	Online   bool      // the link is open, or it was and three heartbeats are not missed yet
+	LinkOpen bool      //
+	Missed   int       // heartbeats in a row
+	Problem  string    // why the last heartbeat was missed, for people; empty if it was not
+	Since    time.Time // of LinkOpen; when the bridge was bound, or the service began, if there was no change since
+}
+
+// BridgeStatus is the status of a bridge in a scan.
+type BridgeStatus string
+
+// The statuses.
+const (
+	Free       BridgeStatus = "Free"
+	InProgress BridgeStatus = "Binding"
+	Bound      BridgeStatus = "Bound"
+)
+
+// BridgeInfo is a bridge that a scan has found, as it advertises itself.
+type BridgeInfo struct {
+	BridgeID      string
+	HostName      string
+	Address       string // IP address
+	Port          int
+	Version       string
+	Status        BridgeStatus
+	DriverType    string
+	TenantID      string // empty for none
+	BoundEngineID string // empty for none
+	TagCount      int
+	DiscoveredAt  time.Time
+	BaseURL       string
+
+	// Beyond the above.
+	Name, Location string
+	Addresses      []string // all base URLs, BaseURL first
+}

@@ -1,0 +1,174 @@
+package discovery
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"time"
+
+	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/discovery/linked"
+)
+
+var _ linked.Bindings = (*Service)(nil)
+
+// OpenLink implements linked.Bindings. A bridge that is just being bound waits until it is.
+func (s *Service) OpenLink(ctx context.Context, h link.Hello) (linked.Grant, error) {
+	unlock, err := s.lock(ctx, h.BridgeID)
+	if err != nil {
+		return linked.Grant{}, err
+	}
+	defer unlock()
+	b, ok := s.get(h.BridgeID)
+	if !ok {
+		return linked.Grant{}, link.ErrRefused
+	}
+	grant := linked.Grant{EngineID: b.EngineID, Pins: s.opts.Pins(), WantManifest: h.ManifestHash == "" || h.ManifestHash != b.ManifestHash}
+	if b.Epoch == h.Epoch {
+		grant.Position = b.Position
+	}
+	switch {
+	case h.Key != "" && equal(h.Key, b.Key):
+		return grant, nil
+	case h.Key != "" || !equal(h.Token, b.Token):
+		s.opts.Logger.Warn("link of a bridge refused: it has another key or token", "bridge", b.BridgeID)
+		return linked.Grant{}, link.ErrRefused
+	}
+	if grant.Key = b.Key; grant.Key == "" {
+		grant.Key = newKey()
+		if err := s.update(ctx, b.BridgeID, func(b *Binding) { b.Key = grant.Key }); err != nil {
+			return linked.Grant{}, err
+		}
+	}
+	return grant, nil
+}
+
+// ConfirmKey implements linked.Bindings.
+func (s *Service) ConfirmKey(ctx context.Context, bridgeID string) error {
+	b, ok := s.get(bridgeID)
+	switch {
+	case !ok:
+		return link.ErrRefused
+	case b.Token == "" && !b.LinkedAt.IsZero():
+		return nil
+	}
+	now := s.now()
+	return s.update(ctx, bridgeID, func(b *Binding) {
+		b.Token = ""
+		if b.LinkedAt.IsZero() {
+			b.LinkedAt = now
+		}
+	})
+}
+
+// StorePosition implements linked.Bindings.
+func (s *Service) StorePosition(ctx context.Context, bridgeID, epoch string, through uint64) error {
+	if err := s.store.SetPosition(ctx, Position{BridgeID: bridgeID, Epoch: epoch, Through: through}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.bridge[bridgeID]; b != nil && (b.Epoch != epoch || b.Position < through) {
+		b.Epoch, b.Position = epoch, through
+	}
+	return nil
+}
+
+// UpdateManifest implements linked.Bindings.
+func (s *Service) UpdateManifest(ctx context.Context, bridgeID string, m link.Manifest) error {
+	unlock, err := s.lock(ctx, bridgeID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	b, ok := s.get(bridgeID)
+	switch {
+	case !ok:
+		return link.ErrRefused
+	case m.BridgeID != bridgeID:
+		return ErrMismatch
+	case m.DriverID != b.DriverID:
+		return ErrDriverChanged.Because("%q became %q", b.DriverID, clean(m.DriverID))
+	}
+	m.BindingToken = ""
+	if err := checkManifest(m); err != nil {
+		return err
+	}
+	if m.Hash() == b.ManifestHash {
+		return nil
+	}
+	if err := s.store.SetManifest(ctx, bridgeID, m); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if known := s.bridge[bridgeID]; known != nil {
+		known.TakeManifest(m)
+		b = known.clone()
+	}
+	s.mu.Unlock()
+	s.opts.Logger.Info("manifest of a bridge changed", "bridge", bridgeID, "tags", len(m.Tags))
+	if s.attacher == nil {
+		return nil
+	}
+	return s.attacher.Attach(ctx, b, m)
+}
+
+// LinkChanged implements linked.Bindings.
+func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) {
+	now := s.now()
+	s.mu.Lock()
+	b := s.bridge[bridgeID]
+	if b == nil {
+		s.mu.Unlock()
+		return
+	}
+	if b.link != open {
+		b.link, b.since = open, now
+	}
+	wasOffline := b.Offline
+	s.heard(b, now)
+	s.mu.Unlock()
+	s.opts.Logger.Info("link of a bridge changed", "bridge", bridgeID, "open", open)
+	if wasOffline {
+		s.storeOffline(ctx, bridgeID, false)
+	}
+}
+
+// Lost implements linked.Bindings. What is stored raises the alarm.
+func (s *Service) Lost(ctx context.Context, bridgeID string, n uint64) error {
+	now := s.now()
+	s.opts.Logger.Warn("a bridge has dropped samples before they were delivered", "bridge", bridgeID, "samples", n)
+	return s.update(ctx, bridgeID, func(b *Binding) {
+		if now.Sub(b.LostAt) >= LossPause || now.Before(b.LostAt.Add(-time.Minute)) {
+			b.RecentlyLost = 0
+		}
+		b.Lost, b.RecentlyLost, b.LostAt = b.Lost+n, b.RecentlyLost+n, now
+	})
+}
+
+// Event implements linked.Bindings.
+func (s *Service) Event(ctx context.Context, bridgeID string, e link.Event) error {
+	b, ok := s.get(bridgeID)
+	if !ok {
+		return link.ErrRefused
+	}
+	if s.attacher == nil {
+		return nil
+	}
+	return s.attacher.Event(ctx, b, e)
+}
+
+// equal compares secrets in a time that does not depend on them. An empty secret equals nothing.
+func equal(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1 && a != ""
+}
+
+// newKey returns a session key of 256 bits.
+func newKey() string {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // it never fails
+	return base64.RawURLEncoding.EncodeToString(key)
+}

@@ -1,0 +1,54 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+)
+
+// searches share the scans for bridges that have gone: many may be gone at the same time.
+type searches struct {
+	scanner Scanner // nil: nothing is found
+
+	mu    sync.Mutex
+	found map[string][]string // URLs by bridge id, of the last one
+	at    time.Time           // by the monotonic clock
+}
+
+// find returns the URLs at which the network has the bridge, by a search that is not older than an interval of heartbeats.
+func (s *Service) find(ctx context.Context, b Binding) []string {
+	q := &s.searches
+	if q.scanner == nil {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.at.IsZero() || time.Since(q.at) >= s.opts.Heartbeat {
+		all, err := s.browse(ctx, searchTime)
+		if err != nil && ctx.Err() == nil {
+			s.opts.Logger.Debug("failed to search for bridges", "error", err)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		q.found, q.at = map[string][]string{}, time.Now()
+		for i := range all {
+			q.found[all[i].BridgeID] = append(q.found[all[i].BridgeID], all[i].Addresses...)
+		}
+	}
+	return addURLs([]string{b.BaseURL()}, q.found[b.BridgeID])[1:]
+}
+
+// problemOf returns what is wrong, for people: the text of an error for callers, without addresses.
+func problemOf(err error) string {
+	if f, ok := fault.From(err); ok {
+		return f.Message
+	}
+	if errors.Is(err, errOther) || errors.Is(err, errUnbound) {
+		return err.Error()
+	}
+	return ErrConnection.Message
+}

@@ -1,0 +1,250 @@
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/fault"
+)
+
+// Bridges calls bridges. The package bridgeclient does it over HTTP. Every call is limited in time and in the size of its answer, and goes to
+// the host of its URL only. Errors are those of this package.
+type Bridges interface {
+	Status(ctx context.Context, baseURL string) (link.Status, error)
+	// Bind binds a free bridge; ErrAlreadyBound if it is not free. secret is what the bridge wants of those who bind it; it may be empty.
+	Bind(ctx context.Context, baseURL, secret string, r link.BindRequest) (link.Manifest, error)
+	// Release makes a bridge free. token is the binding token or the session key.
+	Release(ctx context.Context, baseURL, token string) error
+}
+
+// Attacher shows bound bridges in the rest of the engine. Calls for one bridge do not overlap.
+type Attacher interface {
+	// HasDriver reports whether there is a driver with this id.
+	HasDriver(driverID string) bool
+	// Attach adds the driver of a bridge with its tags, or replaces the tags of one that is attached.
+	Attach(ctx context.Context, b Binding, m link.Manifest) error
+	// Detach ends the link of a bridge whose binding was removed, and removes its driver.
+	Detach(ctx context.Context, b Binding) error
+	// Event stores what has happened on a bridge. When it returns nil, it survives a crash. An event may come again.
+	Event(ctx context.Context, b Binding, e link.Event) error
+}
+
+// Deps are what a Service works with.
+type Deps struct {
+	Store   Store   // required; remains the caller's
+	Bridges Bridges // required
+	Scanner Scanner // nil: scans find nothing
+}
+
+// Options configure a [Service]. EngineID is required.
+type Options struct {
+	EngineID string // by which bridges know the engine
+	// EngineURL returns the URL at which a bridge reaches the engine. Default: binding fails with ErrNoEngineURL.
+	EngineURL func(ctx context.Context, bridgeURL string) (string, error)
+	// Pins returns the keys of the engine's certificate, as in link.BindRequest. Default: none.
+	Pins func() []string
+	// BindSecret is sent to bridges that want a secret of those who bind them.
+	BindSecret string
+	// Shared is set if engines of other names use the store: their bindings are ignored.
+	Shared bool
+
+	Heartbeat   time.Duration // interval; default 30 s
+	MaxBindings int           // default 1000
+
+	Now    func() time.Time // default: time.Now
+	Logger *slog.Logger     // default: discards
+}
+
+func (o Options) withDefaults() (Options, error) {
+	switch {
+	case o.EngineID == "":
+		return o, fault.Option("discovery", "Options.EngineID", "is required")
+	case o.Heartbeat < 0:
+		return o, fault.Option("discovery", "Options.Heartbeat", "must not be negative, not %s", o.Heartbeat)
+	case o.MaxBindings < 0:
+		return o, fault.Option("discovery", "Options.MaxBindings", "must not be negative, not %d", o.MaxBindings)
+	}
+	o.Heartbeat = cmp.Or(o.Heartbeat, 30*time.Second)
+	o.MaxBindings = cmp.Or(o.MaxBindings, 1000)
+	if o.EngineURL == nil {
+		o.EngineURL = func(context.Context, string) (string, error) { return "", ErrNoEngineURL }
+	}
+	if o.Pins == nil {
+		o.Pins = func() []string { return nil }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}
+
+// Service finds, binds and watches bridges. Safe for concurrent use. It implements linked.Bindings.
+type Service struct {
+	store    Store
+	bridges  Bridges
+	opts     Options
+	attacher Attacher // set by Attach, before the first call of anything else
+
+	scans    chan struct{} // has an item for each scan that runs
+	checks   chan struct{} // has an item for each heartbeat that runs
+	searches searches
+
+	mu      sync.Mutex
+	bridge  map[string]*bridge
+	busy    map[string]chan struct{} // by bridge id, closed when the change of its binding has ended
+	drivers map[string]bool          // ids of drivers of bridges that are being bound
+	seen    map[string]sighting      // what scans have found, by bridge id
+	run     *run                     // nil while Run does not
+}
+
+// bridge is a bound bridge. Its members are guarded by Service.mu.
+type bridge struct {
+	Binding
+	link    bool
+	since   time.Time // of link
+	missed  int
+	problem string
+	unsaved bool   // HeartbeatAt is newer than in the store
+	stop    func() // ends its heartbeats; nil while there are none
+}
+
+// New returns a service with the bindings of the store. Call Attach next.
+func New(ctx context.Context, d Deps, o Options) (*Service, error) {
+	switch {
+	case d.Store == nil:
+		return nil, fault.Option("discovery", "store", "is required")
+	case d.Bridges == nil:
+		return nil, fault.Option("discovery", "bridges", "is required")
+	}
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{store: d.Store, bridges: d.Bridges, opts: o, scans: make(chan struct{}, maxScans), checks: make(chan struct{}, maxChecks),
+		bridge: map[string]*bridge{}, busy: map[string]chan struct{}{}, drivers: map[string]bool{}, seen: map[string]sighting{}}
+	s.searches.scanner = d.Scanner
+	all, err := d.Store.Bindings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range all {
+		if !o.Shared || b.EngineID == o.EngineID {
+			s.take(b)
+		}
+	}
+	return s, nil
+}
+
+// take adds a binding. s.mu is held, or s is new.
+func (s *Service) take(b Binding) *bridge {
+	known := &bridge{Binding: b, since: s.now()}
+	if b.Offline {
+		known.missed = missedLimit
+	}
+	s.bridge[b.BridgeID] = known
+	return known
+}
+
+// Attach shows the bound bridges through a, now and whenever one is bound. Call it once, before anything else. A bridge that cannot be
+// shown stays bound: the error is logged.
+func (s *Service) Attach(ctx context.Context, a Attacher) error {
+	if a == nil {
+		return fault.Option("discovery", "attacher", "is required")
+	}
+	s.attacher = a
+	for _, info := range s.Bindings() {
+		m, err := s.store.Manifest(ctx, info.BridgeID)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			err = a.Attach(ctx, info.Binding, m)
+		}
+		if err != nil {
+			s.opts.Logger.Error("failed to show a bridge", "bridge", info.BridgeID, "driver", info.DriverID, "error", err)
+		}
+	}
+	return nil
+}
+
+func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// Bindings returns the bound bridges by id. Their tokens and keys are left out.
+func (s *Service) Bindings() []Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Info, 0, len(s.bridge))
+	for _, id := range slices.Sorted(maps.Keys(s.bridge)) {
+		all = append(all, s.bridge[id].info())
+	}
+	return all
+}
+
+func (b *bridge) info() Info {
+	i := Info{Binding: b.clone(), LinkOpen: b.link, Missed: b.missed, Problem: b.problem, Since: b.since,
+		Online: b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit}
+	i.Token, i.Key = "", ""
+	return i
+}
+
+// lock begins a change of a bridge's binding and waits for one in progress. Call the function that it returns to end it.
+func (s *Service) lock(ctx context.Context, bridgeID string) (func(), error) {
+	for {
+		s.mu.Lock()
+		other := s.busy[bridgeID]
+		if other == nil {
+			done := make(chan struct{})
+			s.busy[bridgeID] = done
+			s.mu.Unlock()
+			return func() {
+				s.mu.Lock()
+				delete(s.busy, bridgeID)
+				s.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// get returns a copy of a binding with its secrets.
+func (s *Service) get(bridgeID string) (Binding, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, ok := s.bridge[bridgeID]
+	if !ok {
+		return Binding{}, false
+	}
+	return b.clone(), true
+}
+
+// update changes a binding in the store and then here.
+func (s *Service) update(ctx context.Context, bridgeID string, change func(*Binding)) error {
+	err := s.store.UpdateBinding(ctx, bridgeID, func(b *Binding) error {
+		change(b)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.bridge[bridgeID]; b != nil {
+		change(&b.Binding)
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package discoveryapi
+
+import (
+	"math"
+	"time"
+
+	"github.com/otkit/otkit/discovery"
+	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/transport/discoveryapi/internal/gen"
+)
+
+func infoOf(b *discovery.BridgeInfo) gen.BridgeInfo {
+	return gen.BridgeInfo{BridgeID: b.BridgeID, HostName: b.HostName, IPAddress: b.Address, Port: b.Port, Version: b.Version,
+		Status: gen.BridgeStatus(b.Status), DriverType: b.DriverType, TenantID: textOrNull(b.TenantID), BoundEngineID: textOrNull(b.BoundEngineID),
+		TagCount: b.TagCount, DiscoveredAt: b.DiscoveredAt.UTC(), BaseURL: b.BaseURL, Name: b.Name, Location: b.Location}
+}
+
+// bindingOf returns a binding that was just made.
+func bindingOf(b *discovery.Binding) gen.BridgeBinding {
+	host, port := b.Endpoint()
+	return gen.BridgeBinding{BridgeID: b.BridgeID, IPAddress: host, Port: port, DriverType: b.DriverType, BindingToken: textOrNull(b.Token),
+		BoundAt: b.BoundAt.UTC(), BaseURL: b.BaseURL()}
+}
+
+func statusOf(b *discovery.Info) gen.BridgeBindingStatus {
+	host, port := b.Endpoint()
+	return gen.BridgeBindingStatus{BridgeID: b.BridgeID, IPAddress: host, Port: port, DriverType: b.DriverType, BoundAt: b.BoundAt.UTC(),
+		IsOnline: b.Online, BaseURL: b.BaseURL(), LastHeartbeatAt: timeOrNull(b.HeartbeatAt), ActiveSubmodels: b.ActiveSubmodelsJSON(),
+		DriverID: b.DriverID, TagCount: b.TagCount, IsLinkOpen: b.LinkOpen, LostSamples: int64(min(b.Lost, math.MaxInt64)), LastError: b.Problem}
+}
+
+func manifestOf(m *link.Manifest) gen.BridgeManifest {
+	answer := gen.BridgeManifest{BridgeID: m.BridgeID, DriverType: m.DriverType, DriverID: m.DriverID, BindingToken: m.BindingToken,
+		AvailableSubmodels: append([]string{}, m.AvailableSubmodels...), ActiveSubmodels: m.ActiveSubmodels, Tags: make([]gen.BridgeTag, len(m.Tags))}
+	for i := range m.Tags {
+		t := &m.Tags[i]
+		answer.Tags[i] = gen.BridgeTag{Name: t.Name, Address: t.Address, DataType: t.DataType, Length: t.Length, ScanInterval: t.ScanInterval,
+			Unit: t.Unit, Description: t.Description, Access: t.Access, Min: t.Min, Max: t.Max}
+	}
+	return answer
+}
+
+func textOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

@@ -1,0 +1,2 @@
+// Package discoverypart is the part of a server for bridges: it finds them, binds them and takes what they deliver.
+package discoverypart
