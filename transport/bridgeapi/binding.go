@@ -73,7 +73,8 @@ func manifestOf(m link.Manifest) gen.Manifest {
 		AvailableSubmodels: append([]string{}, m.AvailableSubmodels...), ActiveSubmodels: append([]string{}, m.ActiveSubmodels...),
 		BindingToken: m.BindingToken}
 	for i, t := range m.Tags {
-		out.Tags[i] = gen.ManifestTag(t)
+		out.Tags[i] = gen.ManifestTag{Name: t.Name, Address: t.Address, DataType: t.DataType, Length: t.Length, ScanInterval: t.ScanInterval,
+			Unit: t.Unit, Description: t.Description, Access: t.Access, Min: t.Min, Max: t.Max}
 	}
 	return out
 }

@@ -41,7 +41,7 @@ func (h *handlers) PutAASConfig(ctx context.Context, r gen.PutAASConfigRequestOb
 		matches = func(version string) bool { return hasETag(given, version) }
 	}
 	c, version, err := h.Shell.Put(ctx, shellconfig.Config{ID: b.ID, IDShort: b.IDShort, GlobalAssetID: b.GlobalAssetID,
-		EquipmentCategory: b.EquipmentCategory, ActiveSubmodels: b.ActiveSubmodels, Nameplate: shellconfig.Nameplate(b.Nameplate)}, matches)
+		EquipmentCategory: b.EquipmentCategory, ActiveSubmodels: b.ActiveSubmodels, Nameplate: plateOf(b.Nameplate)}, matches)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,16 @@ func hasETag(header, version string) bool {
 }
 
 func (h *handlers) shellOf(c shellconfig.Config) gen.AASConfig {
+	n := c.Nameplate
 	return gen.AASConfig{ID: c.ID, IDShort: c.IDShort, GlobalAssetID: c.GlobalAssetID, EquipmentCategory: c.EquipmentCategory,
-		ActiveSubmodels: c.ActiveSubmodels, AvailableSubmodels: h.Shell.Available(), Nameplate: gen.Nameplate(c.Nameplate)}
+		ActiveSubmodels: c.ActiveSubmodels, AvailableSubmodels: h.Shell.Available(), Nameplate: gen.Nameplate{
+			ManufacturerName: n.ManufacturerName, ManufacturerProductDesignation: n.ManufacturerProductDesignation, SerialNumber: n.SerialNumber,
+			YearOfConstruction: n.YearOfConstruction, HardwareVersion: n.HardwareVersion, SoftwareVersion: n.SoftwareVersion}}
+}
+
+func plateOf(n gen.Nameplate) shellconfig.Nameplate {
+	return shellconfig.Nameplate{ManufacturerName: n.ManufacturerName, ManufacturerProductDesignation: n.ManufacturerProductDesignation,
+		SerialNumber: n.SerialNumber, YearOfConstruction: n.YearOfConstruction, HardwareVersion: n.HardwareVersion, SoftwareVersion: n.SoftwareVersion}
 }
 
 // exportShell implements GET /api/bridge/config/aas/export.

@@ -88,7 +88,7 @@ func (h *handlers) ListTags(_ context.Context, r gen.ListTagsRequestObject) (gen
 	out := gen.ListTags200JSONResponse{Items: make([]gen.BridgeTag, len(list)), TotalCount: int64(total), Page: page, PageSize: size}
 	for i, s := range list {
 		t := s.Tag
-		out.Items[i] = gen.BridgeTag{Name: strings.TrimPrefix(t.Name, h.DriverID+"."), Address: t.Address, DataType: gen.BridgeTagDataType(t.DataType.String()),
+		out.Items[i] = gen.BridgeTag{Name: strings.TrimPrefix(t.Name, h.DriverID+"."), Address: t.Address, DataType: gen.BridgeTagDataType(t.DataType),
 			AccessMode: gen.BridgeTagAccessMode(accessOf(t)), Unit: t.Unit, Quality: gen.Quality(s.Sample.Quality.String()),
 			Reason: s.Sample.Reason.String(), CurrentValue: s.Sample.Value, Timestamp: s.Sample.SourceTime.UTC()}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/otkit/otkit/aas/shellconfig"
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/audit"
-	"github.com/otkit/otkit/discovery/bridge"
 	"github.com/otkit/otkit/discovery/license"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
@@ -23,9 +22,18 @@ import (
 	"github.com/otkit/otkit/transport/server"
 )
 
+// Host is the bridge. *bridge.Host is one.
+type Host interface {
+	bridgeapi.Host
+	Authorized(secret string) bool
+	Run(ctx context.Context)
+	Drain(ctx context.Context) error
+	Close(ctx context.Context) error
+}
+
 // Deps is what the part serves. All but Passive are required.
 type Deps struct {
-	Host     *bridge.Host
+	Host     Host
 	Tags     *tags.Engine
 	Passive  bridgeapi.Passive // nil if the driver is not passive
 	Accounts *accountspart.Accounts

@@ -385,7 +385,10 @@ type BufferState struct {
 
 	// OldestAt Time of the oldest entry; missing if there is none.
 	OldestAt time.Time `json:"oldestAt,omitempty,omitzero"`
-	TTLHours float64   `json:"ttlHours"`
+
+	// Problem Why the buffer cannot take entries; missing if it can.
+	Problem  string  `json:"problem,omitempty,omitzero"`
+	TTLHours float64 `json:"ttlHours"`
 }
 
 // ChangePasswordRequest defines model for ChangePasswordRequest.
