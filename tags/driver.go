@@ -66,13 +66,20 @@ type Subscriber interface {
 	Subscribe(ctx context.Context, points []Point, emit func(i int, r Reading)) error
 }
 
+// Unpolled is a Subscriber whose device cannot be asked, because it only sends. The engine never calls Read
+// and calls tags stale only by Tag.StaleAfter. Subscribe first emits the newest reading of each point that
+// has one, because what was emitted before it was called may have been dropped.
+type Unpolled interface {
+	Subscriber
+	Unpolled() // does nothing
+}
+
 // Forwarder is a Subscriber whose device keeps every reading until it is stored (store and forward), such
 // as another host with a buffer on disk. Its readings go to history through Forward, complete and with
 // their own times; Subscribe and Forward run concurrently and both update the cache.
 //
-// The engine never calls Read of a Forwarder and does not call its tags stale, except by Tag.StaleAfter: the
-// device reports every change of value and quality, also what a write has changed. Subscribe first emits the newest reading of each point that has one, because what was emitted before
-// it was called may have been dropped.
+// What holds for Unpolled holds for a Forwarder, with or without that method: its device reports every change of
+// value and quality, also what a write has changed.
 type Forwarder interface {
 	Subscriber
 

@@ -59,7 +59,7 @@ func (r *runner) serve() (worked bool, err error) {
 		if r.takeRegroup() {
 			groups = r.group(groups)
 			sub.restart(groups)
-			if r.forwarder != nil { // which is not polled
+			if r.unpolled {
 				groups = nil
 				r.setPaces(nil)
 			}
@@ -121,7 +121,7 @@ func (r *runner) takeRegroup() bool {
 
 // interval returns the polling interval of a tag, 0 when it is not polled.
 func (r *runner) interval(t *Tag) time.Duration {
-	if r.forwarder != nil {
+	if r.unpolled {
 		return 0
 	}
 	if t.PollInterval > 0 {

@@ -30,6 +30,7 @@ import (
 	"github.com/otkit/otkit/storage/alarmstore"
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/bindingstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/tagstore"
@@ -119,6 +120,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"discovery.New bridges", "bridges", func() (any, error) {
 			return discovery.New(ctx, discovery.Deps{Store: discovery.NewMemory()}, discovery.Options{})
 		}},
+		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},
 		{"historystore.New", "db", func() (any, error) { return historystore.New(nil, historystore.Options{}) }},
