@@ -20,7 +20,7 @@ import (
 // Options configure a Store. File, Default and Tags are required.
 type Options struct {
 	File string // has the configuration once it was put
-	// Default is the configuration before. If it has no ActiveSubmodels, all that the tags can fill are active.
+	// Default is the configuration before. If it has no ActiveSubmodels, all that have elements are active.
 	Default Config
 	Tags    func() []tags.Tag // of the device
 	// OnChange is called after the configuration has changed. It may be nil.
@@ -32,9 +32,10 @@ type Store struct {
 	o      Options
 	mapper *tagmap.Mapper
 
-	mu     sync.Mutex
-	config Config
-	stored bool // the configuration was put
+	putting sync.Mutex
+	mu      sync.Mutex
+	config  Config
+	stored  bool // the configuration was put
 }
 
 // New reads the configuration that was put before, if there is one.
@@ -82,33 +83,36 @@ func (s *Store) Available() []string {
 	s.mu.Lock()
 	category := s.config.EquipmentCategory
 	s.mu.Unlock()
-	return s.available(category)
+	return withNameplate(s.filled(category))
 }
 
-func (s *Store) available(category string) []string {
-	var names []string
+// filled returns the submodels that have elements which show tags.
+func (s *Store) filled(category string) (names []string) {
 	for _, m := range s.mapper.Submodels(tagmap.Equipment{ShellID: "urn:x", Category: category, Tags: s.o.Tags()}) {
 		names = append(names, m.IDShort)
 	}
+	return names
+}
+
+func withNameplate(filled []string) []string {
 	return slices.DeleteFunc(slices.Clone(allTargets), func(name string) bool {
-		return name != string(tagmap.Nameplate) && !slices.Contains(names, name)
+		return name != string(tagmap.Nameplate) && !slices.Contains(filled, name)
 	})
 }
 
 // Get returns the configuration with its version, which changes with it.
 func (s *Store) Get() (c Config, version string) {
-	available := s.Available()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.get(available)
+	c, stored := s.config, s.stored
+	s.mu.Unlock()
+	if !stored && len(c.ActiveSubmodels) == 0 {
+		c.ActiveSubmodels = s.filled(c.EquipmentCategory)
+	}
+	return c.versioned()
 }
 
-// get returns the configuration with the submodels that are there. s.mu is held.
-func (s *Store) get(available []string) (c Config, version string) {
-	c = s.config
-	if !s.stored && len(c.ActiveSubmodels) == 0 {
-		c.ActiveSubmodels = slices.Clone(available)
-	}
+// versioned returns a copy of the configuration with its version.
+func (c Config) versioned() (Config, string) {
 	c.ActiveSubmodels = append([]string{}, c.ActiveSubmodels...)
 	text, _ := json.Marshal(c) // cannot fail: strings only
 	sum := sha256.Sum256(text)
@@ -118,8 +122,7 @@ func (s *Store) get(available []string) (c Config, version string) {
 // Put stores a configuration and puts it in force. matches is given the version of the one before, and nil accepts any. Errors are ErrInvalid,
 // ErrChanged if matches returns false, and ErrStore.
 func (s *Store) Put(ctx context.Context, c Config, matches func(version string) bool) (stored Config, version string, err error) {
-	available := s.available(c.EquipmentCategory)
-	if err := c.validate(available); err != nil {
+	if err := c.validate(withNameplate(s.filled(c.EquipmentCategory))); err != nil {
 		return Config{}, "", err
 	}
 	if c.ActiveSubmodels == nil {
@@ -129,17 +132,9 @@ func (s *Store) Put(ctx context.Context, c Config, matches func(version string) 
 	if err != nil {
 		return Config{}, "", err
 	}
-	stored, version, err = s.replace(ctx, c, text, available, matches)
-	if err == nil {
-		s.o.OnChange()
-	}
-	return stored, version, err
-}
-
-func (s *Store) replace(ctx context.Context, c Config, text []byte, available []string, matches func(string) bool) (Config, string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, was := s.get(available); matches != nil && !matches(was) {
+	s.putting.Lock() // what matches is what is replaced
+	defer s.putting.Unlock()
+	if _, was := s.Get(); matches != nil && !matches(was) {
 		return Config{}, "", ErrChanged
 	}
 	if err := ctx.Err(); err != nil {
@@ -148,7 +143,10 @@ func (s *Store) replace(ctx context.Context, c Config, text []byte, available []
 	if err := atomicfile.Write(s.o.File, append(text, '\n')); err != nil {
 		return Config{}, "", ErrStore.Wrap(err)
 	}
+	s.mu.Lock()
 	s.config, s.stored = c, true
-	now, version := s.get(available)
-	return now, version, nil
+	s.mu.Unlock()
+	s.o.OnChange()
+	stored, version = c.versioned()
+	return stored, version, nil
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/discovery/mdns"
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/drivertypes"
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/driverconfig"
-	"github.com/otkit/otkit/tags/modbus"
 	"github.com/otkit/otkit/tags/simdriver"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
 	"github.com/otkit/otkit/transport/auditapi/auditpart"
@@ -28,9 +28,6 @@ import (
 	"github.com/otkit/otkit/transport/remote"
 	"github.com/otkit/otkit/transport/server"
 )
-
-// drivertypes are the driver types that the bridge knows by name.
-var driverTypes = driverconfig.Factories{"Modbus": modbus.FromSettings, simdriver.TypeName: simdriver.FromSettings}
 
 // Build returns the options of a bridge by its settings, without stores, link and announcement. It reads the files that the settings name and
 // needs no network. id is that of the bridge where the settings have none. What is wrong is added to p.
@@ -102,7 +99,7 @@ func (b Bridge) driver(p *settings.Problems, bridgeID string, log *slog.Logger) 
 	if p.Has("driver") {
 		return out
 	}
-	driver, list, err := driverTypes.Build(d, log)
+	driver, list, err := drivertypes.Factories().Build(d, log)
 	if err != nil {
 		e, ok := fault.From(err)
 		if !ok || len(e.Fields) == 0 {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -32,10 +33,8 @@ type Passive interface {
 
 var errNoPassive = fault.New(fault.NotFound, "DRIVER_NOT_FOUND", "there is no passive driver of this id")
 
-const (
-	maxItems  = 10_000 // of one request
-	maxFaults = 20     // that an answer names
-)
+// maxFaults is how many wrong members an answer names.
+const maxFaults = 20
 
 // ingest implements POST /api/bridge/ingest/{driverId}.
 func (h *handlers) ingest(w http.ResponseWriter, r *http.Request) {
@@ -59,18 +58,15 @@ func (h *handlers) take(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, problem.FromDecode(err)
 	}
-	items, err := readItems(body)
-	if err != nil {
-		return nil, err
-	}
 	bound := h.isBound()
-	if err := h.Passive.Push(ctx, items); err != nil {
+	n, err := h.push(ctx, body)
+	if err != nil {
 		return nil, err
 	}
 	if err := h.Host.Flush(ctx); err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, `{"accepted":%d,"buffered":%t}`, len(items), bound && h.isBound()), nil
+	return fmt.Appendf(nil, `{"accepted":%d,"buffered":%t}`, n, bound && h.isBound()), nil
 }
 
 // isDriver reports whether a path parameter, which is encoded still, names the driver.
@@ -90,40 +86,61 @@ type wireItem struct {
 	Quality   string          `json:"quality"`
 }
 
-// readItems reads one item, or a list of items. The error names each member that is wrong.
-func readItems(body []byte) ([]passive.Item, error) {
-	body = bytes.TrimSpace(body)
-	if len(body) == 0 || body[0] != '[' {
-		var one wireItem
-		if err := json.Unmarshal(body, &one); err != nil {
-			return nil, problem.FromDecode(err)
+// push reads one item, or a list of items, and gives them to the driver. It returns how many there are. The error names each member that is
+// wrong.
+func (h *handlers) push(ctx context.Context, body []byte) (int, error) {
+	list, single := []json.RawMessage{body}, true
+	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
+		single = false
+		if err := json.Unmarshal(trimmed, &list); err != nil {
+			return 0, problem.FromDecode(err)
 		}
-		item, bad := one.read("")
-		if len(bad) > 0 {
-			return nil, problem.ErrInvalidRequest.Invalid(bad...)
+	} else if !json.Valid(body) {
+		var v any
+		return 0, problem.FromDecode(json.Unmarshal(body, &v))
+	}
+	items, err := h.read(list)
+	if err == nil {
+		err = h.Passive.Push(ctx, items)
+	}
+	if f, ok := fault.From(err); ok && len(f.Fields) > 0 {
+		err = renamed(f, single)
+	}
+	return len(items), err
+}
+
+// renamed returns an error about items whose fields are named as in the request.
+func renamed(f *fault.Error, single bool) error {
+	out := *f
+	out.Fields = make([]fault.Field, len(f.Fields))
+	for i, field := range f.Fields {
+		if at, ok := strings.CutSuffix(field.Field, "].time"); ok {
+			field.Field = at + "].timestamp"
 		}
-		return []passive.Item{item}, nil
+		if single {
+			field.Field = strings.TrimPrefix(field.Field, "[0].")
+		}
+		out.Fields[i] = field
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, problem.FromDecode(err)
-	}
-	switch {
-	case len(list) == 0:
-		return nil, problem.ErrInvalidRequest.Because("the list has no item")
-	case len(list) > maxItems:
-		return nil, problem.ErrInvalidRequest.Because("the list has %d items, of at most %d", len(list), maxItems)
+	return &out
+}
+
+// read decodes items. What they mean is the driver's matter.
+func (h *handlers) read(list []json.RawMessage) ([]passive.Item, error) {
+	if len(list) > passive.MaxItems {
+		return nil, passive.ErrInvalidItems.Because("%d items, not 1 to %d", len(list), passive.MaxItems)
 	}
 	items := make([]passive.Item, len(list))
 	var bad []fault.Field
 	for i, raw := range list {
 		path := fmt.Sprintf("[%d]", i)
-		var one wireItem
-		if err := json.Unmarshal(raw, &one); err != nil {
+		var w wireItem
+		if err := json.Unmarshal(raw, &w); err != nil || string(raw) == "null" {
 			bad = append(bad, fieldOf(path, err))
 		} else {
 			var wrong []fault.Field
-			items[i], wrong = one.read(path + ".")
+			items[i], wrong = w.read(path + ".")
+			items[i].Name = strings.TrimPrefix(w.Name, h.DriverID+".")
 			bad = append(bad, wrong...)
 		}
 		if len(bad) >= maxFaults {
@@ -131,15 +148,14 @@ func readItems(body []byte) ([]passive.Item, error) {
 		}
 	}
 	if len(bad) > 0 {
-		return nil, problem.ErrInvalidRequest.Invalid(bad...)
+		return nil, passive.ErrInvalidItems.Invalid(bad...)
 	}
 	return items, nil
 }
 
 // fieldOf names the member of an item that has the wrong type.
 func fieldOf(path string, err error) fault.Field {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && wrong.Field != "" {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return fault.Field{Field: path + "." + wrong.Field, Message: "must be a string, not a " + wrong.Value}
 	}
 	return fault.Field{Field: path, Message: "must be an object"}
@@ -147,16 +163,13 @@ func fieldOf(path string, err error) fault.Field {
 
 func (w wireItem) read(path string) (item passive.Item, bad []fault.Field) {
 	add := func(field, message string) { bad = append(bad, fault.Field{Field: path + field, Message: message}) }
-	item = passive.Item{Name: w.Name, Address: w.Address, Quality: tags.Good}
-	if (w.Name == "") == (w.Address == "") {
-		add("name", "exactly one of name and address is required")
-	}
+	item = passive.Item{Address: w.Address}
 	if w.Quality != "" {
 		q, err := tags.ParseQuality(w.Quality)
 		if err != nil {
 			add("quality", "must be Good, Uncertain or Bad")
 		}
-		item.Quality = q
+		item.Quality = &q
 	}
 	if w.Timestamp != "" {
 		at, err := time.Parse(time.RFC3339Nano, timestamp.Normalize(w.Timestamp))
@@ -165,14 +178,11 @@ func (w wireItem) read(path string) (item passive.Item, bad []fault.Field) {
 		}
 		item.Time = at
 	}
-	switch value, err := scalar(w.Value); {
-	case err != nil:
+	value, err := scalar(w.Value)
+	if err != nil {
 		add("value", err.Error())
-	case value == nil && item.Quality != tags.Bad:
-		add("value", "is required")
-	default:
-		item.Value = value
 	}
+	item.Value = value
 	return item, bad
 }
 
