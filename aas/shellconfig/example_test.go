@@ -19,7 +19,9 @@ func Example() {
 	s, err := shellconfig.New(shellconfig.Options{
 		File:    filepath.Join(dir, "aas.json"),
 		Default: shellconfig.Config{ID: "urn:plant:pump-7", IDShort: "Pump7", GlobalAssetID: "urn:plant:asset:pump-7"},
-		Tags:    func() []tags.Tag { return []tags.Tag{{Name: "pump.flow", Driver: "pump", DataType: tags.Float, Unit: "l/min"}} },
+		Tags: func() []tags.Tag {
+			return []tags.Tag{{Name: "pump.flow", Driver: "pump", DataType: tags.Float, Unit: "l/min"}}
+		},
 	})
 	if err != nil {
 		panic(err)

@@ -51,13 +51,7 @@ const (
 // Files returns the settings files of the flags -config, a file or a folder, and -driver, either of which may be empty. A folder has an
 // appsettings.json, a driver_settings.json or both.
 func Files(config, driver string) ([]string, error) {
-	info, err := os.Stat(config)
-	switch {
-	case config == "":
-		return []string{driver}, nil
-	case err != nil:
-		return []string{config, driver}, nil // reading it says what is wrong
-	case !info.IsDir():
+	if info, err := os.Stat(config); err != nil || !info.IsDir() { // reading it says what is wrong
 		return []string{config, driver}, nil
 	}
 	app := filepath.Join(config, AppFile)
