@@ -182,8 +182,9 @@ func TestDomainsUseFewOthers(t *testing.T) {
 // audit.
 var shared = []string{"accounts", "audit"}
 
-// joined are the packages that show several domains together: a hub what happens, PlatformApi tags and alarms.
-var joined = []string{"transport/hubs", "transport/platformgrpc"}
+// joined are the packages that show several domains together: a hub what happens, PlatformApi tags and alarms. BridgeLink is what
+// both an engine and a bridge host have of the wire of discovery.
+var joined = []string{"transport/hubs", "transport/platformgrpc", "transport/bridgelink"}
 
 // Importing what all domains share on the wire brings none of them, and importing one brings no other.
 func TestTheWireOfDomainsIsApart(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 	"github.com/otkit/otkit/bridgehost"
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/devicetags"
+	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/storage"
@@ -53,6 +54,7 @@ import (
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/bridgeapi"
 	"github.com/otkit/otkit/transport/bridgeapi/bridgepart"
+	"github.com/otkit/otkit/transport/bridgelink"
 	"github.com/otkit/otkit/transport/devicesapi"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/discoveryapi"
@@ -119,6 +121,8 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"alertstore.New", "db", func() (any, error) { return alertstore.New(nil) }},
 		{"devices.New", "store", func() (any, error) { return devices.New(ctx, nil, devices.Options{}) }},
 		{"devicetags.New", "source", func() (any, error) { return devicetags.New(nil, devicetags.Options{}) }},
+		{"linked.New", "bindings", func() (any, error) { return linked.New(nil, linked.Options{}) }},
+		{"bridgelink.NewServer", "hub", func() (any, error) { return bridgelink.NewServer(nil) }},
 		{"discovery.New", "store", func() (any, error) { return discovery.New(ctx, discovery.Deps{}, discovery.Options{}) }},
 		{"discovery.New bridges", "bridges", func() (any, error) {
 			return discovery.New(ctx, discovery.Deps{Store: discovery.NewMemory()}, discovery.Options{})
