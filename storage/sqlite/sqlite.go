@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -26,6 +27,7 @@ type Options struct {
 	storage.Options
 
 	Dir     string // data directory, made when it is missing
+	State   string // name of the file for state; default [StateFile]
 	Readers int    // connections that read, per file; 1..64, default 4
 }
 
@@ -55,6 +57,9 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 		f, ok := files[s.Set]
 		if _, open := all[s.Set]; open || !ok {
 			continue // storage.New refuses an unknown set
+		}
+		if s.Set == storage.State {
+			f.name = cmp.Or(opts.State, f.name)
 		}
 		p, err := pools(filepath.Join(opts.Dir, f.name), f.synchronous, opts.Readers, walPages(opts.Options))
 		if err != nil {
