@@ -109,7 +109,7 @@ var forbidden = []struct {
 	{"a domain does not speak HTTP", func(p string) bool {
 		return isDomain(p) && !anyBelow(p, callers) && !strings.HasSuffix(p, "test")
 	}, http},
-	{"who raises alarms needs neither drivers nor rules", func(p string) bool { return p == "alarms" }, []string{module + "tags", module + "devices"}},
+	{"who raises alarms needs neither drivers nor rules", func(p string) bool { return p == "alarms" }, []string{module + "tags", module + "devices", module + "discovery"}},
 	{"who commands devices needs no tags", func(p string) bool { return p == "devices" }, []string{module + "tags"}},
 	{"the ground of the storage knows no domain", func(p string) bool { return p == "storage" },
 		slices.Concat(wire, http, drivers, settings, []string{module + "storage/"})},
@@ -153,7 +153,7 @@ func TestForbiddenDependencies(t *testing.T) {
 // users are the domains that use others. All others stand alone.
 var users = map[string][]string{
 	"aas":       {"tags"},
-	"alarms":    {"tags", "devices"},
+	"alarms":    {"tags", "devices", "discovery"},
 	"alerting":  {"alarms"},
 	"devices":   {"tags"},
 	"discovery": {"tags"},

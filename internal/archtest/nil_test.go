@@ -12,6 +12,7 @@ import (
 	"github.com/otkit/otkit/aas/tagmap"
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/bridgealarms"
 	"github.com/otkit/otkit/alarms/devicealarms"
 	"github.com/otkit/otkit/alarms/driveralarms"
 	"github.com/otkit/otkit/alarms/rules"
@@ -23,8 +24,8 @@ import (
 	"github.com/otkit/otkit/bridgehost"
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/devicetags"
-	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/discovery"
+	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
@@ -100,6 +101,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"accounts.New sessions", "sessions", func() (any, error) { return accounts.New(people, nil, accounts.Options{}) }},
 		{"audit.New", "store", func() (any, error) { return audit.New(nil, audit.Options{}) }},
 		{"alarms.New", "store", func() (any, error) { return alarms.New(ctx, nil, alarms.Options{}) }},
+		{"bridgealarms.New", "target", func() (any, error) { return bridgealarms.New(nil, bridgealarms.Options{}) }},
 		{"devicealarms.New", "source", func() (any, error) { return devicealarms.New(nil, service, devicealarms.Options{}) }},
 		{"driveralarms.New", "source", func() (any, error) { return driveralarms.New(nil, service, driveralarms.Options{}) }},
 		{"rules.New", "store", func() (any, error) { return rules.New(ctx, nil, service, rules.Options{}) }},

@@ -102,12 +102,8 @@ func walPages(o storage.Options) int {
 // pools opens one file: one connection that writes, since SQLite has one writer at a time and callers
 // wait better in our queue than in its lock, and several that read.
 func pools(file, synchronous string, readers, wal int) (storage.Pools, error) {
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return storage.Pools{}, fmt.Errorf("database file: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return storage.Pools{}, fmt.Errorf("database file: %w", err)
+	if err := touch(file); err != nil {
+		return storage.Pools{}, err
 	}
 	common := url.Values{"_busy_timeout": {"5000"}, "_dqs": {"0"}, "_synchronous": {synchronous}}
 	// A transaction with many rows touches more pages than the cache of 2 MB holds: they are written once, at
@@ -126,6 +122,18 @@ func pools(file, synchronous string, readers, wal int) (storage.Pools, error) {
 		return storage.Pools{}, errors.Join(err, write.Close())
 	}
 	return storage.Pools{Read: read, Write: write}, nil
+}
+
+// touch makes a file with the right mode if it is missing.
+func touch(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("database file: %w", err)
+	}
+	return nil
 }
 
 func pool(file string, common, more url.Values, size int) (*sql.DB, error) {
