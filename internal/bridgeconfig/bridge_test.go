@@ -72,7 +72,7 @@ func TestReferenceIsThatOfTheCode(t *testing.T) {
 			require.NotContains(t, line, "|  |\n", "every setting has a meaning")
 		}
 	}
-	require.Contains(t, b.String(), "| `offlineBuffer.maxSizeMb` | `OfflineBuffer__MaxSizeMb` | integer: 1 to 1048576 | `500` |")
+	require.Contains(t, b.String(), "| `offlineBuffer.maxSizeMb` | `OfflineBuffer__MaxSizeMb` | integer: 8 to 1048576 | `500` |")
 	require.Contains(t, b.String(), "| `driver.ipAddress` | `Driver__IpAddress` | text |")
 }
 
@@ -167,7 +167,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		"Ingest__AllowedCidrs=10.0.0.0/33":           "llowedCidrs",
 		"Ingest__RatePerSecond=0":                    "RatePerSecond",
 		"OfflineBuffer__MaxSizeMb=0":                 "MaxSizeMb",
-		"Auth__AdminPassword=short":                  "12",
+		"Auth__AdminPassword=shortPw-9":              "12",
 		"License__PublicKeys=xyz":                    "Ed25519",
 		"Driver__Id=a/b":                             "Driver__Id",
 		"Server__Tls__KeyFile=/k.pem":                "certFile",
@@ -182,7 +182,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		_, problems, _, err := bridgeconfig.Read(nil, []string{variable}, nil, nil)
 		require.NoError(t, err)
 		require.ErrorContains(t, problems.Err(), want, variable)
-		require.NotContains(t, problems.Err().Error(), "short", "no password is shown")
+		require.NotContains(t, problems.Err().Error(), "shortPw", "no password is shown")
 	}
 }
 

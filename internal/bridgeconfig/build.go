@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/internal/drivertypes"
 	"github.com/otkit/otkit/internal/settings"
+	"github.com/otkit/otkit/storage/bufferstore"
+	"github.com/otkit/otkit/storage/sqlite"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/driverconfig"
 	"github.com/otkit/otkit/tags/simdriver"
@@ -142,6 +145,15 @@ func (c CloudConnection) dial(ctx context.Context, url string, pins []string) (l
 }
 
 // OpenBuffer opens the offline buffer, which the caller closes after the bridge.
-func (b Bridge) OpenBuffer(context.Context, *slog.Logger) (bridge.Buffer, error) {
-	return bridge.NewMemoryBuffer(0), nil
+func (b Bridge) OpenBuffer(ctx context.Context, log *slog.Logger) (bridge.Buffer, error) {
+	if !b.OfflineBuffer.Enabled {
+		log.Info("offline buffer is off: samples wait in a small memory only, and the oldest are lost when it is full", "entries", bridge.DefaultMemoryEntries)
+		return bridge.NewMemoryBuffer(0), nil
+	}
+	store, err := bufferstore.Open(ctx, sqlite.Files{}, bufferstore.Options{Path: b.BufferFile(), MaxBytes: b.OfflineBuffer.MaxSizeMb << 20,
+		TTL: time.Duration(b.OfflineBuffer.MessageTTLHours) * time.Hour, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("offline buffer: %w", err)
+	}
+	return store, nil
 }
