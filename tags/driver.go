@@ -95,8 +95,9 @@ type Forwarder interface {
 	Forward(ctx context.Context, points []Point, store func(ctx context.Context, readings []Forwarded) error) error
 }
 
-// Forwarded is a reading that a Forwarder gives to be stored. A Late reading goes to the cache only when
-// it is newer; any other is current, even if its time is earlier than that of the one before.
+// Forwarded is a reading that a Forwarder gives to be stored. A Late reading is one that was overtaken: Subscribe has
+// emitted a newer one of its point. It goes to history only, or to the cache where the newer one has not come. Any other
+// is current, even if its time is earlier than that of the one before.
 type Forwarded struct {
 	Point   int // index into the points of Forward; readings with another index are ignored
 	Reading Reading

@@ -49,7 +49,7 @@ func binding(id, driver string) (discovery.Binding, link.Manifest) {
 			{Name: "text", Address: "40010", DataType: "String:16", Length: 16}}}
 	b := discovery.Binding{BridgeID: id, DriverID: driver, EngineID: "engine@host", BoundAt: start, URLs: []string{"http://10.0.0.5:5100", "http://[fe80::1%25eth0]:5100"},
 		Token: "token-" + id, Key: "key-" + id, LinkedAt: start.Add(time.Second), HeartbeatAt: start.Add(2 * time.Second), Offline: true,
-		Lost: math.MaxInt64, RecentlyLost: 7, LostAt: start.Add(3 * time.Second)}
+		Lost: math.MaxInt64, RecentlyLost: 7, LostAt: start.Add(3 * time.Second), LostText: "é'", DriverDownAt: start.Add(4 * time.Second), DriverDownText: "no answer"}
 	b.TakeManifest(m)
 	return b, m
 }
@@ -77,7 +77,7 @@ func testBindings(t *testing.T, s discovery.Store) {
 	require.NoError(t, s.AddBinding(t.Context(), bare, link.Manifest{BridgeID: "c", DriverID: "c"}))
 	got := all(t, s)[1]
 	require.Equal(t, "c", got.BridgeID)
-	require.True(t, got.LinkedAt.IsZero() && got.HeartbeatAt.IsZero() && got.LostAt.IsZero())
+	require.True(t, got.LinkedAt.IsZero() && got.HeartbeatAt.IsZero() && got.LostAt.IsZero() && got.DriverDownAt.IsZero())
 	require.Empty(t, got.ActiveSubmodels)
 
 	require.NoError(t, s.RemoveBinding(t.Context(), "press-2"))
@@ -93,7 +93,7 @@ func testUpdates(t *testing.T, s discovery.Store) {
 	change := func(b *discovery.Binding) error {
 		b.URLs, b.Token, b.Key, b.Offline = []string{"https://new"}, "", "other key", false
 		b.LinkedAt, b.HeartbeatAt, b.LostAt = start.Add(time.Hour), start.Add(2*time.Hour), time.Time{}
-		b.Lost, b.RecentlyLost = 1, 2
+		b.Lost, b.RecentlyLost, b.LostText, b.DriverDownAt, b.DriverDownText = 1, 2, "", start.Add(time.Minute), "gone"
 		return nil
 	}
 	require.NoError(t, change(&want))

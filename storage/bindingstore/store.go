@@ -38,7 +38,7 @@ func New(db *storage.DB) (*Store, error) {
 	return &Store{set: set}, nil
 }
 
-const columns = "bridge_id, driver_id, driver_type, engine_id, bound_us, urls, token, session_key, linked_us, heartbeat_us, offline, lost, recently_lost, lost_us, manifest_hash, tag_count, active_submodels"
+const columns = "bridge_id, driver_id, driver_type, engine_id, bound_us, urls, token, session_key, linked_us, heartbeat_us, offline, lost, recently_lost, lost_us, lost_text, driver_down_us, driver_down_text, manifest_hash, tag_count, active_submodels"
 
 func row(b *discovery.Binding) ([]any, error) {
 	urls, err := json.Marshal(b.URLs)
@@ -46,15 +46,15 @@ func row(b *discovery.Binding) ([]any, error) {
 		return nil, err
 	}
 	return []any{b.BridgeID, b.DriverID, b.DriverType, b.EngineID, storage.Timestamp(b.BoundAt), string(urls), b.Token, b.Key, storage.Timestamp(b.LinkedAt),
-		storage.Timestamp(b.HeartbeatAt), b.Offline, whole(b.Lost), whole(b.RecentlyLost), storage.Timestamp(b.LostAt), b.ManifestHash, b.TagCount,
-		b.ActiveSubmodelsJSON()}, nil
+		storage.Timestamp(b.HeartbeatAt), b.Offline, whole(b.Lost), whole(b.RecentlyLost), storage.Timestamp(b.LostAt), b.LostText,
+		storage.Timestamp(b.DriverDownAt), b.DriverDownText, b.ManifestHash, b.TagCount, b.ActiveSubmodelsJSON()}, nil
 }
 
 func scan(from storage.Scanner, more ...any) (b discovery.Binding, err error) {
 	var urls, submodels string
 	err = from.Scan(append([]any{&b.BridgeID, &b.DriverID, &b.DriverType, &b.EngineID, (*storage.Timestamp)(&b.BoundAt), &urls, &b.Token, &b.Key,
 		(*storage.Timestamp)(&b.LinkedAt), (*storage.Timestamp)(&b.HeartbeatAt), &b.Offline, &b.Lost, &b.RecentlyLost, (*storage.Timestamp)(&b.LostAt),
-		&b.ManifestHash, &b.TagCount, &submodels}, more...)...)
+		&b.LostText, (*storage.Timestamp)(&b.DriverDownAt), &b.DriverDownText, &b.ManifestHash, &b.TagCount, &submodels}, more...)...)
 	if err == nil {
 		err = json.Unmarshal([]byte(urls), &b.URLs)
 	}
@@ -133,8 +133,8 @@ func (s *Store) UpdateBinding(ctx context.Context, bridgeID string, change func(
 			return err
 		}
 		_, err = tx.Exec(ctx, `UPDATE bridge_bindings SET bound_us = ?, urls = ?, token = ?, session_key = ?, linked_us = ?, heartbeat_us = ?, offline = ?, lost = ?,
-			recently_lost = ?, lost_us = ? WHERE bridge_id = ?`, storage.Timestamp(b.BoundAt), string(urls), b.Token, b.Key, storage.Timestamp(b.LinkedAt),
-			storage.Timestamp(b.HeartbeatAt), b.Offline, whole(b.Lost), whole(b.RecentlyLost), storage.Timestamp(b.LostAt), bridgeID)
+			recently_lost = ?, lost_us = ?, lost_text = ?, driver_down_us = ?, driver_down_text = ? WHERE bridge_id = ?`, storage.Timestamp(b.BoundAt), string(urls), b.Token, b.Key, storage.Timestamp(b.LinkedAt),
+			storage.Timestamp(b.HeartbeatAt), b.Offline, whole(b.Lost), whole(b.RecentlyLost), storage.Timestamp(b.LostAt), b.LostText, storage.Timestamp(b.DriverDownAt), b.DriverDownText, bridgeID)
 		return err
 	})
 }

@@ -13,6 +13,9 @@ CREATE TABLE bridge_bindings (
     lost             BIGINT NOT NULL,
     recently_lost    BIGINT NOT NULL,
     lost_us          BIGINT,
+    lost_text        {{text}} NOT NULL,
+    driver_down_us   BIGINT,
+    driver_down_text {{text}} NOT NULL,
     manifest_hash    {{text}} NOT NULL,
     tag_count        BIGINT NOT NULL,
     active_submodels {{text}} NOT NULL -- JSON
