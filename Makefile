@@ -10,13 +10,15 @@ list: ## List the targets
 
 # Types that several domains use are generated once, in transport/internal/shared.
 SHARED = AlarmSeverity|Success
-SERVERS = $(wildcard transport/*/internal/gen/oapi-codegen.yaml transport/*/*/internal/gen/oapi-codegen.yaml)
+BRIDGE = transport/bridgeapi/internal/gen/oapi-codegen.yaml
+SERVERS = $(filter-out $(BRIDGE),$(wildcard transport/*/internal/gen/oapi-codegen.yaml transport/*/*/internal/gen/oapi-codegen.yaml))
 
-generate: ## Rebuild the generated code from openapi/openapi.yaml, proto/ and the table of the metamodel of AAS
+generate: ## Rebuild the generated code from the documents in openapi/, proto/ and the table of the metamodel of AAS
 	$(TOOL) oapi-codegen -config openapi/client/oapi-codegen.yaml openapi/openapi.yaml
 	$(TOOL) oapi-codegen -config transport/internal/shared/oapi-codegen.yaml openapi/openapi.yaml
 	sed -E 's@"#(/components/schemas/($(SHARED)))"@"openapi.yaml#\1"@' openapi/openapi.yaml >openapi/servers.tmp.yaml
 	for c in $(SERVERS); do $(TOOL) oapi-codegen -config $$c openapi/servers.tmp.yaml || exit 1; done; rm openapi/servers.tmp.yaml
+	for c in openapi/bridgeclient/oapi-codegen.yaml $(BRIDGE); do $(TOOL) oapi-codegen -config $$c openapi/bridge.yaml || exit 1; done
 	cd proto && $(subst internal,../internal,$(TOOL)) buf generate
 	go run ./aas/internal/metamodel/gen
 

@@ -86,14 +86,7 @@ func (s *Service) begin(bridgeID string) (func(), error) {
 	case len(s.bridge) >= s.opts.MaxBindings:
 		return nil, ErrTooMany.Because("at most %d", s.opts.MaxBindings)
 	}
-	done := make(chan struct{})
-	s.busy[bridgeID] = done
-	return func() {
-		s.mu.Lock()
-		delete(s.busy, bridgeID)
-		s.mu.Unlock()
-		close(done)
-	}, nil
+	return s.hold(bridgeID), nil
 }
 
 // askStatus finds out before anything changes whether the bridge is the one that is meant, and may be bound.

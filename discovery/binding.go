@@ -24,6 +24,10 @@ type Binding struct {
 	Lost         uint64    // entries that the bridge has dropped since it was bound
 	RecentlyLost uint64    // those of a series without a pause of LossPause
 	LostAt       time.Time // when the engine learned of the last ones
+	LostText     string    // what the bridge said about them; empty if it said nothing
+
+	DriverDownAt   time.Time // when the bridge's driver lost its device; zero while it has it
+	DriverDownText string    // why
 
 	ManifestHash    string   // of the stored manifest
 	TagCount        int      // in it
@@ -58,7 +62,15 @@ type Info struct {
 	Missed   int       // heartbeats in a row
 	Problem  string    // why the last heartbeat was missed, for people; empty if it was not
 	Since    time.Time // of LinkOpen; when the bridge was bound, or the service began, if there was no change since
+
+	// Down means that samples do not arrive: the link was not open for as long as three heartbeats take.
+	Down bool
+	// DriverDown means that the bridge's driver has no device, and that DriverDownDelay has passed since the engine learned of it.
+	DriverDown bool
 }
+
+// DriverDownDelay is how long the driver of a bridge must be without its device to be worth an alarm.
+const DriverDownDelay = 30 * time.Second
 
 // BridgeStatus is the status of a bridge in a scan.
 type BridgeStatus string

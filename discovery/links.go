@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"time"
 
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/discovery/linked"
@@ -16,6 +15,9 @@ var _ linked.Bindings = (*Service)(nil)
 
 // OpenLink implements linked.Bindings. A bridge that is just being bound waits until it is.
 func (s *Service) OpenLink(ctx context.Context, h link.Hello) (linked.Grant, error) {
+	if h.Epoch == "" || len(h.Epoch) > MaxIDBytes || clean(h.Epoch) != h.Epoch {
+		return linked.Grant{}, link.ErrProtocol.Because("the epoch must be 1 to %d printable characters", MaxIDBytes)
+	}
 	unlock, err := s.lock(ctx, h.BridgeID)
 	if err != nil {
 		return linked.Grant{}, err
@@ -134,30 +136,6 @@ func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) {
 	if wasOffline {
 		s.storeOffline(ctx, bridgeID, false)
 	}
-}
-
-// Lost implements linked.Bindings. What is stored raises the alarm.
-func (s *Service) Lost(ctx context.Context, bridgeID string, n uint64) error {
-	now := s.now()
-	s.opts.Logger.Warn("a bridge has dropped samples before they were delivered", "bridge", bridgeID, "samples", n)
-	return s.update(ctx, bridgeID, func(b *Binding) {
-		if now.Sub(b.LostAt) >= LossPause || now.Before(b.LostAt.Add(-time.Minute)) {
-			b.RecentlyLost = 0
-		}
-		b.Lost, b.RecentlyLost, b.LostAt = b.Lost+n, b.RecentlyLost+n, now
-	})
-}
-
-// Event implements linked.Bindings.
-func (s *Service) Event(ctx context.Context, bridgeID string, e link.Event) error {
-	b, ok := s.get(bridgeID)
-	if !ok {
-		return link.ErrRefused
-	}
-	if s.attacher == nil {
-		return nil
-	}
-	return s.attacher.Event(ctx, b, e)
 }
 
 // equal compares secrets in a time that does not depend on them. An empty secret equals nothing.

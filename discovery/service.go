@@ -31,8 +31,13 @@ type Attacher interface {
 	Attach(ctx context.Context, b Binding, m link.Manifest) error
 	// Detach ends the link of a bridge whose binding was removed, and removes its driver.
 	Detach(ctx context.Context, b Binding) error
-	// Event stores what has happened on a bridge. When it returns nil, it survives a crash. An event may come again.
-	Event(ctx context.Context, b Binding, e link.Event) error
+}
+
+// Journal records what was over when the engine learned of it, because the link of a bridge was down.
+type Journal interface {
+	// DriverWasDown records that the driver of a bridge had no device for a time. When it returns nil, it survives a crash. The same report
+	// may come again.
+	DriverWasDown(ctx context.Context, b Binding, until time.Time) error
 }
 
 // Deps are what a Service works with.
@@ -40,6 +45,7 @@ type Deps struct {
 	Store   Store   // required; remains the caller's
 	Bridges Bridges // required
 	Scanner Scanner // nil: scans find nothing
+	Journal Journal // nil: nothing is recorded
 }
 
 // Options configure a [Service]. EngineID is required.
@@ -91,6 +97,7 @@ func (o Options) withDefaults() (Options, error) {
 type Service struct {
 	store    Store
 	bridges  Bridges
+	journal  Journal
 	opts     Options
 	attacher Attacher // set by Attach, before the first call of anything else
 
@@ -113,8 +120,11 @@ type bridge struct {
 	since   time.Time // of link
 	missed  int
 	problem string
-	unsaved bool   // HeartbeatAt is newer than in the store
-	stop    func() // ends its heartbeats; nil while there are none
+	unsaved bool // HeartbeatAt is newer than in the store
+
+	downSeen time.Time // when this process learned of DriverDownAt, or began
+	downTold bool      // DriverDown was reported by States
+	stop     func()    // ends its heartbeats; nil while there are none
 }
 
 // New returns a service with the bindings of the store. Call Attach next.
@@ -129,7 +139,7 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: d.Store, bridges: d.Bridges, opts: o, scans: make(chan struct{}, maxScans), checks: make(chan struct{}, maxChecks),
+	s := &Service{store: d.Store, bridges: d.Bridges, journal: d.Journal, opts: o, scans: make(chan struct{}, maxScans), checks: make(chan struct{}, maxChecks),
 		bridge: map[string]*bridge{}, busy: map[string]chan struct{}{}, drivers: map[string]bool{}, seen: map[string]sighting{}}
 	s.searches.scanner = d.Scanner
 	all, err := d.Store.Bindings(ctx)
@@ -146,7 +156,8 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 
 // take adds a binding. s.mu is held, or s is new.
 func (s *Service) take(b Binding) *bridge {
-	known := &bridge{Binding: b, since: s.now()}
+	now := s.now()
+	known := &bridge{Binding: b, since: now, downSeen: now}
 	if b.Offline {
 		known.missed = missedLimit
 	}
@@ -179,19 +190,31 @@ func (s *Service) Attach(ctx context.Context, a Attacher) error {
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
 // Bindings returns the bound bridges by id. Their tokens and keys are left out.
-func (s *Service) Bindings() []Info {
+func (s *Service) Bindings() []Info { return s.list(false) }
+
+// States is Bindings for the one who raises alarms: a driver that is DriverDown in it is not reported to the Journal any more.
+func (s *Service) States() []Info { return s.list(true) }
+
+func (s *Service) list(told bool) []Info {
+	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]Info, 0, len(s.bridge))
 	for _, id := range slices.Sorted(maps.Keys(s.bridge)) {
-		all = append(all, s.bridge[id].info())
+		b := s.bridge[id]
+		if told && !b.DriverDownAt.IsZero() && now.Sub(b.downSeen) >= DriverDownDelay {
+			b.downTold = true
+		}
+		all = append(all, b.info(now, s.opts.Heartbeat))
 	}
 	return all
 }
 
-func (b *bridge) info() Info {
+func (b *bridge) info(now time.Time, heartbeat time.Duration) Info {
 	i := Info{Binding: b.clone(), LinkOpen: b.link, Missed: b.missed, Problem: b.problem, Since: b.since,
-		Online: b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit}
+		Online:     b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit,
+		Down:       !b.link && (b.Offline || now.Sub(b.since) >= missedLimit*heartbeat),
+		DriverDown: b.downTold && !b.DriverDownAt.IsZero()}
 	i.Token, i.Key = "", ""
 	return i
 }
@@ -202,15 +225,8 @@ func (s *Service) lock(ctx context.Context, bridgeID string) (func(), error) {
 		s.mu.Lock()
 		other := s.busy[bridgeID]
 		if other == nil {
-			done := make(chan struct{})
-			s.busy[bridgeID] = done
-			s.mu.Unlock()
-			return func() {
-				s.mu.Lock()
-				delete(s.busy, bridgeID)
-				s.mu.Unlock()
-				close(done)
-			}, nil
+			defer s.mu.Unlock()
+			return s.hold(bridgeID), nil
 		}
 		s.mu.Unlock()
 		select {
@@ -218,6 +234,18 @@ func (s *Service) lock(ctx context.Context, bridgeID string) (func(), error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+	}
+}
+
+// hold begins a change when there is none. s.mu is held.
+func (s *Service) hold(bridgeID string) (end func()) {
+	done := make(chan struct{})
+	s.busy[bridgeID] = done
+	return func() {
+		s.mu.Lock()
+		delete(s.busy, bridgeID)
+		s.mu.Unlock()
+		close(done)
 	}
 }
 

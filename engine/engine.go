@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
 
 	"github.com/otkit/otkit/aas/repository"
@@ -12,6 +13,7 @@ import (
 	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/devices"
+	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/internal/dirlock"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
@@ -127,6 +129,7 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	list = append(list, e.devices.Part())
+	o.Discovery.Endpoint = discoverypart.Endpoint{Addr: e.addr, TLS: o.Server.TLS}
 	if e.discovery, err = discoverypart.New(ctx, e.tags, e.alarms, e.aas, o.Discovery); err != nil {
 		return list, err
 	}
@@ -136,6 +139,9 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 	}
 	return append(list, e.hubs.Part(), e.own()), nil
 }
+
+// addr returns where the server listens, nil if it does not, for calls that come once it is made.
+func (e *Engine) addr() net.Addr { return e.Server.Addr() }
 
 // onLogin returns what records logins, and reports them to the embedder.
 func (e *Engine) onLogin(own func(context.Context, accounts.LoginEvent)) func(context.Context, accounts.LoginEvent) {
@@ -168,3 +174,6 @@ func (e *Engine) AAS() *repository.Service { return e.aas.Service() }
 
 // Devices returns the devices, for programs that embed the engine.
 func (e *Engine) Devices() *devices.Service { return e.devices.Service() }
+
+// Discovery returns the bridges, for programs that embed the engine.
+func (e *Engine) Discovery() *discovery.Service { return e.discovery.Service() }

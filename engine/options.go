@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/otkit/otkit/accounts"
@@ -96,6 +97,7 @@ func (o Options) withDefaults() (Options, error) {
 			*p.log = o.Server.Logger
 		}
 	}
+	o.Discovery.Version = cmp.Or(o.Discovery.Version, o.Server.Version)
 	o.Accounts.DataDir = cmp.Or(o.Accounts.DataDir, o.DataDir)
 	o.Alarms.DataDir = cmp.Or(o.Alarms.DataDir, o.DataDir)
 	o.Tags.ModelPath = cmp.Or(o.Tags.ModelPath, filepath.Join(o.DataDir, "config", "equipment_model.json"))
@@ -136,6 +138,10 @@ func (o *Options) owner() (err error) {
 		o.Devices.Alarms.Engine = o.Alerting.Owner
 	}
 	o.Discovery.EngineID, o.Discovery.Shared = cmp.Or(o.Discovery.EngineID, o.Alerting.Owner), o.Shared != nil
+	if o.Discovery.Alarms.Engine == "" && o.Shared != nil {
+		o.Discovery.Alarms.Engine = o.Alerting.Owner
+	}
+	o.Alarms.Drivers.ExcludeTypes = append(slices.Clip(o.Alarms.Drivers.ExcludeTypes), discoverypart.DriverType)
 	return nil
 }
 

@@ -1,3 +1,3 @@
-// Package openapi has the OpenAPI document of the engine. The packages below it are generated from
-// it: one server package for each family of operations, and a client.
+// Package openapi has the OpenAPI documents of the engine and of the bridge host. The packages below it are generated from
+// them: a client of each.
 package openapi

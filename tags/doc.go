@@ -5,7 +5,7 @@
 //
 // A [Tag] defines a data point: its driver, address, data type, scaling, limits and deadband. An [Engine] holds tags and drivers. A
 // [Driver] implements one protocol: it connects, reads and writes when the engine asks. Optional abilities are the interfaces
-// [Subscriber], [Forwarder], [Browser], [PointValidator], [Rounder], [BatchLimiter] and [Planner]. A [WriteLog] stores the outcome of each write.
+// [Subscriber], [Unpolled], [Forwarder], [Browser], [PointValidator], [Rounder], [BatchLimiter] and [Planner]. A [WriteLog] stores the outcome of each write.
 // Package history stores the changes of values. Each protocol has a package below this one; package tagstest has conformance suites
 // for drivers and stores.
 //

@@ -66,13 +66,20 @@ type Subscriber interface {
 	Subscribe(ctx context.Context, points []Point, emit func(i int, r Reading)) error
 }
 
+// Unpolled is a Subscriber whose device cannot be asked, because it only sends. The engine never calls Read
+// and calls tags stale only by Tag.StaleAfter. Subscribe first emits the newest reading of each point that
+// has one, because what was emitted before it was called may have been dropped.
+type Unpolled interface {
+	Subscriber
+	Unpolled() // does nothing
+}
+
 // Forwarder is a Subscriber whose device keeps every reading until it is stored (store and forward), such
 // as another host with a buffer on disk. Its readings go to history through Forward, complete and with
 // their own times; Subscribe and Forward run concurrently and both update the cache.
 //
-// The engine never calls Read of a Forwarder and does not call its tags stale, except by Tag.StaleAfter: the
-// device reports every change of value and quality, also what a write has changed. Subscribe first emits the newest reading of each point that has one, because what was emitted before
-// it was called may have been dropped.
+// What holds for Unpolled holds for a Forwarder, with or without that method: its device reports every change of
+// value and quality, also what a write has changed.
 type Forwarder interface {
 	Subscriber
 
@@ -88,8 +95,9 @@ type Forwarder interface {
 	Forward(ctx context.Context, points []Point, store func(ctx context.Context, readings []Forwarded) error) error
 }
 
-// Forwarded is a reading that a Forwarder gives to be stored. A Late reading goes to the cache only when
-// it is newer; any other is current, even if its time is earlier than that of the one before.
+// Forwarded is a reading that a Forwarder gives to be stored. A Late reading is one that was overtaken: Subscribe has
+// emitted a newer one of its point. It goes to history only, or to the cache where the newer one has not come. Any other
+// is current, even if its time is earlier than that of the one before.
 type Forwarded struct {
 	Point   int // index into the points of Forward; readings with another index are ignored
 	Reading Reading

@@ -61,7 +61,7 @@ func (e *entry) snapshot() Snapshot {
 // reported. If so, it appends the change to changes unless that is nil.
 func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[]Change) bool {
 	c := Change{Tag: tag, Sample: sampleOf(tag, r, now)}
-	if !e.accept(&c, r, at, asked) {
+	if !e.accept(&c, r, arrival{at: at, asked: asked}) {
 		return false
 	}
 	if changes != nil {
@@ -70,26 +70,35 @@ func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[
 	return true
 }
 
+// arrival is how a reading came.
+type arrival struct {
+	at    time.Time // by time.Now
+	asked time.Time // when a poll requested it; zero for what the device sent by itself
+	// forwarded: the newest value goes ahead of Late readings. Once it has come, times do not matter, because the
+	// clock of the device may have been set in between.
+	forwarded bool
+}
+
 // accept takes over the sample of c, which was made of the reading r by the definition c.Tag. It reports
 // whether the change is to be reported. If so, it notifies the tag's subscriptions and completes c.
 //
 // A reading for an older definition may be of another address or device and is dropped; the runner
-// reads the tag again within a second. asked is when a poll requested the reading, zero for one that
-// the device sent by itself: what was requested before that may be older and is dropped.
-func (e *entry) accept(c *Change, r *Reading, at, asked time.Time) bool {
+// reads the tag again within a second. What was requested before the device sent something by itself may be
+// older than that and is dropped.
+func (e *entry) accept(c *Change, r *Reading, came arrival) bool {
 	next := &c.Sample
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.removed || e.tag.Load() != c.Tag || e.pushed && !asked.IsZero() && asked.Before(e.seen) {
+	if e.removed || e.tag.Load() != c.Tag || e.pushed && !came.asked.IsZero() && came.asked.Before(e.seen) {
 		return false
 	}
 	c.Recorded = e.recorded
-	if r.Late && !e.sample.Value.IsZero() && !next.SourceTime.After(e.sample.SourceTime) {
+	if r.Late && !e.sample.Value.IsZero() && (came.forwarded && e.pushed && !e.degraded || !next.SourceTime.After(e.sample.SourceTime)) {
 		c.Seq, c.Late = e.counter.Add(1), true
 		return true
 	}
-	if pushed := asked.IsZero() && !r.Late; pushed || next.Quality != Bad {
-		e.seen, e.pushed = at, pushed
+	if pushed := came.asked.IsZero() && !r.Late; pushed || next.Quality != Bad {
+		e.seen, e.pushed = came.at, pushed
 	}
 	if next.Quality == Bad {
 		if e.sample.Quality == Bad && e.sample.Reason == next.Reason {
@@ -102,7 +111,7 @@ func (e *entry) accept(c *Change, r *Reading, at, asked time.Time) bool {
 			next.SourceTime = e.sample.SourceTime
 		}
 	}
-	if !e.set(c.Tag, next, at, c.Degraded) {
+	if !e.set(c.Tag, next, came.at, c.Degraded) {
 		return false
 	}
 	c.Seq = e.seq

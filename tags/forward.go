@@ -14,7 +14,8 @@ type forwarding struct {
 	runner *runner
 	ctx    context.Context // of the call of Forward
 	targets
-	changes []Change // of store, to be used again
+	changes []Change  // of store, to be used again
+	given   time.Time // the last time that stamp gave
 }
 
 // store stores readings, and then takes them over. First the history: a reading that could not be stored is
@@ -66,9 +67,23 @@ func (f *forwarding) convert(readings []Forwarded, now time.Time) {
 	for i := range readings {
 		if p := readings[i].Point; f.has(p) {
 			r := &readings[i].Reading
-			f.changes = append(f.changes, Change{Tag: f.tags[p], Sample: sampleOf(f.tags[p], r, now), Late: r.Late, Recorded: recorded})
+			s := sampleOf(f.tags[p], r, now)
+			if !s.SourceTime.Equal(r.Time) {
+				s.SourceTime = f.stamp(now)
+			}
+			f.changes = append(f.changes, Change{Tag: f.tags[p], Sample: s, Late: r.Late, Recorded: recorded})
 		}
 	}
+}
+
+// stamp returns a time for a reading whose own is not usable. No two are the same in history, where one would
+// replace the other.
+func (f *forwarding) stamp(now time.Time) time.Time {
+	if earliest := f.given.Add(time.Microsecond); now.Before(earliest) {
+		now = earliest
+	}
+	f.given = now
+	return now
 }
 
 // take takes over readings that are stored, and notifies of those that are to be reported.
@@ -90,7 +105,7 @@ func (f *forwarding) take(readings []Forwarded, at time.Time) {
 		c := &f.changes[next]
 		next++
 		c.Late = false
-		if f.entries[p].accept(c, reading, at, time.Time{}) {
+		if f.entries[p].accept(c, reading, arrival{at: at, forwarded: true}) {
 			told = append(told, *c)
 		}
 	}

@@ -3,7 +3,9 @@ package tags_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -185,10 +187,10 @@ func TestForwardedTimes(t *testing.T) {
 		require.NoError(t, d.forward(t, good("a", 1, now), good("a", 2, past), good("a", 3, now.Add(25*time.Hour)), good("a", 4, time.Time{}),
 			at{"a", tags.Reading{Err: tags.ErrTimeout, Time: past.Add(time.Second)}}))
 		require.Equal(t, past, s.list[1].Time(), "the clock of the device was set back: its value is current")
-		require.Equal(t, []time.Time{now, now}, []time.Time{s.list[2].Time(), s.list[3].Time()})
+		require.Equal(t, []time.Time{now, now.Add(time.Microsecond)}, []time.Time{s.list[2].Time(), s.list[3].Time()}, "history has room for both")
 		require.Equal(t, past.Add(time.Second), s.list[4].Time(), "history has the time of the failure, not that of the value")
 		requireSample(t, e, "plc.a", tags.IntValue(4), tags.Bad, tags.ReasonTimeout)
-		require.Equal(t, now, sampleOf(t, e, "plc.a").SourceTime)
+		require.Equal(t, now.Add(time.Microsecond), sampleOf(t, e, "plc.a").SourceTime)
 
 		require.NoError(t, d.forward(t, good("a", 5, past)))
 		requireSample(t, e, "plc.a", tags.IntValue(5), tags.Good, tags.ReasonNone)
@@ -226,8 +228,17 @@ func TestLateForwardedReadings(t *testing.T) {
 		require.Equal(t, []string{"plc.a 3 Good late", "plc.a 4 Good late", "plc.a 5 Good late"}, log.take())
 		require.Equal(t, []string{"plc.a 3 Good late", "plc.a 4 Good late", "plc.a 5 Good late"}, s.take())
 		requireSample(t, e, "plc.a", tags.IntValue(5), tags.Good, tags.ReasonNone)
-		require.NoError(t, d.forward(t, late(good("a", 6, now.Add(1)))))
-		require.Equal(t, []string{"plc.a 6 Good"}, log.take(), "it is newer than what went ahead")
+		require.NoError(t, d.forward(t, late(good("a", 2, now.Add(time.Hour)))))
+		require.Equal(t, []string{"plc.a 2 Good late"}, log.take(), "the clock of the device was set back before 5 went ahead")
+		requireSample(t, e, "plc.a", tags.IntValue(5), tags.Good, tags.ReasonNone)
+
+		d.end <- tags.ErrNotConnected
+		after(2 * time.Second)
+		log.take()
+		require.NoError(t, d.forward(t, late(good("a", 6, now.Add(1))), late(good("a", 7, now.Add(2)))))
+		require.Equal(t, []string{"plc.a 6 Good", "plc.a 7 Good"}, log.take(), "nothing has gone ahead yet")
+		d.push(t, "a", good("a", 8, now.Add(-time.Hour)).Reading)
+		requireSample(t, e, "plc.a", tags.IntValue(8), tags.Good, tags.ReasonNone)
 	})
 }
 
@@ -269,6 +280,10 @@ func TestChangesOfAForwarderAreRecorded(t *testing.T) {
 		for _, c := range log.list {
 			require.False(t, c.Recorded, "the driver is another one now")
 		}
+		log.take()
+		require.NoError(t, e.DefineTags(intTag("plc.a", func(t *tags.Tag) { t.Driver = "new" })))
+		require.Equal(t, []string{"plc.a Bad WaitingForData"}, clone(log))
+		require.True(t, log.list[0].Recorded, "and another one again")
 	})
 }
 
@@ -330,6 +345,21 @@ func TestForwardFollowsTheTags(t *testing.T) {
 		after(time.Second)
 		require.Equal(t, 3, d.forwards())
 		require.EqualValues(t, 1, status(t, e, "plc").Connects, "none of this is a lost connection")
+	})
+}
+
+// Each subscription begins with the newest reading of every point, so that one for each portion of many tags would
+// cost a lot.
+func TestManyTagsAreSubscribedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, d, _ := forwarding(t, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a")}})
+		for i := range 1000 {
+			require.NoError(t, e.DefineTags(intTag(fmt.Sprint("plc.", i))))
+			synctest.Wait()
+		}
+		after(time.Second)
+		require.Equal(t, 3, d.forwards(), "the first, one for the first tag, one for the rest")
+		require.Len(t, strings.Fields(d.subscriptions()[2]), 1001)
 	})
 }
 

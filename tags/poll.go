@@ -36,6 +36,7 @@ func (t *targets) slice(from, to int) targets {
 // ends. worked reports whether any call succeeded, which resets the backoff.
 func (r *runner) serve() (worked bool, err error) {
 	var groups []*group
+	var grouped time.Time
 	before := r.samples.Load()
 	defer func() { worked = worked || r.samples.Load() != before }()
 	sub := r.newFeed()
@@ -56,10 +57,12 @@ func (r *runner) serve() (worked bool, err error) {
 			r.waitForWrites()
 			continue
 		}
-		if r.takeRegroup() {
+		due, changed := r.regroupDue(grouped)
+		if changed && !time.Now().Before(due) {
+			grouped, changed = time.Now(), false
 			groups = r.group(groups)
 			sub.restart(groups)
-			if r.forwarder != nil { // which is not polled
+			if r.unpolled {
 				groups = nil
 				r.setPaces(nil)
 			}
@@ -77,7 +80,11 @@ func (r *runner) serve() (worked bool, err error) {
 			}
 			continue
 		}
-		timer.Reset(time.Until(r.nextWrite(earliest(groups))))
+		next := r.nextWrite(earliest(groups))
+		if changed && due.Before(next) {
+			next = due
+		}
+		timer.Reset(time.Until(next))
 		select {
 		case <-timer.C:
 		case <-r.wake.C():
@@ -111,17 +118,23 @@ func earliest(groups []*group) time.Time {
 	return first
 }
 
-func (r *runner) takeRegroup() bool {
+// regroupPause is the shortest time between two subscriptions of an Unpolled driver, which begins each with
+// the newest reading of every point. Many tags are defined in portions.
+const regroupPause = 200 * time.Millisecond
+
+// regroupDue returns from when the tags may be grouped again, and whether they have changed since the last time.
+func (r *runner) regroupDue(last time.Time) (due time.Time, changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was := r.regroup
-	r.regroup = false
-	return was
+	if r.unpolled && !last.IsZero() {
+		due = last.Add(regroupPause)
+	}
+	return due, r.regroup
 }
 
 // interval returns the polling interval of a tag, 0 when it is not polled.
 func (r *runner) interval(t *Tag) time.Duration {
-	if r.forwarder != nil {
+	if r.unpolled {
 		return 0
 	}
 	if t.PollInterval > 0 {
@@ -143,6 +156,7 @@ func (r *runner) group(old []*group) []*group {
 	}
 	byInterval := make(map[time.Duration][]member)
 	r.mu.Lock()
+	r.regroup = false
 	for en := range r.entries {
 		t := en.tag.Load()
 		every := r.interval(t)

@@ -28,6 +28,7 @@ type runner struct {
 
 	planner   Planner       // the driver, if it is one
 	forwarder Forwarder     // the driver, if it is one
+	unpolled  bool          // the driver is Unpolled or a Forwarder
 	timeout   time.Duration // of one call of Read, Write or Requests.Next
 
 	ctx    context.Context // ends calls of the driver at once
@@ -72,7 +73,10 @@ func newRunner(e *Engine, id string, d Driver, o DriverOptions) *runner {
 	if l, ok := d.(BatchLimiter); ok && l.MaxBatch() > 0 {
 		r.batch = l.MaxBatch()
 	}
-	r.forwarder, _ = d.(Forwarder)
+	r.forwarder, r.unpolled = d.(Forwarder)
+	if _, ok := d.(Unpolled); ok {
+		r.unpolled = true
+	}
 	r.timeout = o.Timeout
 	if p, ok := d.(Planner); ok {
 		r.planner, r.timeout = p, max(o.Timeout, p.CallTimeout())

@@ -47,7 +47,7 @@ type Tag struct {
 	Scale, Offset float64
 
 	PollInterval time.Duration // polling interval; 0 takes the driver's
-	StaleAfter   time.Duration // Uncertain when no reading came for this long; 0 takes three cycles, as long as they are (see Cycle), and never for a Forwarder's
+	StaleAfter   time.Duration // Uncertain when no reading came for this long; 0 takes three cycles, as long as they are (see Cycle), and never for an Unpolled driver's
 	Deadband     Deadband
 	Confirm      bool // read the value back after each write
 }

@@ -129,10 +129,15 @@ type builder struct {
 	used     map[string]bool // idShort below its parent
 }
 
-func (m *Mapper) newBuilder(shellID string, target Target) *builder {
+// Submodel returns the submodel of a target without elements.
+func (m *Mapper) Submodel(shellID string, target Target) *aas.Submodel {
 	s := &aas.Submodel{Semantics: aas.Semantics{SemanticID: aas.Global(semantics[target])}}
 	s.ID, s.IDShort = m.o.SubmodelID(shellID, target), string(target)
-	b := &builder{m: m, submodel: s, parts: make(map[string]*aas.Collection), used: make(map[string]bool)}
+	return s
+}
+
+func (m *Mapper) newBuilder(shellID string, target Target) *builder {
+	b := &builder{m: m, submodel: m.Submodel(shellID, target), parts: make(map[string]*aas.Collection), used: make(map[string]bool)}
 	if target == TimeSeries {
 		b.startSeries()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/otkit/otkit/aas/aasxml"
 	"github.com/otkit/otkit/aas/exchange"
 	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/internal/program"
 	"github.com/otkit/otkit/storage/aasstore"
 )
 
@@ -80,7 +81,7 @@ func (c *command) importShells(ctx context.Context, args []string) error {
 			if ctx.Err() != nil || len(files) == 1 {
 				return err
 			}
-			fmt.Fprintln(c.errOut, oneLine(err))
+			fmt.Fprintln(c.errOut, program.OneLine(err))
 			failed++
 		}
 	}

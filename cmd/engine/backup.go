@@ -10,6 +10,7 @@ import (
 
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/engineconfig"
+	"github.com/otkit/otkit/internal/program"
 	"github.com/otkit/otkit/storage"
 )
 
@@ -39,7 +40,7 @@ func (c *command) backup(ctx context.Context, args []string) error {
 	if _, err := os.Lstat(f.Arg(0)); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s exists already; a backup does not replace it", f.Arg(0))
 	}
-	ctx, cancel := untilSignal(ctx) // so that a partial file is removed
+	ctx, cancel := program.UntilSignal(ctx) // so that a partial file is removed
 	defer cancel()
 	s, err := c.settings(c.errOut)
 	if err != nil {

@@ -17,12 +17,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/engineconfig"
+	"github.com/otkit/otkit/internal/program"
 	"github.com/otkit/otkit/internal/settings"
 	release "github.com/otkit/otkit/internal/version"
 	"github.com/otkit/otkit/storage"
@@ -45,16 +43,11 @@ var version = release.String()
 func main() {
 	if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
 		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "engine:", oneLine(err))
+			fmt.Fprintln(os.Stderr, "engine:", program.OneLine(err))
 			os.Exit(1)
 		}
 		os.Exit(2)
 	}
-}
-
-// oneLine returns the text of an error as one line. Joined errors and those of the PostgreSQL driver have several.
-func oneLine(err error) string {
-	return strings.NewReplacer("\n\t", " ", "\n", "; ").Replace(err.Error())
 }
 
 // run is main without the process: the commands by name, and the server if there is no name.
@@ -107,32 +100,6 @@ func (c *command) flags(name, usage string) *flag.FlagSet {
 		f.PrintDefaults()
 	}
 	return f
-}
-
-// untilSignal returns a context that the first SIGINT or SIGTERM ends. The second one ends the process.
-func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	go func() {
-		defer signal.Stop(signals)
-		select {
-		case <-signals:
-			cancel()
-		case <-done:
-			return
-		}
-		select {
-		case <-signals:
-			os.Exit(1)
-		case <-done:
-		}
-	}()
-	return ctx, func() {
-		close(done)
-		cancel()
-	}
 }
 
 // openExisting opens the database of an engine that may be running, perhaps of another version: its tables are left as they are.

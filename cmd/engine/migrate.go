@@ -8,6 +8,7 @@ import (
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/dirlock"
 	"github.com/otkit/otkit/internal/engineconfig"
+	"github.com/otkit/otkit/internal/program"
 	"github.com/otkit/otkit/storage"
 )
 
@@ -20,7 +21,7 @@ func (c *command) migrate(ctx context.Context, args []string) error {
 	if f.NArg() > 0 {
 		return errors.New("migrate takes flags only")
 	}
-	ctx, cancel := untilSignal(ctx)
+	ctx, cancel := program.UntilSignal(ctx)
 	defer cancel()
 	s, err := c.settings(c.errOut)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"reflect"
+
+	"github.com/otkit/otkit/internal/program"
 )
 
 // reloadOn applies what a running engine can apply at each SIGHUP: the level of the log and the files of the certificate. The returned
@@ -33,7 +35,7 @@ func (e *engine) reload() {
 	now := &e.settings
 	fresh, err := e.command.settings(io.Discard)
 	if err != nil {
-		e.log.Error("failed to reload settings; the previous ones stay effective", "error", oneLine(err))
+		e.log.Error("failed to reload settings; the previous ones stay effective", "error", program.OneLine(err))
 	} else {
 		e.level.Set(fresh.Log.SlogLevel())
 		now.Log.Level = fresh.Log.Level

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+
+	"github.com/otkit/otkit/internal/program"
 )
 
 // restore fills an empty data directory, or an empty PostgreSQL, from a backup.
@@ -15,7 +17,7 @@ func (c *command) restore(ctx context.Context, args []string) error {
 	if f.NArg() != 1 {
 		return errors.New("restore takes the name of the backup file, after the flags")
 	}
-	ctx, cancel := untilSignal(ctx)
+	ctx, cancel := program.UntilSignal(ctx)
 	defer cancel()
 	s, err := c.settings(c.errOut)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"github.com/otkit/otkit/internal/engineconfig"
 	"github.com/otkit/otkit/internal/heapfloor"
 	"github.com/otkit/otkit/internal/logging"
+	"github.com/otkit/otkit/internal/program"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
@@ -51,7 +51,7 @@ func (c *command) serve(ctx context.Context, args []string) error {
 	if err := problems.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := untilSignal(ctx)
+	ctx, cancel := program.UntilSignal(ctx)
 	defer cancel()
 	if err = e.run(ctx); ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // the signal came before the engine served
@@ -162,15 +162,6 @@ func (e *engine) settleWrites(ctx context.Context, db *storage.DB) error {
 	return err
 }
 
-// reachable returns a listening address as a browser on this machine takes it.
-func reachable(a net.Addr) string {
-	addr := a.String()
-	if host, port, found := strings.Cut(addr, "]:"); found && (host == "[::" || host == "[::1") {
-		return "localhost:" + port
-	}
-	return addr
-}
-
 // welcome prints where the API is, and the password of the first account, which is shown once and stored nowhere.
 // The demo has no devices where the settings have some of the same ids.
 func (e *engine) welcome(srv *otkit.Engine, demoDevices bool) {
@@ -180,9 +171,9 @@ func (e *engine) welcome(srv *otkit.Engine, demoDevices bool) {
 		scheme = "https"
 	}
 	var text strings.Builder // written in one piece: whoever reads the first line has them all
-	fmt.Fprintf(&text, "API and its documentation: %s://%s/docs\n", scheme, reachable(srv.Addr()))
+	fmt.Fprintf(&text, "API and its documentation: %s://%s/docs\n", scheme, program.Reachable(srv.Addr()))
 	for _, addr := range srv.PartAddrs() {
-		fmt.Fprintf(&text, "API of devices alone: %s://%s/api/v1/devices\n", scheme, reachable(addr))
+		fmt.Fprintf(&text, "API of devices alone: %s://%s/api/v1/devices\n", scheme, program.Reachable(addr))
 	}
 	if password := srv.InitialAdminPassword(); password != "" {
 		fmt.Fprintf(&text, "First account: %s, password %s (shown once; change it with: go run ./cmd/engine users passwd -data %s %[1]s)\n", s.Auth.AdminUsername, password, s.Storage.DataDir)

@@ -21,7 +21,9 @@
 // A bridge numbers what it delivers ([Entry]) from 1, without gaps, in the order in which it was taken. It stores entries in blocks and sends
 // them in order as [Batch]. The engine stores a batch, then its position, and then sends [Ack]; the bridge keeps what is not acknowledged and
 // sends it again on the next link. The engine drops what it has seen. A batch that begins after the next number means that the bridge
-// has dropped entries; the engine reports how many. The numbers belong to an epoch, a random id made with the buffer: a new buffer is a new epoch.
+// has dropped entries; the engine reports how many. The numbers belong to an epoch, a random id made with the buffer: a new or emptied buffer is a new epoch.
+// A bridge whose own last number is below the position of Welcome has lost the end of its buffer in a crash. It begins a new epoch, else the engine would take
+// new entries for ones that it has seen.
 //
 // A bridge has at most [MaxUnackedBatches] batches and [MaxUnackedBytes] bytes of data on their way. An engine ends a link that exceeds it.
 //

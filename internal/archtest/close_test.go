@@ -17,6 +17,7 @@ import (
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/vda5050"
+	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/storage/accountstore"
 	"github.com/otkit/otkit/storage/sqlite"
 	"github.com/otkit/otkit/tags"
@@ -60,6 +61,7 @@ func TestCloseMayBeCalledAgain(t *testing.T) {
 		"storage.DB": func() (closer, error) {
 			return sqlite.Open(ctx, sqlite.Options{Dir: t.TempDir()}, accountstore.Schema())
 		},
+		"linked.Hub":       func() (closer, error) { return linked.New(struct{ linked.Bindings }{}, linked.Options{}) },
 		"tags.Engine":      func() (closer, error) { return tags.New(tags.Options{}) },
 		"history.Recorder": func() (closer, error) { return history.NewRecorder(history.NewMemory(), history.RecorderOptions{}) },
 		"repository.Service": func() (closer, error) {

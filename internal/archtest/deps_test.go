@@ -18,7 +18,7 @@ const module = "github.com/otkit/otkit/"
 
 // layers are the folders at the root that are no domains. Every other one is a domain, so that the rules hold for a new
 // domain without an edit here.
-var layers = []string{"cmd", "engine", "examples", "fault", "internal", "openapi", "proto", "storage", "transport"}
+var layers = []string{"bridgehost", "cmd", "engine", "examples", "fault", "internal", "openapi", "proto", "storage", "transport"}
 
 // pkg is a package of the module, by its path below the module.
 type pkg struct {
@@ -93,7 +93,7 @@ var (
 	drivers  = []string{"modernc.org/", "github.com/jackc/"}
 	sql      = append([]string{"database/sql", module + "storage"}, drivers...)
 	rpc      = []string{"google.golang.org/grpc", "github.com/coreos/", "github.com/prometheus/", "go.opentelemetry.io/"}
-	settings = []string{module + "internal/settings", module + "internal/engineconfig"}
+	settings = []string{module + "internal/settings", module + "internal/engineconfig", module + "internal/bridgeconfig", module + "internal/serverconfig"}
 
 	// callers are the packages of domains that speak HTTP with others. Conformance suites, whose names end with test, do too.
 	callers = []string{"alerting/channel", "aas/delegate", "aas/mqttevents", "devices/vda5050", "discovery/bridgeclient"}
@@ -109,7 +109,7 @@ var forbidden = []struct {
 	{"a domain does not speak HTTP", func(p string) bool {
 		return isDomain(p) && !anyBelow(p, callers) && !strings.HasSuffix(p, "test")
 	}, http},
-	{"who raises alarms needs neither drivers nor rules", func(p string) bool { return p == "alarms" }, []string{module + "tags", module + "devices"}},
+	{"who raises alarms needs neither drivers nor rules", func(p string) bool { return p == "alarms" }, []string{module + "tags", module + "devices", module + "discovery"}},
 	{"who commands devices needs no tags", func(p string) bool { return p == "devices" }, []string{module + "tags"}},
 	{"the ground of the storage knows no domain", func(p string) bool { return p == "storage" },
 		slices.Concat(wire, http, drivers, settings, []string{module + "storage/"})},
@@ -117,7 +117,7 @@ var forbidden = []struct {
 		return strings.HasPrefix(p, "storage/") && p != "storage/sqlite" && p != "storage/postgres"
 	}, slices.Concat(wire, http, drivers, settings)},
 	{"the REST handlers of one domain are small for those who import them alone", isREST, rpc},
-	{"the engine does not know which database there is", func(p string) bool { return p == "engine" }, append(drivers, settings...)},
+	{"the engine and the bridge do not know which database there is", func(p string) bool { return p == "engine" || p == "bridgehost" }, append(drivers, settings...)},
 	{"the wire does not know where data is kept; stores come in as options", func(p string) bool { return below(p, "transport") },
 		slices.Concat(sql[1:], settings)},
 }
@@ -153,7 +153,7 @@ func TestForbiddenDependencies(t *testing.T) {
 // users are the domains that use others. All others stand alone.
 var users = map[string][]string{
 	"aas":       {"tags"},
-	"alarms":    {"tags", "devices"},
+	"alarms":    {"tags", "devices", "discovery"},
 	"alerting":  {"alarms"},
 	"devices":   {"tags"},
 	"discovery": {"tags"},
@@ -182,8 +182,9 @@ func TestDomainsUseFewOthers(t *testing.T) {
 // audit.
 var shared = []string{"accounts", "audit"}
 
-// joined are the packages that show several domains together: a hub what happens, PlatformApi tags and alarms.
-var joined = []string{"transport/hubs", "transport/platformgrpc"}
+// joined are the packages that show several domains together: a hub what happens, PlatformApi tags and alarms. BridgeLink is what
+// both an engine and a bridge host have of the wire of discovery.
+var joined = []string{"transport/hubs", "transport/platformgrpc", "transport/bridgelink"}
 
 // Importing what all domains share on the wire brings none of them, and importing one brings no other.
 func TestTheWireOfDomainsIsApart(t *testing.T) {

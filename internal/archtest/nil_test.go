@@ -12,6 +12,7 @@ import (
 	"github.com/otkit/otkit/aas/tagmap"
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/bridgealarms"
 	"github.com/otkit/otkit/alarms/devicealarms"
 	"github.com/otkit/otkit/alarms/driveralarms"
 	"github.com/otkit/otkit/alarms/rules"
@@ -20,9 +21,11 @@ import (
 	"github.com/otkit/otkit/alerting/history"
 	"github.com/otkit/otkit/alerting/silences"
 	"github.com/otkit/otkit/audit"
+	"github.com/otkit/otkit/bridgehost"
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/devicetags"
 	"github.com/otkit/otkit/discovery"
+	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
@@ -30,6 +33,7 @@ import (
 	"github.com/otkit/otkit/storage/alarmstore"
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/bindingstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/tagstore"
@@ -49,6 +53,9 @@ import (
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auditapi"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/bridgeapi"
+	"github.com/otkit/otkit/transport/bridgeapi/bridgepart"
+	"github.com/otkit/otkit/transport/bridgelink"
 	"github.com/otkit/otkit/transport/devicesapi"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/discoveryapi"
@@ -94,6 +101,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"accounts.New sessions", "sessions", func() (any, error) { return accounts.New(people, nil, accounts.Options{}) }},
 		{"audit.New", "store", func() (any, error) { return audit.New(nil, audit.Options{}) }},
 		{"alarms.New", "store", func() (any, error) { return alarms.New(ctx, nil, alarms.Options{}) }},
+		{"bridgealarms.New", "target", func() (any, error) { return bridgealarms.New(nil, bridgealarms.Options{}) }},
 		{"devicealarms.New", "source", func() (any, error) { return devicealarms.New(nil, service, devicealarms.Options{}) }},
 		{"driveralarms.New", "source", func() (any, error) { return driveralarms.New(nil, service, driveralarms.Options{}) }},
 		{"rules.New", "store", func() (any, error) { return rules.New(ctx, nil, service, rules.Options{}) }},
@@ -115,10 +123,13 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"alertstore.New", "db", func() (any, error) { return alertstore.New(nil) }},
 		{"devices.New", "store", func() (any, error) { return devices.New(ctx, nil, devices.Options{}) }},
 		{"devicetags.New", "source", func() (any, error) { return devicetags.New(nil, devicetags.Options{}) }},
+		{"linked.New", "bindings", func() (any, error) { return linked.New(nil, linked.Options{}) }},
+		{"bridgelink.NewServer", "hub", func() (any, error) { return bridgelink.NewServer(nil) }},
 		{"discovery.New", "store", func() (any, error) { return discovery.New(ctx, discovery.Deps{}, discovery.Options{}) }},
 		{"discovery.New bridges", "bridges", func() (any, error) {
 			return discovery.New(ctx, discovery.Deps{Store: discovery.NewMemory()}, discovery.Options{})
 		}},
+		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},
 		{"historystore.New", "db", func() (any, error) { return historystore.New(nil, historystore.Options{}) }},
@@ -143,6 +154,9 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"auditapi.New", "log", func() (any, error) { return auditapi.New(nil, auditapi.Options{}) }},
 		{"auth.New", "accounts", func() (any, error) { return auth.New(nil, nil, auth.Options{}) }},
 		{"auth.NewGuard", "authenticator", func() (any, error) { return auth.NewGuard(nil, table, auth.GuardOptions{}) }},
+		{"bridgeapi.New", "host", func() (any, error) { return bridgeapi.New(bridgeapi.Deps{}, bridgeapi.Options{}) }},
+		{"bridgepart.New", "host", func() (any, error) { return bridgepart.New(bridgepart.Deps{}, bridgepart.Options{}) }},
+		{"bridgehost.New", "DataDir", func() (any, error) { return bridgehost.New(ctx, bridgehost.Options{}) }},
 		{"hubs.NewDashboard", "hub", func() (any, error) { return hubs.NewDashboard(nil, service, quiet, hubs.DashboardOptions{}) }},
 		{"hubs.NewDemo", "hub", func() (any, error) { return hubs.NewDemo(nil, service) }},
 		{"hubspart.New", "tags", func() (any, error) { return hubspart.New(ctx, nil, nil, nil, nil, nil, hubspart.Options{}) }},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/accounts"
+	"github.com/otkit/otkit/internal/serverconfig"
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
 	"github.com/otkit/otkit/transport/auth"
@@ -46,7 +47,7 @@ func (a Auth) Validate(p *settings.Problems) {
 	p.Must(accounts.ValidName(a.AdminUsername), "adminUsername", "must be 1 to 64 ASCII letters, digits and ._@-")
 	p.Must(a.AdminPassword == "" || len([]rune(a.AdminPassword)) >= accounts.MinPasswordLength,
 		"adminPassword", fmt.Sprintf("must have at least %d characters", accounts.MinPasswordLength))
-	networks(p, "openSurfacesFrom", a.OpenSurfacesFrom)
+	serverconfig.Networks(p, "openSurfacesFrom", a.OpenSurfacesFrom)
 	if a.OIDC.Issuer != "" && a.OIDC.Issuer == a.Issuer {
 		p.Add("oidc.issuer", "must differ from auth.issuer")
 	}
@@ -54,13 +55,13 @@ func (a Auth) Validate(p *settings.Problems) {
 
 // Validate implements settings.Validator.
 func (o OIDC) Validate(p *settings.Problems) {
-	together(p, "issuer", o.Issuer != "", "audience", o.Audience != "")
-	together(p, "issuer", o.Issuer != "", "roleMap", len(o.RoleMap) > 0)
-	together(p, "issuer", o.Issuer != "", "caFile", o.CAFile != "")
+	serverconfig.Together(p, "issuer", o.Issuer != "", "audience", o.Audience != "")
+	serverconfig.Together(p, "issuer", o.Issuer != "", "roleMap", len(o.RoleMap) > 0)
+	serverconfig.Together(p, "issuer", o.Issuer != "", "caFile", o.CAFile != "")
 	if o.Issuer == "" {
 		return
 	}
-	together(p, "audience", o.Audience != "", "issuer", true)
+	serverconfig.Together(p, "audience", o.Audience != "", "issuer", true)
 	if o.RolesClaim == "" {
 		p.Add("rolesClaim", "is required")
 	}

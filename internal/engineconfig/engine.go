@@ -7,6 +7,7 @@ import (
 	"github.com/otkit/otkit/aas/mqttevents"
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/internal/serverconfig"
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
@@ -18,19 +19,19 @@ import (
 
 // Engine holds the settings of the engine.
 type Engine struct {
-	Server   Server   `key:"server" doc:"The port and its limits."`
-	Storage  Storage  `key:"storage" doc:"Where the engine stores its data."`
-	Auth     Auth     `key:"auth" doc:"Accounts and tokens."`
-	Audit    Audit    `key:"audit" doc:"The audit log."`
-	Metrics  Metrics  `key:"metrics" doc:"The page /metrics."`
-	Log      Log      `key:"log" doc:"The log, which is written to standard error."`
-	Tracing  Tracing  `key:"tracing" doc:"OpenTelemetry traces."`
-	Tags     Tags     `key:"tags" doc:"Tag configuration, history and the log of writes."`
-	Alarms   Alarms   `key:"alarms" doc:"Alarms."`
-	Alerting Alerting `key:"alerting" doc:"Alarm notifications, and alerts from other systems. A channel is configured by its first setting."`
-	AAS      AAS      `key:"aas" doc:"Asset administration shells."`
-	Devices  Devices  `key:"devices" doc:"Robots and automation devices, and the safety policies that commands to them must pass. The policies are a software pre-check and no certified safety function."`
-	Drivers  []Driver `key:"drivers" doc:"The devices that the engine reads, a list. A list in the file replaces the default; variables change items, or add the next one."`
+	Server   Server           `key:"server" doc:"The port and its limits."`
+	Storage  Storage          `key:"storage" doc:"Where the engine stores its data."`
+	Auth     Auth             `key:"auth" doc:"Accounts and tokens."`
+	Audit    Audit            `key:"audit" doc:"The audit log."`
+	Metrics  Metrics          `key:"metrics" doc:"The page /metrics."`
+	Log      serverconfig.Log `key:"log" doc:"The log, which is written to standard error."`
+	Tracing  Tracing          `key:"tracing" doc:"OpenTelemetry traces."`
+	Tags     Tags             `key:"tags" doc:"Tag configuration, history and the log of writes."`
+	Alarms   Alarms           `key:"alarms" doc:"Alarms."`
+	Alerting Alerting         `key:"alerting" doc:"Alarm notifications, and alerts from other systems. A channel is configured by its first setting."`
+	AAS      AAS              `key:"aas" doc:"Asset administration shells."`
+	Devices  Devices          `key:"devices" doc:"Robots and automation devices, and the safety policies that commands to them must pass. The policies are a software pre-check and no certified safety function."`
+	Drivers  []Driver         `key:"drivers" doc:"The devices that the engine reads, a list. A list in the file replaces the default; variables change items, or add the next one."`
 }
 
 // Defaults returns the settings of the engine when nothing is set.
@@ -67,7 +68,7 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 	}
 	e.AAS.options(&o, p)
 	parts := Parts{Options: o, Events: e.AAS.Events.options(log, p)}
-	if files, err := e.Server.TLS.certificates(log); err != nil {
+	if files, err := e.Server.TLS.Certificates(log); err != nil {
 		p.Add("server.tls", "is not usable: "+err.Error())
 	} else if files != nil {
 		parts.Certificates, parts.Options.Server.TLS, parts.Options.Server.Certificate = files, files.Config(), files.Status

@@ -9,6 +9,7 @@ import (
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/simexec"
 	"github.com/otkit/otkit/devices/vda5050"
+	"github.com/otkit/otkit/internal/serverconfig"
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 )
@@ -57,8 +58,8 @@ type VDA5050Vehicle struct {
 
 // Validate implements settings.Validator.
 func (v VDA5050) Validate(p *settings.Problems) {
-	together(p, "url", v.URL != "", "vehicles", len(v.Vehicles) > 0)
-	together(p, "vehicles", len(v.Vehicles) > 0, "url", v.URL != "")
+	serverconfig.Together(p, "url", v.URL != "", "vehicles", len(v.Vehicles) > 0)
+	serverconfig.Together(p, "vehicles", len(v.Vehicles) > 0, "url", v.URL != "")
 	if v.URL != "" {
 		u, err := url.Parse(v.URL)
 		p.Must(err == nil && (u.Scheme == "mqtt" || u.Scheme == "mqtts") && u.Host != "" && u.User == nil,

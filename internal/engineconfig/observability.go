@@ -1,11 +1,9 @@
 package engineconfig
 
 import (
-	"io"
 	"log/slog"
 	"net/url"
 
-	"github.com/otkit/otkit/internal/logging"
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/transport/tracing"
 )
@@ -13,29 +11,6 @@ import (
 // Metrics is the page for Prometheus.
 type Metrics struct {
 	Token string `key:"token" secret:"true" rule:"token" doc:"Bearer token that /metrics accepts besides those of accounts, from everywhere."`
-}
-
-// Log is the log of the engine.
-type Log struct {
-	Level    string `key:"level" default:"info" rule:"debug|info|warn|error" doc:"Lowest level that is logged. SIGHUP applies a change."`
-	Format   string `key:"format" default:"text" rule:"text|json" doc:"Form of a line."`
-	Requests bool   `key:"requests" default:"true" doc:"One line for each HTTP request and gRPC call."`
-}
-
-// SlogLevel returns the level.
-func (l Log) SlogLevel() slog.Level {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(l.Level)) // validated
-	return level
-}
-
-// New returns the log. It sets level, through which the level can be changed; nil is fine.
-func (l Log) New(out io.Writer, level *slog.LevelVar) *slog.Logger {
-	if level == nil {
-		level = new(slog.LevelVar)
-	}
-	level.Set(l.SlogLevel())
-	return logging.New(out, logging.Options{Level: level, JSON: l.Format == "json"})
 }
 
 // Tracing sends traces to an OpenTelemetry collector.

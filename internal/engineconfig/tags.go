@@ -10,11 +10,10 @@ import (
 	"unicode"
 
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/drivertypes"
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/driverconfig"
-	"github.com/otkit/otkit/tags/modbus"
-	"github.com/otkit/otkit/tags/simdriver"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
@@ -51,12 +50,6 @@ func (d Driver) Validate(p *settings.Problems) {
 	p.Must(!strings.ContainsFunc(d.ID, func(r rune) bool { return r == '/' || unicode.IsControl(r) }), "id", "must not contain / or control characters")
 }
 
-// factories are the driver types that the engine knows by name.
-var factories = driverconfig.Factories{
-	"Modbus":           modbus.FromSettings,
-	simdriver.TypeName: simdriver.FromSettings,
-}
-
 // ModelPath returns the path of the model file.
 func (e Engine) ModelPath() string {
 	if e.Tags.ModelPath != "" {
@@ -68,6 +61,7 @@ func (e Engine) ModelPath() string {
 // drivers makes the drivers whose settings are valid.
 func drivers(list []Driver, log *slog.Logger, p *settings.Problems) []tagspart.Driver {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	factories := drivertypes.Polling() // nobody pushes values to the engine itself
 	var all []tagspart.Driver
 	for i, d := range list {
 		path := fmt.Sprintf("drivers[%d]", i)

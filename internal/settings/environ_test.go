@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/internal/engineconfig"
+	"github.com/otkit/otkit/internal/serverconfig"
 	"github.com/otkit/otkit/internal/settings"
 )
 
@@ -17,7 +18,7 @@ func TestEnvironment(t *testing.T) {
 		"Auth__ProtectOpenSurfaces=TRUE", "Tags__History__Enabled=0", "Tracing__SampleRatio=0.25",
 		"Log__Format=json",
 	}})
-	require.Equal(t, engineconfig.TLS{CertFile: "cert.pem", KeyFile: "key=.pem"}, e.Server.TLS)
+	require.Equal(t, serverconfig.TLS{CertFile: "cert.pem", KeyFile: "key=.pem"}, e.Server.TLS)
 	require.EqualValues(t, 4096, e.Server.MaxBodyBytes)
 	require.Equal(t, []string{"https://a.example", "https://b.example"}, e.Server.CORS.AllowedOrigins)
 	require.Equal(t, 5*time.Minute, e.Server.IdleTimeout)

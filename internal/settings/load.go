@@ -9,6 +9,7 @@ import (
 // Options are the sources of settings. The zero Options read nothing: the defaults apply.
 type Options struct {
 	File    string         // settings file, JSON when its name ends in .json, else YAML; empty for none
+	More    []string       // further files, each stronger than those before it
 	Environ []string       // NAME=value, as os.Environ returns them
 	Flags   map[string]any // by key, such as server.listen; text, or values of the settings' types
 	Ignore  []string       // prefixes of names of environment variables to skip, in any case
@@ -87,8 +88,11 @@ func load(root *setting, values reflect.Value, o Options) (*loader, error) {
 	clear(o.Origins)
 	root.detach(values)
 	l := &loader{Problems: newProblems(root, values, o.Origins)}
-	if o.File != "" {
-		if err := l.loadFile(o.File); err != nil {
+	for _, file := range append([]string{o.File}, o.More...) {
+		if file == "" {
+			continue
+		}
+		if err := l.loadFile(file); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/internal/engineconfig"
+	"github.com/otkit/otkit/internal/serverconfig"
 	"github.com/otkit/otkit/internal/settings"
 )
 
@@ -100,7 +101,7 @@ func TestLaterSourcesWin(t *testing.T) {
 	require.Equal(t, 22*time.Second, e.Server.IdleTimeout)
 	require.Equal(t, 333*time.Second, e.Server.ShutdownTimeout)
 	require.Equal(t, 5, e.Server.MaxConnections)
-	require.Equal(t, engineconfig.Log{Level: "warn", Format: "json", Requests: true}, e.Log)
+	require.Equal(t, serverconfig.Log{Level: "warn", Format: "json", Requests: true}, e.Log)
 	require.Equal(t, "data", e.Storage.DataDir, "a flag that was not given")
 }
 

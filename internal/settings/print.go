@@ -31,6 +31,20 @@ func Print[T any](w io.Writer, v T, origins Origins) error {
 	return e.Close()
 }
 
+// Values returns settings as a tree of plain values by their keys, with secrets masked.
+func Values[T any](v T) (map[string]any, error) {
+	root, err := schemaOf(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, err
+	}
+	node, err := printer{}.section(root, reflect.ValueOf(v), nil)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	return out, node.Decode(&out)
+}
+
 type printer struct{ origins Origins }
 
 func (p printer) section(s *setting, v reflect.Value, path []string) (*yaml.Node, error) {

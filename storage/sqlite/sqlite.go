@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -26,6 +27,7 @@ type Options struct {
 	storage.Options
 
 	Dir     string // data directory, made when it is missing
+	State   string // name of the file for state; default [StateFile]
 	Readers int    // connections that read, per file; 1..64, default 4
 }
 
@@ -55,6 +57,9 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 		f, ok := files[s.Set]
 		if _, open := all[s.Set]; open || !ok {
 			continue // storage.New refuses an unknown set
+		}
+		if s.Set == storage.State {
+			f.name = cmp.Or(opts.State, f.name)
 		}
 		p, err := pools(filepath.Join(opts.Dir, f.name), f.synchronous, opts.Readers, walPages(opts.Options))
 		if err != nil {
@@ -97,12 +102,8 @@ func walPages(o storage.Options) int {
 // pools opens one file: one connection that writes, since SQLite has one writer at a time and callers
 // wait better in our queue than in its lock, and several that read.
 func pools(file, synchronous string, readers, wal int) (storage.Pools, error) {
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return storage.Pools{}, fmt.Errorf("database file: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return storage.Pools{}, fmt.Errorf("database file: %w", err)
+	if err := touch(file); err != nil {
+		return storage.Pools{}, err
 	}
 	common := url.Values{"_busy_timeout": {"5000"}, "_dqs": {"0"}, "_synchronous": {synchronous}}
 	// A transaction with many rows touches more pages than the cache of 2 MB holds: they are written once, at
@@ -121,6 +122,18 @@ func pools(file, synchronous string, readers, wal int) (storage.Pools, error) {
 		return storage.Pools{}, errors.Join(err, write.Close())
 	}
 	return storage.Pools{Read: read, Write: write}, nil
+}
+
+// touch makes a file with the right mode if it is missing.
+func touch(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("database file: %w", err)
+	}
+	return nil
 }
 
 func pool(file string, common, more url.Values, size int) (*sql.DB, error) {

@@ -46,7 +46,7 @@ type DriverHarness struct {
 const soon = 2 * time.Second
 
 // TestDriver checks a driver against the contract of tags.Driver and of those of tags.Planner,
-// tags.Subscriber, tags.Browser, tags.PointValidator and tags.BatchLimiter that it has.
+// tags.Subscriber, tags.Unpolled, tags.Browser, tags.PointValidator and tags.BatchLimiter that it has.
 func TestDriver(t *testing.T, h DriverHarness) {
 	t.Helper()
 	require.NotNil(t, h.New, "DriverHarness.New is required")
@@ -87,6 +87,7 @@ func TestDriver(t *testing.T, h DriverHarness) {
 		{"ValidatePoint", testValidatePoint},
 		{"Subscribe", testSubscribe},
 		{"SubscribeDisconnect", testSubscribeDisconnect},
+		{"SubscribeFirst", testSubscribeFirst},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, newDevice(t, h)) })
 	}

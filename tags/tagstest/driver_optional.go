@@ -210,3 +210,24 @@ func testSubscribeDisconnect(t *testing.T, dev *device) {
 	dev.recover(t)
 	s.requireNoFaults(t)
 }
+
+func testSubscribeFirst(t *testing.T, dev *device) {
+	if _, ok := dev.d.(tags.Unpolled); !ok {
+		t.Skip("the driver is not Unpolled")
+	}
+	dev.connect(t)
+	for range 2 { // what was emitted to another subscription does not count
+		for _, p := range dev.Readable {
+			s := dev.subscribe(t, []tags.Point{p})
+			select {
+			case r := <-s.news:
+				requireGood(t, p, r)
+			case <-time.After(dev.Timeout):
+				t.Fatalf("Subscribe has not emitted the newest reading of %s within %v", p.Address, dev.Timeout)
+			}
+			s.cancel()
+			_ = s.wait(t, soon, "the end of its context")
+			s.requireNoFaults(t)
+		}
+	}
+}

@@ -192,9 +192,12 @@ func (g *Guard) logRefused(ctx context.Context, token string, err error) {
 
 // closed returns why an operation marked OpenSurface is not open to a call, or nil.
 func (g *Guard) closed(ctx context.Context, op Operation, r request) error {
+	host, origin := r.site()
+	if op.OpenTo != nil {
+		return op.OpenTo(ctx, host, origin)
+	}
 	if g.opts.OpenTo == nil {
 		return nil
 	}
-	host, origin := r.site()
 	return g.opts.OpenTo(ctx, Call{Operation: op, Host: host, Origin: origin})
 }

@@ -49,12 +49,16 @@ type Check struct {
 type Options struct {
 	Timeout time.Duration // for each check; 0 is DefaultTimeout
 	Logger  *slog.Logger  // nil discards
+	// Members returns further members of the bodies of /health and /health/ready. It must return immediately, with values
+	// that JSON has a form for. It may be nil.
+	Members func() map[string]any
 }
 
 // Registry holds the checks of one server. Safe for concurrent use.
 type Registry struct {
 	timeout time.Duration
 	log     *slog.Logger
+	members func() map[string]any
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup // running checks
@@ -75,7 +79,7 @@ func New(o Options) (*Registry, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	r := &Registry{timeout: o.Timeout, log: o.Logger}
+	r := &Registry{timeout: o.Timeout, log: o.Logger, members: o.Members}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r, nil
 }

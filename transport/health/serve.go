@@ -20,17 +20,17 @@ func (r *Registry) ReadyHandler() http.Handler { return r.handler(true) }
 // something else is not cured by a restart.
 func (r *Registry) LiveHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		r.write(w, Report{Status: Healthy, Results: map[string]Result{}})
+		r.write(w, Report{Status: Healthy, Results: map[string]Result{}}, nil)
 	})
 }
 
 func (r *Registry) handler(onlyReady bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		r.write(w, r.Run(req.Context(), onlyReady))
+		r.write(w, r.Run(req.Context(), onlyReady), r.members)
 	})
 }
 
-func (r *Registry) write(w http.ResponseWriter, report Report) {
+func (r *Registry) write(w http.ResponseWriter, report Report, members func() map[string]any) {
 	body, err := json.Marshal(report) // names in order, as of every map
 	if err != nil {
 		// A check put something into Data that JSON has no form for; its status still counts.
@@ -40,6 +40,13 @@ func (r *Registry) write(w http.ResponseWriter, report Report) {
 			report.Results[name] = result
 		}
 		body, _ = json.Marshal(report) // cannot fail: strings only
+	}
+	if members != nil {
+		if more, err := json.Marshal(members()); err != nil {
+			r.log.Error("further members of the health report cannot be written", "error", err)
+		} else if len(more) > len("{}") && more[0] == '{' {
+			body = append(append(body[:len(body)-1], ','), more[1:]...)
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -69,7 +69,7 @@ func (s *deviceEvents) read() ([]deviceStatus, error) {
 		require.Equal(s.t, "change", name)
 		c, err := theContract()
 		require.NoError(s.t, err)
-		require.NoError(s.t, c.schema("DeviceChanges").VisitJSON(decoded(s.t, []byte(data))), data)
+		require.NoError(s.t, c.Schema("DeviceChanges").VisitJSON(decoded(s.t, []byte(data))), data)
 		var got struct{ Devices []deviceStatus }
 		return got.Devices, json.Unmarshal([]byte(data), &got)
 	}

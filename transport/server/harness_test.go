@@ -127,7 +127,7 @@ func start(t testing.TB, change ...func(*engine.Options)) *platform {
 	p.Start()
 	p.url = "http://" + p.Addr().String()
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
-	p.client = &http.Client{Transport: judge{t, transport}}
+	p.client = &http.Client{Transport: judge(t, transport)}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		p.halt()

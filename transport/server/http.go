@@ -119,7 +119,7 @@ func (s *Server) mountSystem(r chi.Router) {
 	r.Get(readyPath, s.onceStarted(s.health.ReadyHandler()))
 	r.Get(livePath, s.health.LiveHandler().ServeHTTP)
 	r.Get("/metrics", s.metrics.Handler().ServeHTTP)
-	mountDocs(r)
+	mountDocs(r, s.opts.Document)
 }
 
 // streaming bounds a handler whose answer has no end: its context ends with the caller's token or session,

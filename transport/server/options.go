@@ -11,6 +11,7 @@ import (
 
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/internal/version"
+	"github.com/otkit/otkit/openapi"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/metrics"
 	"github.com/otkit/otkit/transport/oneport"
@@ -48,6 +49,12 @@ type Options struct {
 	// recorded. Whoever made it closes it, after the server.
 	Audit *audit.Log
 
+	// Document is the OpenAPI document at /openapi.yaml and /docs. Default: that of the engine.
+	Document []byte
+	// HealthMembers returns what the bodies of /health and /health/ready have beside status and results. It must return
+	// immediately, with values that JSON has a form for. It may be nil.
+	HealthMembers func() map[string]any
+
 	Tracing tracing.Options  // Endpoint empty: no tracing
 	Metrics *metrics.Metrics // default: new metrics. They cannot be shared by servers
 	// MetricsToken is a bearer token that /metrics takes besides those of accounts, from everywhere.
@@ -82,6 +89,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Document == nil {
+		o.Document = openapi.Document
 	}
 	return o, nil
 }

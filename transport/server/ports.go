@@ -116,7 +116,7 @@ func (s *Server) servePort(p port) {
 		_ = p.GRPC().Close() // what speaks gRPC is closed
 		attrs = append(attrs, "parts", strings.Join(p.parts, ","))
 	}
-	s.log.Info("engine is listening", attrs...)
+	s.log.Info("server is listening", attrs...)
 }
 
 // Addr returns the address that the server listens on, nil when it has no port.

@@ -80,7 +80,7 @@ func New(ctx context.Context, o Options, parts ...Part) (_ *Server, err error) {
 	if s.tracer, s.endTraces, err = tracing.Start(ctx, o.Tracing); err != nil {
 		return nil, err
 	}
-	if s.health, err = health.New(health.Options{Logger: o.Logger}); err != nil {
+	if s.health, err = health.New(health.Options{Logger: o.Logger, Members: o.HealthMembers}); err != nil {
 		return nil, err
 	}
 	if s.guard, err = s.newGuard(); err != nil {
@@ -235,7 +235,7 @@ func (s *Server) Run(ctx context.Context, grace time.Duration) error {
 	s.Start()
 	failed := s.wait(ctx)
 	if failed == nil {
-		s.log.Info("engine is stopping")
+		s.log.Info("server is stopping")
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()

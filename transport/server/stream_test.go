@@ -74,7 +74,7 @@ func (s *events) read() ([]change, error) {
 		require.Equal(s.t, "change", name)
 		c, err := theContract()
 		require.NoError(s.t, err)
-		schema := c.schema("TagChanges")
+		schema := c.Schema("TagChanges")
 		require.NoError(s.t, schema.VisitJSON(decoded(s.t, []byte(data))), data)
 		var got struct{ Changes []change }
 		return got.Changes, decodeNumbers(data, &got)

@@ -59,7 +59,7 @@ func TestOnePortServesRESTAndGRPCOverTLS(t *testing.T) {
 	transport.TLSClientConfig = &tls.Config{RootCAs: trust}
 	require.True(t, transport.ForceAttemptHTTP2)
 	t.Cleanup(transport.CloseIdleConnections)
-	p.client = &http.Client{Transport: judge{t, transport}}
+	p.client = &http.Client{Transport: judge(t, transport)}
 
 	require.Equal(t, 200, p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/line.flag", nil).status)
 	s := p.stream("?tagNames=line.flag")

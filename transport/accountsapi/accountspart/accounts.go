@@ -91,6 +91,9 @@ func New(ctx context.Context, o Options) (*Accounts, error) {
 // Authenticator returns what finds the principal of a token.
 func (a *Accounts) Authenticator() auth.Authenticator { return a.authority }
 
+// Authority returns what issues and ends tokens, for a part that has logins of its own.
+func (a *Accounts) Authority() accountsapi.Authority { return sessions{a.authority} }
+
 // Service returns the accounts.
 func (a *Accounts) Service() *accounts.Service { return a.service }
 

@@ -1,6 +1,9 @@
 package operation
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+)
 
 // Access is who may call an operation. The zero value is not valid, so that a row that forgets it opens
 // nothing.
@@ -25,6 +28,9 @@ type Operation struct {
 	Access Access
 	// OpenSurface marks an operation that needs no token unless auth.GuardOptions.OpenTo refuses the caller.
 	OpenSurface bool
+	// OpenTo decides in place of auth.GuardOptions.OpenTo who may call an operation marked OpenSurface without a token, by the
+	// headers Host and Origin; its error is the answer to others. It must return immediately. Nil: auth.GuardOptions.OpenTo decides.
+	OpenTo func(ctx context.Context, host, origin string) error
 	// Unaudited is why calls that are neither GET nor HEAD are not in the audit log. Empty: they are, and calls are
 	// refused while the log cannot be written. An operation that is Open needs a reason, because its callers are unknown.
 	Unaudited string

@@ -4,14 +4,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"time"
 
+	"google.golang.org/grpc"
+
+	"github.com/otkit/otkit/alarms/bridgealarms"
 	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/discovery/bridgeclient"
+	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
+	"github.com/otkit/otkit/transport/bridgelink"
 	"github.com/otkit/otkit/transport/discoveryapi"
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/server"
@@ -28,19 +34,34 @@ type Options struct {
 
 	Scanner discovery.Scanner    // default: scans find nothing
 	Client  bridgeclient.Options // of calls to bridges
+	// Advertise announces the engine on the network until what it returns is closed. Default: it is not announced.
+	Advertise func(Announcement) (io.Closer, error)
+
+	// Endpoint is where the engine listens. Default: it does not.
+	Endpoint Endpoint
 	// EngineURL is where bridges reach the engine, such as https://engine.example.com:5001. Default: the address of this machine in the
-	// network of the bridge, with the port that Addr returns.
+	// network of the bridge, with the port of the Endpoint.
 	EngineURL  string
 	BindSecret string        // for bridges that want one
 	Heartbeat  time.Duration // default 30 s
 
-	Now    func() time.Time // default: time.Now
-	Logger *slog.Logger     // default: discards
+	// Alarms are the options of the alarms about bridges. Now and Logger default to those below.
+	Alarms        bridgealarms.Options
+	WithoutShells bool // make no shells of bridges
+
+	Version string           // of the engine, as it is announced
+	Now     func() time.Time // default: time.Now
+	Logger  *slog.Logger     // default: discards
 }
 
 func (o Options) withDefaults() (Options, error) {
 	if o.EngineID == "" {
 		return o, fault.Option("discovery", "Options.EngineID", "is required")
+	}
+	if o.EngineURL != "" {
+		if err := CheckEngineURL(o.EngineURL); err != nil {
+			return o, fault.Option("discovery", "Options.EngineURL", "%v", err)
+		}
 	}
 	if o.Store == nil {
 		o.Store = discovery.NewMemory()
@@ -52,19 +73,30 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Alarms.Now == nil {
+		o.Alarms.Now = o.Now
+	}
+	if o.Alarms.Logger == nil {
+		o.Alarms.Logger = o.Logger
+	}
 	return o, nil
 }
 
 // Discovery is the part. Make it with New.
 type Discovery struct {
-	opts    Options
-	service *discovery.Service
-	client  *bridgeclient.Client
-	api     *discoveryapi.API
-	jobs    []func(context.Context)
+	opts     Options
+	service  *discovery.Service
+	hub      *linked.Hub
+	link     *bridgelink.Server
+	client   *bridgeclient.Client
+	api      *discoveryapi.API
+	bridges  *bridges
+	shells   *shells // nil for none
+	jobs     []func(context.Context)
+	announce io.Closer // nil for none
 }
 
-// New brings back the bindings of the store. The tags are required; the alarms and shells may be nil.
+// New brings back the bindings of the store, with the tags of their bridges. The tags are required; the alarms and shells may be nil.
 func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, s *aaspart.AAS, o Options) (*Discovery, error) {
 	if t == nil {
 		return nil, fault.Option("discovery", "tags", "is required")
@@ -77,16 +109,44 @@ func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, s *aaspart
 	if d.client, err = bridgeclient.New(o.Client); err != nil {
 		return nil, err
 	}
-	d.service, err = discovery.New(ctx, discovery.Deps{Store: o.Store, Bridges: d.client, Scanner: o.Scanner}, discovery.Options{EngineID: o.EngineID,
-		Shared: o.Shared, BindSecret: o.BindSecret, Heartbeat: o.Heartbeat, Now: o.Now, Logger: o.Logger})
-	if err == nil {
-		d.jobs = append(d.jobs, d.service.Run)
-		d.api, err = discoveryapi.New(d.service, discoveryapi.Options{})
-	}
-	if err != nil {
-		return nil, errors.Join(err, d.close(ctx))
+	if err := d.open(ctx, t, a, s); err != nil {
+		return nil, errors.Join(err, d.endStreams(context.WithoutCancel(ctx)), d.close(ctx))
 	}
 	return d, nil
+}
+
+func (d *Discovery) open(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, s *aaspart.AAS) (err error) {
+	o := d.opts
+	deps := discovery.Deps{Store: o.Store, Bridges: d.client, Scanner: o.Scanner}
+	if a != nil {
+		monitor, err := bridgealarms.New(a.Service(), o.Alarms)
+		if err != nil {
+			return err
+		}
+		deps.Journal = monitor
+		d.jobs = append(d.jobs, func(ctx context.Context) { monitor.Run(ctx, d.service) })
+	}
+	d.service, err = discovery.New(ctx, deps, discovery.Options{EngineID: o.EngineID, Shared: o.Shared, BindSecret: o.BindSecret, Heartbeat: o.Heartbeat,
+		EngineURL: d.engineURL, Pins: o.Endpoint.pins, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		return err
+	}
+	if d.hub, err = linked.New(d.service, linked.Options{Logger: o.Logger}); err != nil {
+		return err
+	}
+	if d.link, err = bridgelink.NewServer(d.hub); err != nil {
+		return err
+	}
+	if d.api, err = discoveryapi.New(d.service, discoveryapi.Options{}); err != nil {
+		return err
+	}
+	if s != nil && !o.WithoutShells {
+		d.shells = newShells(d.service, o.Store, s.Service(), o.Logger)
+		d.jobs = append(d.jobs, d.shells.run)
+	}
+	d.jobs = append(d.jobs, d.service.Run, d.announcePins)
+	d.bridges = &bridges{tags: t, hub: d.hub, shells: d.shells, attached: map[string]bool{}, stopping: make(chan struct{})}
+	return d.service.Attach(ctx, d.bridges)
 }
 
 // Service returns the service.
@@ -94,8 +154,9 @@ func (d *Discovery) Service() *discovery.Service { return d.service }
 
 // Part returns what discovery contributes to a server.
 func (d *Discovery) Part() server.Part {
-	return server.Part{Name: "discovery", Operations: Operations(), Audited: discoveryapi.Audited(), Routes: d.routes,
-		Checks: []health.Check{{Name: "bridges", Run: d.check}}, Jobs: d.jobs, EndStreams: d.endStreams, Close: d.close}
+	return server.Part{Name: "discovery", Operations: Operations(), Audited: discoveryapi.Audited(), Routes: d.routes, GRPC: d.grpc,
+		Checks: []health.Check{{Name: "bridges", Run: d.check}}, Metrics: d.metrics(),
+		Start: d.start, Jobs: d.jobs, EndStreams: d.endStreams, Close: d.close}
 }
 
 func (d *Discovery) routes(r server.Router) error {
@@ -103,9 +164,27 @@ func (d *Discovery) routes(r server.Router) error {
 	return nil
 }
 
-func (d *Discovery) endStreams(context.Context) error {
-	d.api.EndScans()
+func (d *Discovery) grpc(r grpc.ServiceRegistrar) error {
+	d.link.Register(r)
 	return nil
+}
+
+// endStreams ends the links: the bridges keep what is not acknowledged.
+func (d *Discovery) endStreams(ctx context.Context) error {
+	var errs []error
+	if d.announce != nil {
+		errs = append(errs, d.announce.Close())
+	}
+	if d.api != nil {
+		d.api.EndScans()
+	}
+	if d.bridges != nil {
+		d.bridges.stop()
+	}
+	if d.hub != nil {
+		errs = append(errs, d.hub.Close(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 func (d *Discovery) close(context.Context) error {

@@ -150,6 +150,6 @@ func TestRemoveDriver(t *testing.T) {
 		require.True(t, ok)
 		s, _ = part.Current("b1.other")
 		require.Equal(t, "mm", s.Tag.Unit, "what was configured counts again")
-		require.Equal(t, 2.0, s.Tag.Scale, "with what the driver knows")
+		require.InDelta(t, 2, s.Tag.Scale, 0, "with what the driver knows")
 	})
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/otkit/otkit/bridgehost"
+	"github.com/otkit/otkit/internal/dirlock"
+	"github.com/otkit/otkit/internal/logging"
+	"github.com/otkit/otkit/internal/program"
+	release "github.com/otkit/otkit/internal/version"
+	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/accountstore"
+	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/sqlite"
+)
+
+// serve runs the bridge until a signal.
+func (c *command) serve(ctx context.Context) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a small machine has more time than memory
+	lines := logging.NewBatch(c.errOut)
+	defer func() { _ = lines.Close() }()
+	log := c.settings.Log.New(lines, nil)
+	ctx, cancel := program.UntilSignal(ctx)
+	defer cancel()
+	err := c.locked(ctx, log)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // the signal came before the bridge served
+	}
+	return err
+}
+
+// locked locks the data directory and opens the database for the run.
+func (c *command) locked(ctx context.Context, log *slog.Logger) error {
+	s := c.settings
+	unlock, err := dirlock.Lock(s.Storage.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unlock() }()
+	ctx = dirlock.Held(ctx, s.Storage.DataDir)
+	id, err := bridgehost.EnsureID(s.Storage.DataDir)
+	if err != nil {
+		return err
+	}
+	o := s.Build(c.problems, id, release.String(), log)
+	if err := c.problems.Err(); err != nil {
+		return err
+	}
+	db, err := sqlite.Open(ctx, sqlite.Options{Options: storage.Options{Logger: log, Reserve: s.Storage.Reserve, OnQuery: o.Server.Metrics.ObserveStore},
+		Dir: s.Storage.DataDir, State: "bridge.db", Readers: 2}, accountstore.Schema(), auditstore.Schema())
+	if err != nil {
+		return fmt.Errorf("database in %s: %w", s.Storage.DataDir, err)
+	}
+	o.Buffer.Buffer, err = s.OpenBuffer(ctx, log)
+	if err == nil {
+		err = c.runOn(ctx, o, db)
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Server.ShutdownTimeout)
+	defer cancel()
+	if o.Buffer.Buffer != nil {
+		err = errors.Join(err, o.Buffer.Buffer.Close(closing))
+	}
+	return errors.Join(err, db.Close(closing))
+}
+
+func (c *command) runOn(ctx context.Context, o bridgehost.Options, db *storage.DB) error {
+	accounts, accountsErr := accountstore.New(db)
+	audit, auditErr := auditstore.New(db)
+	if err := errors.Join(accountsErr, auditErr); err != nil {
+		return err
+	}
+	o.Accounts.Accounts, o.Accounts.Sessions, o.Audit.Store = accounts, accounts, audit
+	o.Ping, o.Shortage = db.Ping, db.Shortage
+	b, err := bridgehost.New(ctx, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(c.out, b.Welcome())
+	return b.Run(ctx, c.settings.Server.ShutdownTimeout)
+}

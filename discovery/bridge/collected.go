@@ -1,0 +1,66 @@
+package bridge
+
+import "time"
+
+// What senders ask of a collector.
+
+func (c *collector) epochNow() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.epoch
+}
+
+func (c *collector) tagsHaveChanged() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tagsChanged
+}
+
+func (c *collector) setTagsChanged(changed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tagsChanged = changed
+}
+
+// namesFrom returns the dictionary from an index on.
+func (c *collector) namesFrom(first int) (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.byIndex[first:] {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// after returns the oldest blocks with entries after a number, and whether they were all in memory.
+func (c *collector) after(number uint64, most int) (blocks []recentBlock, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.recent.after(number, most)
+}
+
+// floor returns the number after which all entries are in memory.
+func (c *collector) floor() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.recent.floor
+}
+
+// forget releases the memory of blocks that were delivered.
+func (c *collector) forget(through uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.recent.forget(through)
+}
+
+// oldestAfter returns how long ago the oldest entry after a number was stored, and whether there is one.
+func (c *collector) oldestAfter(number uint64) (age time.Duration, waits bool) {
+	blocks, known := c.after(number, 1)
+	switch {
+	case !known:
+		return lagLimit, true
+	case len(blocks) == 0:
+		return 0, false
+	}
+	return time.Since(blocks[0].at), true
+}

@@ -1,0 +1,323 @@
+package bridge_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/discovery/bridge"
+	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/tags"
+)
+
+// engine is a scripted engine. What it has stored outlives its links.
+type engine struct {
+	t testing.TB
+
+	mu       sync.Mutex
+	token    string // that it accepts
+	key      string
+	refuse   bool
+	away     bool // cannot be dialed
+	silent   bool // accepts, and sends nothing
+	epoch    string
+	position map[string]uint64
+	stored   []received
+	lost     uint64
+	live     []link.Sample
+	names    []string // of the newest session
+	manifest *link.Manifest
+	hash     string
+	hellos   []link.Hello
+	written  []link.Written
+	browsed  []link.Browsed
+	ackAfter time.Duration
+	loseAcks bool
+	onBatch  func(link.Batch) error
+	conn     link.EngineConn // of the newest session
+	dials    int
+	clock    time.Duration // ahead of the bridge's
+	noPings  bool
+}
+
+type received struct {
+	number uint64
+	epoch  string
+	tag    string
+	sample link.Sample
+	event  *link.Event
+	late   bool
+}
+
+func newEngine(t testing.TB) *engine { return &engine{t: t, key: "key", position: map[string]uint64{}} }
+
+func (e *engine) now() time.Time { return time.Now().Add(e.clock) }
+
+func (e *engine) dial(context.Context, string, []string) (link.BridgeConn, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dials++
+	if e.away {
+		return nil, errors.New("connection refused")
+	}
+	b, c := link.Pipe()
+	go func() { link.CloseEngine(c, e.serve(c)) }()
+	return b, nil
+}
+
+func (e *engine) serve(c link.EngineConn) error {
+	f, err := c.Recv()
+	if err != nil {
+		return err
+	}
+	welcome, err := e.greet(c, f.Hello)
+	if err != nil {
+		return err
+	}
+	if welcome == nil {
+		for {
+			if _, err := c.Recv(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.Send(link.FromEngine{Welcome: welcome}); err != nil {
+		return err
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	if !e.noPings {
+		go e.ping(c, stop)
+	}
+	for {
+		f, err := c.Recv()
+		if err != nil {
+			return err
+		}
+		if err := e.take(c, &f); err != nil {
+			return err
+		}
+	}
+}
+
+func (e *engine) ping(c link.EngineConn, stop chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(link.PingInterval):
+		}
+		if c.Send(link.FromEngine{Ping: &link.Ping{Time: e.now()}}) != nil {
+			return
+		}
+	}
+}
+
+func (e *engine) greet(c link.EngineConn, h *link.Hello) (*link.Welcome, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.hellos = append(e.hellos, *h)
+	if e.silent {
+		return nil, nil
+	}
+	if e.refuse || h.Key == "" && h.Token != e.token || h.Key != "" && h.Key != e.key {
+		return nil, link.ErrRefused
+	}
+	e.conn, e.names, e.epoch = c, nil, h.Epoch
+	w := &link.Welcome{EngineID: "engine-1", Position: e.position[h.Epoch], WantManifest: h.ManifestHash != e.hash, Time: e.now()}
+	if h.Key == "" {
+		w.Key = e.key
+	}
+	return w, nil
+}
+
+func (e *engine) take(c link.EngineConn, f *link.FromBridge) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case f.Hello != nil:
+		e.hellos = append(e.hellos, *f.Hello)
+	case f.Names != nil:
+		require.Equal(e.t, len(e.names), int(f.Names.First))
+		e.names = append(e.names, f.Names.Names...)
+	case f.Manifest != nil:
+		e.manifest, e.hash = f.Manifest, f.Manifest.Hash()
+	case f.Live != nil:
+		entries, err := link.Decode(f.Live.Data, nil)
+		require.NoError(e.t, err)
+		for _, s := range entries {
+			require.Less(e.t, int(s.Tag), len(e.names), "a name comes before its index")
+			e.live = append(e.live, s.Sample)
+		}
+	case f.Written != nil:
+		e.written = append(e.written, *f.Written)
+	case f.Browsed != nil:
+		e.browsed = append(e.browsed, *f.Browsed)
+	case f.Batch != nil:
+		return e.batch(c, f.Batch)
+	}
+	return nil
+}
+
+func (e *engine) batch(c link.EngineConn, b *link.Batch) error {
+	if e.onBatch != nil {
+		if err := e.onBatch(*b); err != nil {
+			return err
+		}
+	}
+	if e.ackAfter > 0 {
+		e.mu.Unlock()
+		time.Sleep(e.ackAfter)
+		e.mu.Lock()
+	}
+	entries, err := link.Decode(b.Data, nil)
+	require.NoError(e.t, err)
+	require.Len(e.t, entries, b.Count)
+	at := e.position[e.epoch]
+	if b.First > at+1 {
+		e.lost += b.First - at - 1
+	}
+	for i, s := range entries {
+		n := b.First + uint64(i)
+		if n <= at {
+			continue
+		}
+		r := received{number: n, epoch: e.epoch, sample: s.Sample, event: s.Event, late: i < b.Late}
+		if s.Event == nil {
+			require.Less(e.t, int(s.Tag), len(e.names), "a name comes before its index")
+			r.tag = e.names[s.Tag]
+		}
+		e.stored = append(e.stored, r)
+		e.position[e.epoch] = n
+	}
+	if e.loseAcks {
+		return nil
+	}
+	e.mu.Unlock()
+	defer e.mu.Lock()
+	if err := c.Send(link.FromEngine{Ack: &link.Ack{Through: b.Last()}}); err != nil {
+		return err
+	}
+	return nil
+}
+
+// send sends a frame on the newest link.
+func (e *engine) send(f link.FromEngine) {
+	e.mu.Lock()
+	c := e.conn
+	e.mu.Unlock()
+	require.NoError(e.t, c.Send(f))
+}
+
+// cut ends the newest link.
+func (e *engine) cut(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.conn != nil {
+		link.CloseEngine(e.conn, err)
+	}
+}
+
+// do runs f with the engine's lock.
+func (e *engine) do(f func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f()
+}
+
+// values returns what was stored of a tag, in order. What the device has not set does not count.
+func (e *engine) values(tag string) (list []int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.stored {
+		if r.event == nil && r.tag == tag && r.sample.Quality == tags.Good {
+			list = append(list, r.sample.Value.Int())
+		}
+	}
+	return list
+}
+
+// requireCount checks that the first tag was delivered as it counted: from 1 to n, each once and in order.
+func (e *engine) requireCount(n int) {
+	e.t.Helper()
+	list := e.values("t0")
+	for i, v := range list {
+		if v != int64(i+1) {
+			require.Failf(e.t, "not in order", "the value %d has the place %d of %d", v, i+1, len(list))
+		}
+	}
+	require.Len(e.t, list, n)
+}
+
+// rig is a bridge with its plant, and an engine.
+type rig struct {
+	t      *testing.T
+	o      bridge.Options
+	device *device
+	engine *engine
+	host   *bridge.Host
+	stop   func()
+}
+
+func newRig(t *testing.T, count int, change ...func(*bridge.Options)) *rig {
+	t.Helper()
+	tagEngine, d := plant(t, count)
+	r := &rig{t: t, device: d, engine: newEngine(t)}
+	r.o = bridge.Options{ID: "bridge-1", Version: "1", Tags: tagEngine, DriverID: "press", DriverType: "Test", Browser: d,
+		Buffer: bridge.NewMemoryBuffer(1_000_000), StateFile: t.TempDir() + "/binding.json", Dial: r.engine.dial}
+	for _, f := range change {
+		f(&r.o)
+	}
+	t.Cleanup(func() { r.end() })
+	r.start()
+	return r
+}
+
+// start makes the host, as at the start of a process.
+func (r *rig) start() {
+	r.t.Helper()
+	h, err := bridge.New(r.t.Context(), r.o)
+	require.NoError(r.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.Run(ctx)
+	}()
+	r.host = h
+	r.stop = func() {
+		cancel()
+		<-done
+		require.NoError(r.t, h.Close(context.Background()))
+	}
+}
+
+func (r *rig) end() {
+	if r.stop != nil {
+		r.stop()
+		r.stop = nil
+	}
+}
+
+// bind binds the bridge to the engine.
+func (r *rig) bind() link.Manifest {
+	r.t.Helper()
+	m, err := r.host.Bind(r.t.Context(), link.BindRequest{EngineID: "engine-1", EngineURL: "http://engine:5001"}, "")
+	require.NoError(r.t, err)
+	r.engine.do(func() { r.engine.token = m.BindingToken })
+	return m
+}
+
+// count lets the first tag count from one number to another.
+func (r *rig) count(from, to int) {
+	for i := from; i <= to; i++ {
+		r.device.set("a0", intValue(i))
+	}
+}
+
+func (r *rig) String() string { return fmt.Sprint(r.host.Link()) }

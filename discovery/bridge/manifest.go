@@ -1,0 +1,124 @@
+package bridge
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/internal/wake"
+	"github.com/otkit/otkit/tags"
+)
+
+// manifest describes the tags of the driver, in the order of their names.
+func (h *Host) manifest(ctx context.Context) (link.Manifest, error) {
+	m := link.Manifest{BridgeID: h.o.ID, DriverType: h.o.DriverType, DriverID: h.o.DriverID,
+		Tags: []link.ManifestTag{}, AvailableSubmodels: []string{}, ActiveSubmodels: []string{}}
+	if h.o.Submodels != nil {
+		available, active := h.o.Submodels()
+		m.AvailableSubmodels, m.ActiveSubmodels = append(m.AvailableSubmodels, available...), append(m.ActiveSubmodels, active...)
+	}
+	err := h.eachTag(ctx, func(s *tags.Snapshot) { m.Tags = append(m.Tags, manifestTag(h.tagName(s.Tag.Name), s.Tag)) })
+	slices.SortStableFunc(m.Tags, func(a, b link.ManifestTag) int { return strings.Compare(a.Name, b.Name) })
+	m.Tags = slices.CompactFunc(m.Tags, func(a, b link.ManifestTag) bool { return a.Name == b.Name }) // x and <driver>.x
+	return m, err
+}
+
+// manifestCache remembers the hash of the manifest: to make it again takes long with many tags.
+type manifestCache struct {
+	changed wake.Signal // for the sender
+
+	mu   sync.Mutex
+	hash string
+}
+
+// Manifest describes the bridge and its tags. It has no token.
+func (h *Host) Manifest(ctx context.Context) (link.Manifest, error) { return h.manifest(ctx) }
+
+// ManifestChanged reports that tags were defined or removed, or that Options.Submodels returns something else. The engine gets the new
+// manifest. Tags that appear or change with a new value are noticed without it.
+func (h *Host) ManifestChanged() {
+	h.collector.setTagsChanged(true)
+	h.manifests.changed.Set()
+}
+
+// freshManifest makes the manifest and remembers its hash.
+func (h *Host) freshManifest(ctx context.Context) (link.Manifest, string, error) {
+	h.manifests.mu.Lock()
+	defer h.manifests.mu.Unlock()
+	h.collector.setTagsChanged(false)
+	m, err := h.manifest(ctx)
+	if err != nil {
+		h.collector.setTagsChanged(true)
+		return link.Manifest{}, "", err
+	}
+	h.manifests.hash = m.Hash()
+	return m, h.manifests.hash, nil
+}
+
+// manifestHash returns the hash of the present manifest.
+func (h *Host) manifestHash(ctx context.Context) (string, error) {
+	h.manifests.mu.Lock()
+	hash := h.manifests.hash
+	h.manifests.mu.Unlock()
+	if hash != "" && !h.collector.tagsHaveChanged() {
+		return hash, nil
+	}
+	_, hash, err := h.freshManifest(ctx)
+	return hash, err
+}
+
+// eachTag calls f with each tag of the driver.
+func (h *Host) eachTag(ctx context.Context, f func(*tags.Snapshot)) error {
+	for page, seen := 1, 0; ; page++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		list, total, err := h.o.Tags.List(tags.ListQuery{Page: page, PageSize: tags.MaxPageSize})
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if list[i].Tag.Driver == h.o.DriverID {
+				f(&list[i])
+			}
+		}
+		if seen += len(list); len(list) == 0 || seen >= total {
+			return nil
+		}
+	}
+}
+
+// tagName returns the name of a tag without the driver's prefix.
+func (h *Host) tagName(name string) string { return strings.TrimPrefix(name, h.o.DriverID+".") }
+
+// findTag returns the tag of the driver that has a name of the manifest.
+func (h *Host) findTag(name string) (*tags.Tag, error) {
+	s, err := h.o.Tags.Read(h.o.DriverID + "." + name)
+	if err != nil {
+		s, err = h.o.Tags.Read(name)
+	}
+	if err == nil && s.Tag.Driver != h.o.DriverID {
+		err = tags.ErrTagNotFound.On("tagName", name)
+	}
+	return s.Tag, err
+}
+
+func manifestTag(name string, t *tags.Tag) link.ManifestTag {
+	return link.ManifestTag{
+		Name: name, Address: t.Address, DataType: string(t.DataType), Length: textLength(t), ScanInterval: int(t.PollInterval.Milliseconds()),
+		Unit: t.Unit, Description: t.Description, Access: string(t.Access), Min: t.Min, Max: t.Max,
+	}
+}
+
+// textLength returns the n of a native type such as String:n.
+func textLength(t *tags.Tag) int {
+	_, n, _ := strings.Cut(t.NativeType, ":")
+	length, err := strconv.Atoi(n)
+	if err != nil || t.DataType != tags.String && t.DataType != tags.Bytes {
+		return 0
+	}
+	return max(length, 0)
+}

@@ -1,0 +1,171 @@
+package bridge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/internal/backoff"
+)
+
+const (
+	dialTimeout  = 10 * time.Second
+	firstRetry   = 250 * time.Millisecond
+	settleDelay  = 200 * time.Millisecond // from a bind to the first link, in which the engine stores the binding
+	settleTime   = time.Minute            // in which an engine that has just bound the bridge may refuse it
+	findAfter    = 3                      // failures in a row
+	findDuration = 5 * time.Second
+)
+
+var (
+	errUnbound = errors.New("the bridge is not bound any more")
+	errRenewed = errors.New("the buffer has begun a new epoch")
+)
+
+// Run keeps the link to the engine open while the bridge is bound. It returns when ctx ends, and may not be called again.
+func (h *Host) Run(ctx context.Context) {
+	failures, found := 0, ""
+	for ctx.Err() == nil {
+		h.mu.Lock()
+		s, since := h.state, h.boundSince
+		h.mu.Unlock()
+		if !s.bound() {
+			failures, found = 0, ""
+			h.pause(ctx, 0)
+			continue
+		}
+		if fresh := settleDelay - time.Since(since); !since.IsZero() && fresh > 0 {
+			backoff.Wait(ctx, fresh)
+			continue
+		}
+		opened, err := h.connect(ctx, s, cmp.Or(h.o.EngineURL, found, s.EngineURL))
+		if ctx.Err() != nil || errors.Is(err, errUnbound) || errors.Is(err, errRenewed) {
+			continue
+		}
+		if opened {
+			failures = 0
+		}
+		failures++
+		h.report(err, failures)
+		if errors.Is(err, link.ErrRefused) && h.refused(s, since) {
+			continue
+		}
+		found = h.find(ctx, s, failures)
+		h.pause(ctx, backoff.Jitter(backoff.Delay(min(firstRetry, h.o.RetryInterval), h.o.RetryInterval, failures)))
+	}
+}
+
+// pause waits for a change of the binding, and for d unless it is 0.
+func (h *Host) pause(ctx context.Context, d time.Duration) {
+	var over <-chan time.Time
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-h.wake.C():
+	case <-over:
+	case <-ctx.Done():
+	}
+}
+
+// report logs how the link ended, and the first of several failures to open it.
+func (h *Host) report(err error, failures int) {
+	if failures == 1 {
+		h.log.Warn("no link to the engine; retrying", "error", err)
+	} else {
+		h.log.Debug("no link to the engine; retrying", "error", err, "failures", failures)
+	}
+	h.mu.Lock()
+	h.conn.LastError = err.Error()
+	h.mu.Unlock()
+}
+
+// refused makes the bridge free, unless the engine may not have stored the binding yet.
+func (h *Host) refused(s state, since time.Time) bool {
+	if s.Key == "" && !since.IsZero() && time.Since(since) < settleTime {
+		return false
+	}
+	h.log.Warn("binding refused by the engine", "engine", s.EngineID)
+	err := h.free(func(now state) bool { return now.Token == s.Token && now.Key == s.Key })
+	if err != nil && !errors.Is(err, ErrNotBound) {
+		h.log.Error("failed to remove the binding", "error", err)
+		return false
+	}
+	return true
+}
+
+// find returns another address of an engine that does not answer, empty for none.
+func (h *Host) find(ctx context.Context, s state, failures int) string {
+	if h.o.FindEngine == nil || h.o.EngineURL != "" || failures%findAfter != 0 {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, findDuration)
+	defer cancel()
+	url, err := h.o.FindEngine(ctx, s.EngineID)
+	if err != nil || url == s.EngineURL || validateURL(url) != nil {
+		return ""
+	}
+	return url
+}
+
+// connect opens a link and serves it until it ends. opened is whether the engine has accepted it.
+func (h *Host) connect(ctx context.Context, s state, url string) (opened bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h.mu.Lock()
+	if now := h.state; now.Token != s.Token || now.Key != s.Key {
+		h.mu.Unlock()
+		return false, errUnbound
+	}
+	h.session, h.conn.EngineURL = cancel, url
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		h.session = nil
+		if h.conn.Connected {
+			h.conn.Connected, h.conn.Since = false, h.o.Now()
+		}
+		if now := h.state; err != nil && (now.EngineID != s.EngineID || now.BoundAt != s.BoundAt) {
+			err = errUnbound
+		}
+		h.mu.Unlock()
+	}()
+	dialing, stop := context.WithTimeout(ctx, dialTimeout)
+	conn, err := h.o.Dial(dialing, url, s.Pins)
+	stop()
+	if err != nil {
+		return false, fmt.Errorf("dial %s: %w", url, err)
+	}
+	one := newSession(h, conn, s)
+	err = one.serve(ctx)
+	return one.opened, err
+}
+
+// connected notes that the engine has accepted the link.
+func (h *Host) connected() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.conn.Connected, h.conn.Since, h.conn.LastError = true, h.o.Now(), ""
+}
+
+// change stores a change of the binding that a session has made, if it still is the same one.
+func (h *Host) change(of state, f func(*state)) error {
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	h.mu.Lock()
+	next := h.state
+	h.mu.Unlock()
+	if next.EngineID != of.EngineID || !next.BoundAt.Equal(of.BoundAt) {
+		return errUnbound
+	}
+	f(&next)
+	if err := h.store(next); err != nil {
+		return ErrState.Wrap(err)
+	}
+	return nil
+}

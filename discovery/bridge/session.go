@@ -1,0 +1,317 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/internal/backoff"
+	"github.com/otkit/otkit/internal/wake"
+)
+
+// session is one link, from Hello to its end.
+type session struct {
+	host      *Host
+	collector *collector
+	log       *slog.Logger
+	conn      link.BridgeConn
+	state     state // of the binding
+	opened    bool
+
+	watchdog *time.Timer
+	out      *wake.Queue[link.FromBridge] // answers, so that receiving never waits for sending
+	writes   *wake.Queue[write]
+	outcomes *wake.Queue[pendingWrite]
+	browses  *wake.Queue[uint64]
+	acks     wake.Signal // for the sender
+	freed    wake.Signal // for the goroutine that tells the buffer
+
+	mu    sync.Mutex
+	clock engineClock
+	acked uint64
+	sent  uint64 // of the last batch that was sent
+}
+
+const (
+	maxQueued  = 1024 // answers, and writes in progress
+	maxBrowses = 4
+)
+
+func newSession(h *Host, conn link.BridgeConn, s state) *session {
+	return &session{host: h, collector: h.collector, log: h.log.With("engine", s.EngineID), conn: conn, state: s,
+		out: wake.NewQueue[link.FromBridge](2 * maxQueued), writes: wake.NewQueue[write](maxQueued),
+		outcomes: wake.NewQueue[pendingWrite](maxQueued), browses: wake.NewQueue[uint64](maxBrowses), acks: wake.NewSignal(), freed: wake.NewSignal()}
+}
+
+// serve runs the session until ctx or the link ends.
+func (s *session) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	end := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
+	defer end()
+	defer func() { _ = s.conn.Close() }()
+	s.watchdog = time.AfterFunc(link.HelloDeadline, func() { cancel(link.ErrSilent) })
+	defer s.watchdog.Stop()
+	welcome, hash, err := s.open(ctx)
+	if err != nil {
+		return because(ctx, err)
+	}
+	s.opened = true
+	s.host.connected()
+	s.log.Info("link to the engine open", "position", welcome.Position)
+	var wg sync.WaitGroup
+	for _, part := range []func(context.Context) error{
+		s.receive, s.answer, s.carryOut, s.await, s.browse, s.release,
+		func(ctx context.Context) error { return newSender(s, welcome, hash).run(ctx) },
+	} {
+		wg.Go(func() {
+			if err := part(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	s.collector.endLive()
+	return context.Cause(ctx)
+}
+
+// because returns why ctx has ended, or err if it has not.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, link.ErrRefused) {
+		return cause
+	}
+	return err
+}
+
+// open says Hello, and exchanges the token for a key.
+func (s *session) open(ctx context.Context) (welcome link.Welcome, hash string, err error) {
+	c := s.collector
+	if hash, err = s.host.manifestHash(ctx); err != nil {
+		return welcome, "", err
+	}
+	hello := link.Hello{Protocol: link.Protocol, BridgeID: s.host.o.ID, Epoch: c.epochNow(), Version: s.host.o.Version, ManifestHash: hash}
+	if hello.Key = s.state.Key; hello.Key == "" {
+		hello.Token = s.state.Token
+	}
+	if err := s.conn.Send(link.FromBridge{Hello: &hello}); err != nil {
+		return welcome, "", s.reason(err)
+	}
+	f, err := s.conn.Recv()
+	switch {
+	case err != nil:
+		return welcome, "", err
+	case f.Welcome == nil:
+		return welcome, "", link.ErrProtocol.Because("the engine's first frame is not Welcome")
+	case f.Welcome.EngineID != s.state.EngineID:
+		return welcome, "", link.ErrProtocol.Because("the engine is %q, the bridge is bound to %q", f.Welcome.EngineID, s.state.EngineID)
+	}
+	s.watchdog.Reset(link.SilenceLimit)
+	welcome = *f.Welcome
+	s.clock.observe(welcome.Time, time.Now())
+	if err := s.checkPosition(ctx, welcome.Position); err != nil {
+		return welcome, "", err
+	}
+	if err := s.exchange(hello, &welcome); err != nil {
+		return welcome, "", err
+	}
+	return welcome, hash, s.pin(welcome.Pins)
+}
+
+// reason returns the error of the engine's side for one of sending.
+func (s *session) reason(sending error) error {
+	if !errors.Is(sending, io.EOF) {
+		return sending
+	}
+	for {
+		if _, err := s.conn.Recv(); err != nil {
+			return err
+		}
+	}
+}
+
+// exchange stores a session key and then uses it. The token is kept until a link has begun with the key.
+func (s *session) exchange(hello link.Hello, welcome *link.Welcome) error {
+	if hello.Key != "" {
+		if s.state.Token == "" {
+			return nil
+		}
+		return s.host.change(s.state, func(next *state) { next.Token = "" })
+	}
+	if welcome.Key == "" {
+		return link.ErrProtocol.Because("the engine has sent no session key")
+	}
+	if err := s.host.change(s.state, func(next *state) { next.Key = welcome.Key }); err != nil {
+		return err
+	}
+	hello.Key, hello.Token = welcome.Key, ""
+	if err := s.conn.Send(link.FromBridge{Hello: &hello}); err != nil {
+		return s.reason(err)
+	}
+	return nil
+}
+
+// pin stores the keys that the engine's certificate may have.
+func (s *session) pin(pins []string) error {
+	if len(pins) == 0 || slices.Equal(pins, s.state.Pins) {
+		return nil
+	}
+	for _, p := range pins {
+		if !validPin(p) || len(pins) > maxPins {
+			return link.ErrProtocol.Because("the engine's pins are not valid")
+		}
+	}
+	s.state.Pins = pins
+	return s.host.change(s.state, func(next *state) { next.Pins = pins })
+}
+
+// checkPosition begins a new epoch if the engine has entries that this buffer cannot have delivered: it has lost its newest ones, and numbers
+// were used again.
+func (s *session) checkPosition(ctx context.Context, position uint64) error {
+	c := s.collector
+	s.host.mu.Lock()
+	sent, acked := s.host.sent, s.host.acked
+	s.host.mu.Unlock()
+	c.mu.Lock()
+	base := c.base
+	c.mu.Unlock()
+	s.acked, s.sent = position, position
+	if position <= max(base, sent) {
+		s.host.delivered(0, position)
+		s.freed.Set()
+		return nil
+	}
+	s.log.Error("offline buffer has lost its newest samples; new epoch", "engineHas", position, "bufferHad", max(base, sent))
+	if err := c.renew(ctx, max(base, acked)); err != nil {
+		return fmt.Errorf("offline buffer: %w", err)
+	}
+	s.host.forgetDelivered()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.event(EventBufferDamaged, "the offline buffer had lost its newest samples; those that were not delivered are missing")
+	return errRenewed
+}
+
+// receive takes frames of the engine.
+func (s *session) receive(context.Context) error {
+	for {
+		f, err := s.conn.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return link.ErrEnded
+		case err != nil:
+			return err
+		}
+		s.watchdog.Reset(link.SilenceLimit)
+		if err := s.take(&f); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *session) take(f *link.FromEngine) error {
+	switch {
+	case f.Ack != nil:
+		return s.acknowledge(f.Ack.Through)
+	case f.Ping != nil:
+		s.mu.Lock()
+		s.clock.observe(f.Ping.Time, time.Now())
+		s.mu.Unlock()
+		return s.reply(link.FromBridge{Pong: &link.Pong{Time: f.Ping.Time}})
+	case f.Write != nil:
+		if !s.writes.Add(write{Write: *f.Write}) {
+			return link.ErrProtocol.Because("more than %d writes are in progress", maxQueued)
+		}
+	case f.Browse != nil:
+		if !s.browses.Add(f.Browse.ID) {
+			return s.reply(link.FromBridge{Browsed: &link.Browsed{ID: f.Browse.ID, Error: "too many requests to browse"}})
+		}
+	case f.Pins != nil:
+		return s.pin(f.Pins.Pins)
+	}
+	return nil // a frame of a newer protocol
+}
+
+func (s *session) acknowledge(through uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if through > s.sent {
+		return link.ErrProtocol.Because("the engine acknowledges entry %d, %d was the last", through, s.sent)
+	}
+	if through > s.acked {
+		s.acked = through
+		s.host.delivered(0, through)
+		s.acks.Set()
+		s.freed.Set()
+	}
+	return nil
+}
+
+// reply queues a frame that answers one of the engine.
+func (s *session) reply(f link.FromBridge) error {
+	if !s.out.Add(f) {
+		return link.ErrSilent.Because("the engine does not read answers")
+	}
+	return nil
+}
+
+// answer sends what reply has queued.
+func (s *session) answer(ctx context.Context) error {
+	for {
+		frames, err := s.out.Next(ctx, 0)
+		if err != nil {
+			return err
+		}
+		for _, f := range frames {
+			if err := s.conn.Send(f); err != nil {
+				return nilOnEOF(err)
+			}
+		}
+	}
+}
+
+// nilOnEOF leaves it to receive to return the engine's reason.
+func nilOnEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+const (
+	ackInterval = 200 * time.Millisecond // between two calls of Buffer.Ack: each costs a transaction
+	ackRetry    = time.Second
+)
+
+// release removes acknowledged entries from the buffer.
+func (s *session) release(ctx context.Context) error {
+	failed := false
+	for {
+		select {
+		case <-s.freed.C():
+		case <-ctx.Done():
+			return nil
+		}
+		s.mu.Lock()
+		through := s.acked
+		s.mu.Unlock()
+		s.collector.forget(through)
+		err := s.host.o.Buffer.Ack(ctx, through)
+		wait := ackInterval
+		if err != nil && ctx.Err() == nil {
+			if !failed {
+				s.log.Warn("failed to remove delivered samples from the offline buffer; retrying", "error", err)
+			}
+			s.host.checkEpoch(ctx)
+			wait = ackRetry
+			s.freed.Set()
+		}
+		failed = err != nil
+		backoff.Wait(ctx, wait)
+	}
+}

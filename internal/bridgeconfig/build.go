@@ -1,0 +1,159 @@
+package bridgeconfig
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/otkit/otkit/bridgehost"
+	"github.com/otkit/otkit/discovery"
+	"github.com/otkit/otkit/discovery/bridge"
+	"github.com/otkit/otkit/discovery/license"
+	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/discovery/mdns"
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/drivertypes"
+	"github.com/otkit/otkit/internal/settings"
+	"github.com/otkit/otkit/storage/bufferstore"
+	"github.com/otkit/otkit/storage/sqlite"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/driverconfig"
+	"github.com/otkit/otkit/tags/simdriver"
+	"github.com/otkit/otkit/transport/accountsapi/accountspart"
+	"github.com/otkit/otkit/transport/auditapi/auditpart"
+	"github.com/otkit/otkit/transport/bridgeapi/bridgepart"
+	"github.com/otkit/otkit/transport/bridgelink"
+	"github.com/otkit/otkit/transport/metrics"
+	"github.com/otkit/otkit/transport/remote"
+	"github.com/otkit/otkit/transport/server"
+)
+
+// Build returns the options of a bridge by its settings, without stores, link and announcement. It reads the files that the settings name and
+// needs no network. id is that of the bridge where the settings have none. What is wrong is added to p.
+func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger) bridgehost.Options {
+	if b.Bridge.ID != "" {
+		id = b.Bridge.ID
+	}
+	if b.Bridge.Name == "" {
+		b.Bridge.Name, _ = os.Hostname() // without a name the id has to do
+	}
+	o := bridgehost.Options{
+		DataDir: b.Storage.DataDir, ID: id, Name: b.Bridge.Name, Location: b.Bridge.Location, TenantID: b.Bridge.TenantID,
+		Server: server.Options{Version: version, Logger: log, Metrics: metrics.New(metrics.Options{Version: version}), MetricsToken: b.Metrics.Token,
+			Listen: b.Server.Listen, MaxConns: b.Server.MaxConnections, MaxBodyBytes: b.Server.MaxBodyBytes,
+			HeaderTimeout: b.Server.ReadHeaderTimeout, IdleTimeout: b.Server.IdleTimeout,
+			CORSOrigins: b.Server.CORS.AllowedOrigins, AccessLog: b.Log.Requests, Access: b.access()},
+		Driver: b.driver(p, id, log),
+		Link: bridgehost.LinkOptions{EngineURL: b.CloudConnection.EngineURL, RetryInterval: seconds(b.CloudConnection.RetryIntervalSeconds),
+			BindSecret: b.Bridge.BindSecret, Dial: b.CloudConnection.dial, DrainPerSecond: b.OfflineBuffer.DrainPerSecond},
+		Buffer: bridgehost.BufferOptions{OnDisk: b.OfflineBuffer.Enabled, TTL: time.Duration(b.OfflineBuffer.MessageTTLHours) * time.Hour},
+		Ingest: bridgepart.IngestOptions{Token: b.Ingest.Token, RatePerSecond: b.Ingest.RatePerSecond},
+		Audit:  auditpart.Options{MaxAge: b.Audit.MaxAge, MaxEntries: b.Audit.MaxEntries},
+		Accounts: accountspart.Options{AdminUsername: b.Auth.AdminUsername, AdminPassword: b.Auth.AdminPassword,
+			AccessTTL: time.Duration(b.Auth.AccessTokenMinutes) * time.Minute, RefreshTTL: time.Duration(b.Auth.RefreshTokenHours) * time.Hour},
+		Vendors:  b.License.vendors(),
+		Settings: b.shown(log),
+	}
+	if b.Discovery.Mdns {
+		o.Advertise = func(id string, port int, text []string) (bridgehost.Advertisement, error) {
+			return mdns.Advertise(mdns.Service{Instance: id, Type: "_platform-bridge._tcp", Port: port, Text: text}, mdns.Options{Logger: log})
+		}
+		scanner := mdns.NewScanner(mdns.ScannerOptions{})
+		o.FindEngines = func(ctx context.Context) ([]discovery.Found, error) {
+			return scanner.Scan(ctx, "_platform-engine._tcp")
+		}
+	}
+	o.Ingest.From, _ = remote.ParseNetworks(b.Ingest.AllowedCIDRs) // validated
+	if files, err := b.Server.TLS.Certificates(log); err != nil {
+		p.Add("server.tls", "is not usable: "+err.Error())
+	} else if files != nil {
+		o.Server.TLS, o.Server.Certificate = files.Config(), files.Status
+	}
+	return o
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// access says where callers may come from and how much each may ask for.
+func (b Bridge) access() server.AccessOptions {
+	o := server.AccessOptions{AllowedHosts: b.Server.AllowedHosts, RequestsPerAddress: b.Server.RequestsPerAddress,
+		ConnsPerAddress: b.Server.MaxConnectionsPerAddress, ProtectOpenSurfaces: b.Auth.ProtectOpenSurfaces}
+	o.TrustedProxies, _ = remote.ParseNetworks(b.Server.TrustedProxies) // validated
+	return o
+}
+
+// demo are the settings of a Simulation without any.
+var demo = json.RawMessage(`{"DeviceCount":1,"TagsPerDevice":8,"UpdateIntervalMs":1000}`)
+
+// driver makes the driver, unless its settings are not valid.
+func (b Bridge) driver(p *settings.Problems, bridgeID string, log *slog.Logger) bridgehost.Driver {
+	d := driverconfig.Settings{ID: b.Driver.ID, Type: b.Driver.Type, IPAddress: b.Driver.IPAddress, Port: b.Driver.Port, Settings: b.Driver.Settings}
+	if d.ID == "" {
+		d.ID = bridgeID
+	}
+	if d.Type == simdriver.TypeName && len(d.Settings) == 0 {
+		d.Settings = demo
+	}
+	out := bridgehost.Driver{ID: d.ID, Type: d.Type}
+	if p.Has("driver") {
+		return out
+	}
+	driver, list, err := drivertypes.Factories().Build(d, log)
+	if err != nil {
+		e, ok := fault.From(err)
+		if !ok || len(e.Fields) == 0 {
+			p.Add("driver", err.Error())
+			return out
+		}
+		for _, f := range e.Fields {
+			p.Add("driver."+f.Field, f.Message)
+		}
+		return out
+	}
+	out.Driver, out.Options = driver, tags.DriverOptions{Type: d.Type, Tags: list}
+	return out
+}
+
+func (l License) vendors() (keys []ed25519.PublicKey) {
+	for _, text := range l.PublicKeys {
+		if key, err := license.ParsePublicKey(text); err == nil { // validated
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// shown returns what GET /api/bridge/config answers.
+func (b Bridge) shown(log *slog.Logger) func() map[string]any {
+	return func() map[string]any {
+		values, err := settings.Values(b)
+		if err != nil { // the settings were loaded with the same declaration
+			log.Error("failed to show the settings", "error", err)
+			return map[string]any{}
+		}
+		return values
+	}
+}
+
+// dial opens a link to an engine.
+func (c CloudConnection) dial(ctx context.Context, url string, pins []string) (link.BridgeConn, error) {
+	return bridgelink.Dial(ctx, bridgelink.DialOptions{URL: url, Pins: pins, Gzip: c.Compress})
+}
+
+// OpenBuffer opens the offline buffer, which the caller closes after the bridge.
+func (b Bridge) OpenBuffer(ctx context.Context, log *slog.Logger) (bridge.Buffer, error) {
+	if !b.OfflineBuffer.Enabled {
+		log.Info("offline buffer is off: samples wait in a small memory only, and the oldest are lost when it is full", "entries", bridge.DefaultMemoryEntries)
+		return bridge.NewMemoryBuffer(0), nil
+	}
+	store, err := bufferstore.Open(ctx, sqlite.Files{}, bufferstore.Options{Path: b.BufferFile(), MaxBytes: b.OfflineBuffer.MaxSizeMb << 20,
+		TTL: time.Duration(b.OfflineBuffer.MessageTTLHours) * time.Hour, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("offline buffer: %w", err)
+	}
+	return store, nil
+}

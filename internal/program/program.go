@@ -1,0 +1,51 @@
+// Package program has what the commands have in common.
+package program
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// OneLine returns the text of an error as one line. Joined errors and those of the PostgreSQL driver have several.
+func OneLine(err error) string {
+	return strings.NewReplacer("\n\t", " ", "\n", "; ").Replace(err.Error())
+}
+
+// Reachable returns a listening address as a browser on this machine takes it.
+func Reachable(a net.Addr) string {
+	addr := a.String()
+	if host, port, found := strings.Cut(addr, "]:"); found && (host == "[::" || host == "[::1") {
+		return "localhost:" + port
+	}
+	return addr
+}
+
+// UntilSignal returns a context that the first SIGINT or SIGTERM ends. The second one ends the process.
+func UntilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		defer signal.Stop(signals)
+		select {
+		case <-signals:
+			cancel()
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			os.Exit(1)
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		close(done)
+		cancel()
+	}
+}

@@ -1,0 +1,2 @@
+// Package serverconfig has the settings that the engine and the bridge have in common.
+package serverconfig

@@ -1,0 +1,210 @@
+package bindingstore
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/otkit/otkit/discovery"
+	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/storage"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Schema returns the tables of bridges.
+func Schema() storage.Schema {
+	return storage.Schema{Name: "bridges", Set: storage.State, Migrations: migrations, Tables: []storage.Table{
+		{Name: "bridge_bindings", Key: "bridge_id"},
+		{Name: "bridge_manifests", Key: "bridge_id"},
+		{Name: "bridge_positions", Key: "bridge_id"},
+	}}
+}
+
+// Store is a [discovery.Store]. Safe for concurrent use, by several processes too.
+type Store struct{ set *storage.Set }
+
+var _ discovery.Store = (*Store)(nil)
+
+// New returns a store over a database that was opened with [Schema].
+func New(db *storage.DB) (*Store, error) {
+	set, err := db.SetOf(Schema())
+	if err != nil {
+		return nil, err
+	}
+	return &Store{set: set}, nil
+}
+
+const columns = "bridge_id, driver_id, driver_type, engine_id, bound_us, urls, token, session_key, linked_us, heartbeat_us, offline, lost, recently_lost, lost_us, lost_text, driver_down_us, driver_down_text, manifest_hash, tag_count, active_submodels"
+
+func row(b *discovery.Binding) ([]any, error) {
+	urls, err := json.Marshal(b.URLs)
+	if err != nil {
+		return nil, err
+	}
+	return []any{b.BridgeID, b.DriverID, b.DriverType, b.EngineID, storage.Timestamp(b.BoundAt), string(urls), b.Token, b.Key, storage.Timestamp(b.LinkedAt),
+		storage.Timestamp(b.HeartbeatAt), b.Offline, whole(b.Lost), whole(b.RecentlyLost), storage.Timestamp(b.LostAt), b.LostText,
+		storage.Timestamp(b.DriverDownAt), b.DriverDownText, b.ManifestHash, b.TagCount, b.ActiveSubmodelsJSON()}, nil
+}
+
+func scan(from storage.Scanner, more ...any) (b discovery.Binding, err error) {
+	var urls, submodels string
+	err = from.Scan(append([]any{&b.BridgeID, &b.DriverID, &b.DriverType, &b.EngineID, (*storage.Timestamp)(&b.BoundAt), &urls, &b.Token, &b.Key,
+		(*storage.Timestamp)(&b.LinkedAt), (*storage.Timestamp)(&b.HeartbeatAt), &b.Offline, &b.Lost, &b.RecentlyLost, (*storage.Timestamp)(&b.LostAt),
+		&b.LostText, (*storage.Timestamp)(&b.DriverDownAt), &b.DriverDownText, &b.ManifestHash, &b.TagCount, &submodels}, more...)...)
+	if err == nil {
+		err = json.Unmarshal([]byte(urls), &b.URLs)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(submodels), &b.ActiveSubmodels)
+	}
+	return b, err
+}
+
+// whole returns n as a BIGINT holds it.
+func whole(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+
+// AddBinding implements [discovery.Store].
+func (s *Store) AddBinding(ctx context.Context, b discovery.Binding, m link.Manifest) error {
+	b.TakeManifest(m)
+	values, err := row(&b)
+	if err != nil {
+		return err
+	}
+	packed, err := pack(m)
+	if err != nil {
+		return err
+	}
+	return s.set.Update(ctx, "bridges.add", func(ctx context.Context, tx *storage.Tx) error {
+		if err := tx.Lock(ctx, "bridge_bindings"); err != nil {
+			return err
+		}
+		var taken error
+		err := tx.Each(ctx, "SELECT bridge_id FROM bridge_bindings WHERE bridge_id = ? OR driver_id = ?", []any{b.BridgeID, b.DriverID}, func(row storage.Scanner) error {
+			var id string
+			err := row.Scan(&id)
+			if id == b.BridgeID {
+				taken = discovery.ErrAlreadyBound.On("bridgeId", b.BridgeID)
+			} else if taken == nil {
+				taken = discovery.ErrDriverTaken.On("driverId", b.DriverID)
+			}
+			return err
+		})
+		if err != nil || taken != nil {
+			if err == nil {
+				err = taken
+			}
+			return err
+		}
+		if err := tx.Insert(ctx, "INSERT INTO bridge_bindings ("+columns+") VALUES", [][]any{values}, ""); err != nil {
+			return err
+		}
+		return tx.Insert(ctx, "INSERT INTO bridge_manifests (bridge_id, manifest) VALUES", [][]any{{b.BridgeID, packed}}, "")
+	})
+}
+
+// UpdateBinding implements [discovery.Store]. On a full disk it uses the reserve for vital writes: keys and losses are small.
+func (s *Store) UpdateBinding(ctx context.Context, bridgeID string, change func(*discovery.Binding) error) error {
+	return s.set.UpdateVital(ctx, "bridges.update", func(ctx context.Context, tx *storage.Tx) error {
+		if err := tx.Lock(ctx, "bridge_bindings"); err != nil {
+			return err
+		}
+		var found []discovery.Binding
+		err := tx.Each(ctx, "SELECT "+columns+" FROM bridge_bindings WHERE bridge_id = ?", []any{bridgeID}, func(row storage.Scanner) error {
+			b, err := scan(row)
+			found = append(found, b)
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case len(found) == 0:
+			return discovery.ErrNotBound.On("bridgeId", bridgeID)
+		}
+		b := found[0]
+		if err := change(&b); err != nil {
+			return err
+		}
+		urls, err := json.Marshal(b.URLs)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE bridge_bindings SET bound_us = ?, urls = ?, token = ?, session_key = ?, linked_us = ?, heartbeat_us = ?, offline = ?, lost = ?,
+			recently_lost = ?, lost_us = ?, lost_text = ?, driver_down_us = ?, driver_down_text = ? WHERE bridge_id = ?`, storage.Timestamp(b.BoundAt), string(urls), b.Token, b.Key, storage.Timestamp(b.LinkedAt),
+			storage.Timestamp(b.HeartbeatAt), b.Offline, whole(b.Lost), whole(b.RecentlyLost), storage.Timestamp(b.LostAt), b.LostText, storage.Timestamp(b.DriverDownAt), b.DriverDownText, bridgeID)
+		return err
+	})
+}
+
+// RemoveBinding implements [discovery.Store]. It works on a full disk too.
+func (s *Store) RemoveBinding(ctx context.Context, bridgeID string) error {
+	return s.set.UpdateVital(ctx, "bridges.remove", func(ctx context.Context, tx *storage.Tx) error {
+		n, err := tx.Exec(ctx, "DELETE FROM bridge_bindings WHERE bridge_id = ?", bridgeID)
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return discovery.ErrNotBound.On("bridgeId", bridgeID)
+		}
+		_, err = tx.Exec(ctx, "DELETE FROM bridge_manifests WHERE bridge_id = ?", bridgeID)
+		return err
+	})
+}
+
+// Bindings implements [discovery.Store].
+func (s *Store) Bindings(ctx context.Context) (all []discovery.Binding, err error) {
+	err = s.set.View(ctx, "bridges.list", func(ctx context.Context, tx *storage.Tx) error {
+		all = nil
+		type position struct {
+			epoch   string
+			through uint64
+		}
+		positions := map[string]position{}
+		err := tx.Each(ctx, "SELECT bridge_id, epoch, position FROM bridge_positions", nil, func(row storage.Scanner) error {
+			var id string
+			var p position
+			err := row.Scan(&id, &p.epoch, &p.through)
+			positions[id] = p
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return tx.Each(ctx, "SELECT "+columns+" FROM bridge_bindings", nil, func(row storage.Scanner) error {
+			b, err := scan(row)
+			b.Epoch, b.Position = positions[b.BridgeID].epoch, positions[b.BridgeID].through
+			all = append(all, b)
+			return err
+		})
+	})
+	sortByID(all)
+	return all, err
+}
+
+// SetPosition implements [discovery.Store].
+func (s *Store) SetPosition(ctx context.Context, p discovery.Position) error {
+	return s.set.Update(ctx, "bridges.position", func(ctx context.Context, tx *storage.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO bridge_positions (bridge_id, epoch, position) VALUES (?, ?, ?) ON CONFLICT (bridge_id) DO UPDATE
+			SET epoch = excluded.epoch, position = excluded.position
+			WHERE bridge_positions.epoch <> excluded.epoch OR bridge_positions.position < excluded.position`, p.BridgeID, p.Epoch, whole(p.Through))
+		return err
+	})
+}
+
+// SetHeartbeats implements [discovery.Store].
+func (s *Store) SetHeartbeats(ctx context.Context, at map[string]time.Time) error {
+	if len(at) == 0 {
+		return nil
+	}
+	return s.set.Update(ctx, "bridges.heartbeats", func(ctx context.Context, tx *storage.Tx) error {
+		for id, t := range at {
+			if _, err := tx.Exec(ctx, "UPDATE bridge_bindings SET heartbeat_us = ? WHERE bridge_id = ?", storage.Timestamp(t), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

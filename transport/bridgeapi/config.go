@@ -1,0 +1,96 @@
+package bridgeapi
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/aas/aasx"
+	"github.com/otkit/otkit/aas/shellconfig"
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/transport/bridgeapi/internal/gen"
+	"github.com/otkit/otkit/transport/internal/restapi"
+	"github.com/otkit/otkit/transport/problem"
+)
+
+// GetConfig implements GET /api/bridge/config.
+func (h *handlers) GetConfig(context.Context, gen.GetConfigRequestObject) (gen.GetConfigResponseObject, error) {
+	return gen.GetConfig200JSONResponse(h.o.Settings()), nil
+}
+
+// GetAASConfig implements GET /api/bridge/config/aas.
+func (h *handlers) GetAASConfig(context.Context, gen.GetAASConfigRequestObject) (gen.GetAASConfigResponseObject, error) {
+	c, version := h.Shell.Get()
+	return gen.GetAASConfig200JSONResponse{Body: h.shellOf(c), Headers: gen.GetAASConfig200ResponseHeaders{ETag: strconv.Quote(version)}}, nil
+}
+
+// PutAASConfig implements PUT /api/bridge/config/aas.
+func (h *handlers) PutAASConfig(ctx context.Context, r gen.PutAASConfigRequestObject) (gen.PutAASConfigResponseObject, error) {
+	if r.Body == nil {
+		return nil, restapi.Required("id")
+	}
+	b := r.Body
+	if b.ActiveSubmodels == nil {
+		return nil, restapi.Required("activeSubmodels")
+	}
+	var matches func(string) bool
+	if given := r.Params.IfMatch; given != "" {
+		matches = func(version string) bool { return hasETag(given, version) }
+	}
+	c, version, err := h.Shell.Put(ctx, shellconfig.Config{ID: b.ID, IDShort: b.IDShort, GlobalAssetID: b.GlobalAssetID,
+		EquipmentCategory: b.EquipmentCategory, ActiveSubmodels: b.ActiveSubmodels, Nameplate: plateOf(b.Nameplate)}, matches)
+	if err != nil {
+		return nil, err
+	}
+	return gen.PutAASConfig200JSONResponse{Body: h.shellOf(c), Headers: gen.PutAASConfig200ResponseHeaders{ETag: strconv.Quote(version)}}, nil
+}
+
+// hasETag reports whether a header If-Match has the ETag of a version, or *. Weak tags never match.
+func hasETag(header, version string) bool {
+	for tag := range strings.SplitSeq(header, ",") {
+		if tag = strings.TrimSpace(tag); tag == "*" || tag == strconv.Quote(version) {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *handlers) shellOf(c shellconfig.Config) gen.AASConfig {
+	n := c.Nameplate
+	return gen.AASConfig{ID: c.ID, IDShort: c.IDShort, GlobalAssetID: c.GlobalAssetID, EquipmentCategory: c.EquipmentCategory,
+		ActiveSubmodels: c.ActiveSubmodels, AvailableSubmodels: h.Shell.Available(), Nameplate: gen.Nameplate{
+			ManufacturerName: n.ManufacturerName, ManufacturerProductDesignation: n.ManufacturerProductDesignation, SerialNumber: n.SerialNumber,
+			YearOfConstruction: n.YearOfConstruction, HardwareVersion: n.HardwareVersion, SoftwareVersion: n.SoftwareVersion}}
+}
+
+func plateOf(n gen.Nameplate) shellconfig.Nameplate {
+	return shellconfig.Nameplate{ManufacturerName: n.ManufacturerName, ManufacturerProductDesignation: n.ManufacturerProductDesignation,
+		SerialNumber: n.SerialNumber, YearOfConstruction: n.YearOfConstruction, HardwareVersion: n.HardwareVersion, SoftwareVersion: n.SoftwareVersion}
+}
+
+// exportShell implements GET /api/bridge/config/aas/export.
+func (h *handlers) exportShell(w http.ResponseWriter, r *http.Request) {
+	env := h.Shell.Environment()
+	name, body := "application/json", []byte(nil)
+	switch format := r.URL.Query().Get("format"); format {
+	case "", "json":
+		body = aas.Append(nil, env)
+	case "aasx":
+		var b bytes.Buffer
+		if err := aasx.Write(&b, &aasx.Package{Environment: *env}, aasx.Options{}); err != nil {
+			restapi.Error(w, r, err)
+			return
+		}
+		name, body = "application/asset-administration-shell-package", b.Bytes()
+		w.Header().Set("Content-Disposition", `attachment; filename="`+env.Shells[0].IDShort+`.aasx"`)
+	default:
+		restapi.Error(w, r, problem.ErrInvalidRequest.Invalid(fault.Field{Field: "format", Message: "must be json or aasx"}))
+		return
+	}
+	w.Header().Set("Content-Type", name)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}

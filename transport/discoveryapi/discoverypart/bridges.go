@@ -1,0 +1,112 @@
+package discoverypart
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/otkit/otkit/discovery"
+	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/discovery/linked"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
+)
+
+// DriverType is the type of the drivers of bridges.
+const DriverType = "Bridge"
+
+// bridges shows bound bridges as drivers of the tag engine. It is a discovery.Attacher.
+type bridges struct {
+	tags     *tagspart.Tags
+	hub      *linked.Hub
+	shells   *shells // nil for none
+	stopOnce sync.Once
+	stopping chan struct{} // closed when the server stops
+
+	mu       sync.Mutex
+	attached map[string]bool // by bridge id
+}
+
+// HasDriver implements discovery.Attacher.
+func (b *bridges) HasDriver(id string) bool { return b.tags.Engine().HasDriver(id) }
+
+// Attach implements discovery.Attacher.
+func (b *bridges) Attach(_ context.Context, bound discovery.Binding, m link.Manifest) error {
+	list, err := discovery.Tags(m)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.attached[bound.BridgeID] {
+		err = b.tags.SetTags(bound.DriverID, list)
+	} else {
+		driver, ok := b.hub.Driver(bound.BridgeID).(bridgeDriver)
+		if !ok {
+			return errors.New("the driver of the link does not forward")
+		}
+		// Connect waits for the link: whoever asks again soon takes it when it opens.
+		err = b.tags.AddDriver(tagspart.Driver{ID: bound.DriverID, Driver: &steady{driver, b.stopping},
+			Options: tags.DriverOptions{Type: DriverType, MaxBackoff: time.Second, Tags: list}})
+	}
+	if err != nil {
+		if errors.Is(err, tags.ErrDriverExists) {
+			return discovery.ErrDriverTaken.On("driverId", bound.DriverID)
+		}
+		return err
+	}
+	b.attached[bound.BridgeID] = true
+	if b.shells != nil {
+		b.shells.add(bound.BridgeID)
+	}
+	return nil
+}
+
+// Detach implements discovery.Attacher. The shell stays: people may have completed it.
+func (b *bridges) Detach(ctx context.Context, bound discovery.Binding) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hub.Disconnect(bound.BridgeID)
+	if !b.attached[bound.BridgeID] {
+		return nil
+	}
+	delete(b.attached, bound.BridgeID)
+	return b.tags.RemoveDriver(ctx, bound.DriverID)
+}
+
+func (b *bridges) stop() { b.stopOnce.Do(func() { close(b.stopping) }) }
+
+// bridgeDriver is what the driver of a link can do.
+type bridgeDriver interface {
+	tags.Driver
+	tags.Forwarder
+	tags.Browser
+}
+
+// steady is the driver of a bridge that does not report the end of its link while the server stops: that is no fault of the bridge, and
+// alarm rules still follow the tags then.
+type steady struct {
+	bridgeDriver
+	stopping <-chan struct{}
+}
+
+// Subscribe implements tags.Subscriber.
+func (s *steady) Subscribe(ctx context.Context, points []tags.Point, emit func(int, tags.Reading)) error {
+	return s.hold(ctx, s.bridgeDriver.Subscribe(ctx, points, emit))
+}
+
+// Forward implements tags.Forwarder.
+func (s *steady) Forward(ctx context.Context, points []tags.Point, store func(context.Context, []tags.Forwarded) error) error {
+	return s.hold(ctx, s.bridgeDriver.Forward(ctx, points, store))
+}
+
+func (s *steady) hold(ctx context.Context, err error) error {
+	select {
+	case <-s.stopping:
+		<-ctx.Done()
+		return ctx.Err()
+	default:
+		return err
+	}
+}
