@@ -280,6 +280,10 @@ func TestChangesOfAForwarderAreRecorded(t *testing.T) {
 		for _, c := range log.list {
 			require.False(t, c.Recorded, "the driver is another one now")
 		}
+		log.take()
+		require.NoError(t, e.DefineTags(intTag("plc.a", func(t *tags.Tag) { t.Driver = "new" })))
+		require.Equal(t, []string{"plc.a Bad WaitingForData"}, clone(log))
+		require.True(t, log.list[0].Recorded, "and another one again")
 	})
 }
 

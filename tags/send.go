@@ -164,8 +164,7 @@ func maybe(err error) string {
 func (w *queuedWrite) end(s WriteState, why string) { w.write.State, w.write.Error = s, why }
 
 // toRead puts the newest write to each tag up for reading back, so that the cache shows it without
-// waiting for the next poll; of a driver that is not read, those to be confirmed. It returns the
-// others, which are final now.
+// waiting for the next poll. It returns the others, which are final now.
 func (r *runner) toRead(sent []*queuedWrite) (rest []*queuedWrite) {
 	newest := make(map[*entry]*queuedWrite, len(sent))
 	for _, w := range sent {
@@ -175,7 +174,6 @@ func (r *runner) toRead(sent []*queuedWrite) (rest []*queuedWrite) {
 	for _, w := range sent {
 		switch {
 		case w.write.State != WriteDone:
-		case newest[w.entry] == w && r.unpolled && !w.write.Confirm:
 		case newest[w.entry] == w:
 			w.due, w.wait, w.deadline = now, firstConfirm, now.Add(r.opts.ConfirmTimeout)
 			r.confirming = append(r.confirming, w)

@@ -47,29 +47,27 @@ type command struct {
 
 // run is main without the process.
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
-	c := &command{out: out, errOut: errOut}
-	verb := ""
-	switch {
-	case slices.Equal(args, []string{"version"}):
+	if slices.Equal(args, []string{"version"}) {
 		_, err := fmt.Fprintln(out, release.String())
 		return err
-	case len(args) > 1 && args[0] == "config" && (args[1] == "print" || args[1] == "check"):
+	}
+	c, verb := &command{out: out, errOut: errOut}, ""
+	if len(args) > 1 && args[0] == "config" && (args[1] == "print" || args[1] == "check") {
 		verb, args = args[1], args[2:]
 	}
-	if err := c.read(args); err != nil {
-		return err
-	}
-	switch verb {
-	case "print":
-		if err := c.problems.Err(); err != nil {
-			return err
-		}
-		return settings.Print(out, c.settings, c.origins)
-	case "check":
+	err := c.read(args)
+	if err == nil && verb == "check" {
 		c.settings.Build(c.problems, "bridge", release.String(), c.settings.Log.New(errOut, nil))
-		if err := c.problems.Err(); err != nil {
-			return err
-		}
+	}
+	if err == nil {
+		err = c.problems.Err()
+	}
+	switch {
+	case err != nil:
+		return err
+	case verb == "print":
+		return settings.Print(out, c.settings, c.origins)
+	case verb == "check":
 		_, err := fmt.Fprintln(out, "settings are valid")
 		return err
 	}
@@ -82,8 +80,8 @@ func (c *command) read(args []string) error {
 	f.SetOutput(c.errOut)
 	config := f.String("config", "", "`FILE` with settings, or folder with an appsettings.json, a driver_settings.json or both")
 	driver := f.String("driver", "", "`FILE` with the settings of the driver (default: a simulation)")
-	given := map[string]string{}
-	set := func(key string) func(string) error { return func(v string) error { given[key] = v; return nil } }
+	flags := map[string]any{}
+	set := func(key string) func(string) error { return func(v string) error { flags[key] = v; return nil } }
 	f.Func("data", "data `DIR`ectory (default ./bridge-data)", set("storage.dataDir"))
 	f.Func("listen", "`ADDR`ess to listen on, such as :5100", set("server.listen"))
 	f.Usage = func() {
@@ -99,10 +97,6 @@ func (c *command) read(args []string) error {
 	files, err := bridgeconfig.Files(*config, *driver)
 	if err != nil {
 		return err
-	}
-	flags := make(map[string]any, len(given))
-	for key, v := range given {
-		flags[key] = v
 	}
 	c.origins = make(settings.Origins)
 	var warnings []settings.Warning

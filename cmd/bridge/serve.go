@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"time"
 
 	"github.com/otkit/otkit/bridgehost"
 	"github.com/otkit/otkit/internal/dirlock"
@@ -17,14 +16,10 @@ import (
 	"github.com/otkit/otkit/storage/accountstore"
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/sqlite"
-	"github.com/otkit/otkit/storage/tagstore"
 )
 
 // serve runs the bridge until a signal.
 func (c *command) serve(ctx context.Context) error {
-	if err := c.problems.Err(); err != nil {
-		return err
-	}
 	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a small machine has more time than memory
 	lines := logging.NewBatch(c.errOut)
 	defer func() { _ = lines.Close() }()
@@ -56,7 +51,7 @@ func (c *command) locked(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	db, err := sqlite.Open(ctx, sqlite.Options{Options: storage.Options{Logger: log, Reserve: s.Storage.Reserve, OnQuery: o.Server.Metrics.ObserveStore},
-		Dir: s.Storage.DataDir, State: "bridge.db", Readers: 2}, accountstore.Schema(), auditstore.Schema(), tagstore.Schema())
+		Dir: s.Storage.DataDir, State: "bridge.db", Readers: 2}, accountstore.Schema(), auditstore.Schema())
 	if err != nil {
 		return fmt.Errorf("database in %s: %w", s.Storage.DataDir, err)
 	}
@@ -73,16 +68,12 @@ func (c *command) locked(ctx context.Context, log *slog.Logger) error {
 }
 
 func (c *command) runOn(ctx context.Context, o bridgehost.Options, db *storage.DB) error {
-	accounts, err1 := accountstore.New(db)
-	audit, err2 := auditstore.New(db)
-	writes, err3 := tagstore.New(db)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	accounts, accountsErr := accountstore.New(db)
+	audit, auditErr := auditstore.New(db)
+	if err := errors.Join(accountsErr, auditErr); err != nil {
 		return err
 	}
-	if _, err := writes.MarkUnfinished(ctx, time.Now()); err != nil && !errors.Is(err, storage.ErrFull) {
-		return err
-	}
-	o.Accounts.Accounts, o.Accounts.Sessions, o.Audit.Store, o.Writes = accounts, accounts, audit, writes
+	o.Accounts.Accounts, o.Accounts.Sessions, o.Audit.Store = accounts, accounts, audit
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	b, err := bridgehost.New(ctx, o)
 	if err != nil {

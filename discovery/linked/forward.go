@@ -245,6 +245,11 @@ func (f *forwarder) storePosition(ctx context.Context) error {
 	if !ours || stored == through {
 		return nil
 	}
+	if settle := f.hub.opts.Settle; settle != nil {
+		if err := f.retry(ctx, func() error { return settle(ctx) }); err != nil {
+			return err
+		}
+	}
 	if err := f.retry(ctx, func() error { return f.hub.bindings.StorePosition(ctx, b.id, f.hello.Epoch, through) }); err != nil {
 		return err
 	}

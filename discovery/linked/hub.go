@@ -19,6 +19,9 @@ type Options struct {
 	UnknownTagWait time.Duration
 	// MinBackoff and MaxBackoff bound the time between two attempts to store a batch. Default 100 ms and 10 s.
 	MinBackoff, MaxBackoff time.Duration
+	// Settle is called before a position is stored: it returns nil when everything that follows from the stored samples, such as alarms, survives a
+	// crash too. An error is treated as one of storing. It may be nil.
+	Settle func(ctx context.Context) error
 }
 
 // Hub serves the links of all bridges. It is safe for concurrent use. Close must be called.

@@ -89,6 +89,33 @@ func TestAFullDiskDelaysTheAcknowledgement(t *testing.T) {
 	})
 }
 
+// A position is not stored before what follows from the samples is, such as the alarms of a replay.
+func TestThePositionWaitsForWhatFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newStore()
+		r := newRig(t, m)
+		r.unsettled = errors.New("alarms wait")
+		r.attach("a", "b", "c")
+		p, _ := r.open()
+		p.send(batch(1, "a=1", 0))
+		time.Sleep(5 * time.Second)
+		require.Equal(t, []string{"open true", "stored a=1"}, m.noted())
+		require.Zero(t, m.positions["epoch-1"])
+		require.Greater(t, r.settled.Load(), int64(1))
+		p.close()
+		r.close()
+
+		r = newRig(t, m)
+		defer r.close()
+		r.attach("a", "b", "c")
+		p, _ = r.open()
+		p.send(batch(1, "a=1", 0))
+		p.acked(1)
+		require.Equal(t, int64(1), r.settled.Load())
+		p.close()
+	})
+}
+
 // What was stored before its position could be is not stored a second time by the same process, also on another link.
 func TestALinkThatEndsBetweenSamplesAndPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,6 +138,9 @@ type rig struct {
 	hub   *Hub
 	log   *lockedBuffer
 	stop  context.CancelFunc
+
+	settled   atomic.Int64 // calls of Settle
+	unsettled error        // of Settle; set before a link is opened
 }
 
 type lockedBuffer struct {
@@ -159,7 +163,10 @@ func (b *lockedBuffer) String() string {
 func newRig(t *testing.T, m *store) *rig {
 	r := &rig{t: t, store: m, log: &lockedBuffer{}}
 	var err error
-	r.hub, err = New(m, Options{Logger: slog.New(slog.NewTextHandler(r.log, nil))})
+	r.hub, err = New(m, Options{Logger: slog.New(slog.NewTextHandler(r.log, nil)), Settle: func(context.Context) error {
+		r.settled.Add(1)
+		return r.unsettled
+	}})
 	require.NoError(t, err)
 	return r
 }

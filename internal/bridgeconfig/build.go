@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -18,12 +18,15 @@ import (
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/internal/drivertypes"
 	"github.com/otkit/otkit/internal/settings"
+	"github.com/otkit/otkit/storage/bufferstore"
+	"github.com/otkit/otkit/storage/sqlite"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/driverconfig"
 	"github.com/otkit/otkit/tags/simdriver"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
 	"github.com/otkit/otkit/transport/auditapi/auditpart"
 	"github.com/otkit/otkit/transport/bridgeapi/bridgepart"
+	"github.com/otkit/otkit/transport/bridgelink"
 	"github.com/otkit/otkit/transport/metrics"
 	"github.com/otkit/otkit/transport/remote"
 	"github.com/otkit/otkit/transport/server"
@@ -46,7 +49,7 @@ func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger
 			CORSOrigins: b.Server.CORS.AllowedOrigins, AccessLog: b.Log.Requests, Access: b.access()},
 		Driver: b.driver(p, id, log),
 		Link: bridgehost.LinkOptions{EngineURL: b.CloudConnection.EngineURL, RetryInterval: seconds(b.CloudConnection.RetryIntervalSeconds),
-			BindSecret: b.Bridge.BindSecret, Dial: dial, DrainPerSecond: b.OfflineBuffer.DrainPerSecond},
+			BindSecret: b.Bridge.BindSecret, Dial: b.CloudConnection.dial, DrainPerSecond: b.OfflineBuffer.DrainPerSecond},
 		Buffer: bridgehost.BufferOptions{OnDisk: b.OfflineBuffer.Enabled, TTL: time.Duration(b.OfflineBuffer.MessageTTLHours) * time.Hour},
 		Ingest: bridgepart.IngestOptions{Token: b.Ingest.Token, RatePerSecond: b.Ingest.RatePerSecond},
 		Audit:  auditpart.Options{MaxAge: b.Audit.MaxAge, MaxEntries: b.Audit.MaxEntries},
@@ -137,11 +140,20 @@ func (b Bridge) shown(log *slog.Logger) func() map[string]any {
 }
 
 // dial opens a link to an engine.
-func dial(context.Context, string, []string) (link.BridgeConn, error) {
-	return nil, errors.New("not yet")
+func (c CloudConnection) dial(ctx context.Context, url string, pins []string) (link.BridgeConn, error) {
+	return bridgelink.Dial(ctx, bridgelink.DialOptions{URL: url, Pins: pins, Gzip: c.Compress})
 }
 
 // OpenBuffer opens the offline buffer, which the caller closes after the bridge.
-func (b Bridge) OpenBuffer(context.Context, *slog.Logger) (bridge.Buffer, error) {
-	return bridge.NewMemoryBuffer(0), nil
+func (b Bridge) OpenBuffer(ctx context.Context, log *slog.Logger) (bridge.Buffer, error) {
+	if !b.OfflineBuffer.Enabled {
+		log.Info("offline buffer is off: samples wait in a small memory only, and the oldest are lost when it is full", "entries", bridge.DefaultMemoryEntries)
+		return bridge.NewMemoryBuffer(0), nil
+	}
+	store, err := bufferstore.Open(ctx, sqlite.Files{}, bufferstore.Options{Path: b.BufferFile(), MaxBytes: b.OfflineBuffer.MaxSizeMb << 20,
+		TTL: time.Duration(b.OfflineBuffer.MessageTTLHours) * time.Hour, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("offline buffer: %w", err)
+	}
+	return store, nil
 }

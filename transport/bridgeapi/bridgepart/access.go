@@ -22,9 +22,22 @@ var (
 	errLocalOnly   = auth.ErrUnauthenticated.Because("while Ingest__Token is not set, data is taken from this machine only")
 )
 
-// anyone admits programs everywhere, and web pages of the bridge itself. What a page of a stranger sends, also one whose name was made to
-// lead to the bridge (DNS rebinding), is refused.
-func (p *Part) anyone(_ context.Context, host, origin string) error {
+// strangersPerSecond is how often an address that is not local may try to bind the bridge or to make the first account: each try is recorded,
+// and may guess a secret.
+const strangersPerSecond = 2
+
+// anyone admits programs everywhere, not too often, and web pages of the bridge itself.
+func (p *Part) anyone(ctx context.Context, host, origin string) error {
+	if from, _ := remote.From(ctx); !from.Local {
+		if err := p.strangers.Allow(from.Host()); err != nil {
+			return err
+		}
+	}
+	return p.ownPage(host, origin)
+}
+
+// ownPage refuses what a web page of a stranger sends, also one whose name was made to lead to the bridge (DNS rebinding).
+func (p *Part) ownPage(host, origin string) error {
 	if origin == "" {
 		return nil
 	}
@@ -38,11 +51,11 @@ func (p *Part) anyone(_ context.Context, host, origin string) error {
 }
 
 // whoMayBind admits to the manifest those who may bind the bridge, and so get it: everybody, while it is free and has no secret.
-func (p *Part) whoMayBind(ctx context.Context, host, origin string) error {
+func (p *Part) whoMayBind(_ context.Context, host, origin string) error {
 	if p.o.BindSecret || p.deps.Host.Status().Status != link.StatusFree {
 		return auth.ErrUnauthenticated
 	}
-	return p.anyone(ctx, host, origin)
+	return p.ownPage(host, origin)
 }
 
 // whoMaySend admits data without a token: from this machine, while no token is set.
@@ -53,7 +66,7 @@ func (p *Part) whoMaySend(ctx context.Context, host, origin string) error {
 	if from, _ := remote.From(ctx); !from.Local {
 		return errLocalOnly
 	}
-	return p.anyone(ctx, host, origin)
+	return p.ownPage(host, origin)
 }
 
 // admitData decides about data whose sender has the token, or needs none.

@@ -18,6 +18,7 @@ import (
 	"github.com/otkit/otkit/transport/audited"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/bridgeapi"
+	"github.com/otkit/otkit/transport/limit"
 	"github.com/otkit/otkit/transport/remote"
 	"github.com/otkit/otkit/transport/server"
 )
@@ -73,8 +74,10 @@ type Part struct {
 	deps  Deps
 	o     Options
 	hosts remote.Hosts
-	rate  *rate.Limiter
+	rate  *rate.Limiter // of data
 	begun time.Time
+
+	strangers *limit.Rate
 }
 
 // New returns the part.
@@ -103,7 +106,8 @@ func New(d Deps, o Options) (*Part, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Part{deps: d, o: o, hosts: remote.NewHosts(o.AllowedHosts), begun: o.Now(),
-		rate: rate.NewLimiter(rate.Limit(o.Ingest.RatePerSecond), o.Ingest.RatePerSecond)}, nil
+		strangers: limit.NewRate(strangersPerSecond, o.Now),
+		rate:      rate.NewLimiter(rate.Limit(o.Ingest.RatePerSecond), o.Ingest.RatePerSecond)}, nil
 }
 
 // Authenticator returns what determines who calls: the engine that the bridge is bound to, by its binding token or session key, and the
