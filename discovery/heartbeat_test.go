@@ -138,7 +138,7 @@ func TestABridgeIsFoundAgainAtAnotherAddress(t *testing.T) {
 		r.net.mu.Unlock()
 		r.scan.found = []discovery.Found{found("b2", "10.0.0.7", "bound"), found("b1", "10.0.0.9", "bound")}
 		time.Sleep(59 * time.Second)
-		require.Zero(t, r.scan.scans)
+		require.Zero(t, r.scan.count())
 		time.Sleep(36 * time.Second)
 		require.True(t, r.info("b1").Online)
 		require.Equal(t, "http://10.0.0.9:5100", r.info("b1").BaseURL())
@@ -147,7 +147,7 @@ func TestABridgeIsFoundAgainAtAnotherAddress(t *testing.T) {
 		r.net.taken()
 		time.Sleep(31 * time.Second)
 		require.Equal(t, []string{"status http://10.0.0.9:5100"}, r.net.taken(), "it is stored")
-		require.Equal(t, 1, r.scan.scans)
+		require.Equal(t, 1, r.scan.count())
 	})
 }
 
@@ -188,8 +188,8 @@ func TestDeadBridgesDelayNoOthers(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			require.WithinDuration(t, time.Now(), r.info("living").HeartbeatAt, 31*time.Second)
 		}
-		require.LessOrEqual(t, r.net.most, 64)
-		require.LessOrEqual(t, r.scan.scans, 21, "one for all in an interval")
+		require.LessOrEqual(t, r.net.peak(), 64)
+		require.LessOrEqual(t, r.scan.count(), 21, "one for all in an interval")
 		for _, id := range ids {
 			require.False(t, r.info(id).Online)
 		}

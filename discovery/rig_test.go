@@ -123,6 +123,13 @@ func (n *network) status(url string) string {
 	return n.hosts[url].status.Status
 }
 
+// peak returns how many calls were in progress at the same time.
+func (n *network) peak() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.most
+}
+
 // taken returns the calls since the last time, and forgets them.
 func (n *network) taken() []string {
 	n.mu.Lock()
@@ -274,6 +281,12 @@ func (s *scanner) Scan(ctx context.Context, _ string) ([]discovery.Found, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.found, nil
+}
+
+func (s *scanner) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.scans
 }
 
 // rig is an engine with its plant.
