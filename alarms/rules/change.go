@@ -106,6 +106,7 @@ func (r *Service) put(e *evaluation) {
 	case old.rule.Enabled && e.rule.Enabled && old.rule.sees(&e.rule):
 		e.phase, e.since, e.over, e.points = old.phase, old.since, old.over, old.points
 		e.doubt = old.doubt
+		e.keepOutage(old)
 		e.touch(r) // the state of the old one may not be stored yet
 		kept = true
 	default:
@@ -117,6 +118,9 @@ func (r *Service) put(e *evaluation) {
 	}
 	before := r.serial
 	r.join(e, now)
+	if e.outage != nil && e.outage.replay != nil {
+		r.replaying[e] = struct{}{}
+	}
 	if old != nil {
 		r.leave(old) // only now, so that the sample of the tag is kept
 	}

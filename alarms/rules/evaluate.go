@@ -22,12 +22,17 @@ type watch struct {
 	known   bool
 	value   tags.Value
 	unit    string
+	driver  string
 	number  float64
 	numeric bool // the value is a number whose quality is not Bad
 	quality tags.Quality
 	reason  tags.Reason
 	at      time.Time // by the source
 	seq     uint64    // of the newest change
+	lost    bool      // the engine has no connection
+
+	replays bool        // there were late samples
+	source  *lateSource // of the late samples; nil for none
 }
 
 func (w *watch) take(s *tags.Sample) {
@@ -55,11 +60,14 @@ type evaluation struct {
 	setpoint *watch
 
 	phase     Phase
-	since     time.Time // when the phase began
-	over      bool      // result of the last evaluation
-	confirmed bool      // evaluated since the phase was restored
-	known     bool      // the current samples could be evaluated
-	doubt     bool      // another service cleared the alarm while nothing could be evaluated here
+	since     time.Time     // when the phase began
+	over      bool          // result of the last evaluation
+	began     time.Time     // when the condition became true, by the source; of the phases except PhaseNormal
+	turned    time.Time     // when it became false again, by the source; of PhaseOffDelay
+	skew      time.Duration // of the clock of the source to this one; while a sample is evaluated, of its time to now
+	confirmed bool          // evaluated since the phase was restored
+	known     bool          // the current samples could be evaluated
+	doubt     bool          // another service cleared the alarm while nothing could be evaluated here
 
 	match     map[tags.Value]struct{} // States as values
 	matchType tags.DataType           // of match
@@ -72,6 +80,9 @@ type evaluation struct {
 	timer    int       // index in timers; -1 for none
 
 	unsaved bool
+
+	outage *outage // nil if nothing of an outage is known
+	replay *replay // of a replay only
 }
 
 func newEvaluation(rule Rule) (*evaluation, error) {
@@ -100,13 +111,16 @@ func (e *evaluation) restore(kept State, raised bool, now time.Time) {
 	e.phase, e.since = PhaseNormal, now
 	switch {
 	case raised && kept.Phase == PhaseOffDelay:
-		e.phase, e.since = PhaseOffDelay, kept.Since
+		e.phase, e.since, e.turned = PhaseOffDelay, kept.Since, kept.Since
 	case raised:
 		e.phase = PhaseActive
 	case kept.Phase == PhaseOnDelay:
 		e.phase, e.since = PhaseOnDelay, kept.Since
 	}
 	e.over = e.phase == PhaseActive || e.phase == PhaseOnDelay
+	if e.phase != PhaseNormal { // the process did not run, which is an outage too
+		e.outage = &outage{forks: []*evaluation{e.fork()}}
+	}
 }
 
 // Observe evaluates changes. Pass it to tags.Engine.Observe. It never waits for a store.
@@ -117,21 +131,46 @@ func (r *Service) Observe(changes []tags.Change) {
 	for i := range changes {
 		c := &changes[i]
 		w := r.watches[c.Tag.Name]
-		// Late values are not current, and changes of one tag can arrive out of order.
-		if w == nil || c.Late || c.Seq < w.seq {
+		if c.Late {
+			r.observeLate(w, c, now)
+			continue
+		}
+		if w == nil || c.Seq < w.seq { // changes of one tag can arrive out of order
 			continue
 		}
 		w.seq = c.Seq
+		w.watchLink(c, now)
 		w.take(&c.Sample)
-		w.unit = c.Tag.Unit
+		w.lost = lostBy(c)
+		w.unit, w.driver = c.Tag.Unit, c.Tag.Driver
+		skew := c.Time().Sub(now)
 		for _, e := range w.rules {
+			e.skew = skew
 			r.evaluate(e, now)
+			e.skew = offset(skew)
 		}
 	}
 }
 
+// offset returns how far the clock of a source is ahead, from a sample that has just come. A little is the way of the
+// sample.
+func offset(skew time.Duration) time.Duration {
+	if skew.Abs() <= time.Minute {
+		return 0
+	}
+	return skew
+}
+
 // evaluate evaluates the current samples of a rule and updates its phase.
 func (r *Service) evaluate(e *evaluation, now time.Time) {
+	r.judge(e, now)
+	if r.timers.set(e) {
+		poke(r.wake)
+	}
+}
+
+// judge is evaluate without the timer.
+func (r *Service) judge(e *evaluation, now time.Time) {
 	if !e.deadline.IsZero() && !e.deadline.After(now) {
 		r.expire(e)
 	}
@@ -141,11 +180,8 @@ func (r *Service) evaluate(e *evaluation, now time.Time) {
 	case known:
 		e.over = over
 		r.step(e, now)
-	case e.tag.reason == tags.ReasonRemoved:
+	case e.tag.reason == tags.ReasonRemoved && e.replay == nil:
 		r.endRemoved(e, now)
-	}
-	if r.timers.set(e) {
-		poke(r.wake)
 	}
 }
 
@@ -212,8 +248,12 @@ func (e *evaluation) matches() bool {
 func (r *Service) step(e *evaluation, now time.Time) {
 	first := !e.confirmed
 	e.confirmed = true
+	if e.began.IsZero() { // current samples have come again
+		e.began = e.newest()
+	}
 	switch {
 	case e.phase == PhaseNormal && e.over:
+		e.began = now.Add(e.skew)
 		if e.rule.OnDelay > 0 {
 			r.move(e, PhaseOnDelay, now)
 			e.deadline = now.Add(e.rule.OnDelay)
@@ -223,6 +263,7 @@ func (r *Service) step(e *evaluation, now time.Time) {
 	case e.phase == PhaseOnDelay && !e.over:
 		r.move(e, PhaseNormal, now)
 	case e.phase == PhaseActive && !e.over:
+		e.turned = now.Add(e.skew)
 		if e.rule.OffDelay > 0 {
 			r.move(e, PhaseOffDelay, now)
 			e.deadline = now.Add(e.rule.OffDelay)
@@ -273,12 +314,29 @@ func (r *Service) move(e *evaluation, p Phase, now time.Time) {
 
 func (r *Service) raise(e *evaluation, at time.Time) {
 	r.move(e, PhaseActive, at)
+	if e.replay != nil {
+		e.replay.raised = e.alarm(at).Raise
+		return
+	}
 	r.transit(e, e.alarm(at))
+	if e.began.IsZero() { // by the end of a delay
+		e.began = e.newest()
+	}
+	if e.gone() { // by the end of a delay, or because the connection was lost
+		e.tellSpan(e.newest(), true)
+	}
 }
 
 func (r *Service) clear(e *evaluation, at time.Time) {
 	r.move(e, PhaseNormal, at)
+	if e.replay != nil {
+		r.endReplayed(e, at)
+		return
+	}
 	r.transit(e, alarms.Signal{At: at})
+	if !e.gone() {
+		e.tellSpan(e.turned, false)
+	}
 }
 
 // endRemoved ends the alarm or the delay of a rule whose tag was removed.
@@ -292,7 +350,8 @@ func (r *Service) endRemoved(e *evaluation, at time.Time) {
 	if e.phase != PhaseNormal {
 		r.move(e, PhaseNormal, at)
 	}
-	e.over = false
+	e.over, e.outage = false, nil
+	delete(r.replaying, e)
 }
 
 // alarm returns the signal that raises the alarm.

@@ -26,6 +26,7 @@ type backlog struct {
 	inFlight int             // how many of pending are being stored
 	changed  bool            // it is in Service.unshown
 	shown    bool            // the target lists what is pending
+	late     bool            // it is in Service.lateBacklogs
 }
 
 // transition is a pending raise or clear. The values of Service.queue are *transition.
@@ -98,7 +99,7 @@ func (r *Service) note(level slog.Level, msg string, args ...any) {
 
 // touch schedules the state of a rule to be stored. The lock is held.
 func (e *evaluation) touch(r *Service) {
-	if !e.unsaved {
+	if !e.unsaved && e.replay == nil {
 		e.unsaved = true
 		r.dirty = append(r.dirty, e)
 		poke(r.unsaved)
@@ -134,6 +135,7 @@ func (r *Service) run(ctx context.Context) {
 		if next := r.timers.next(); !next.IsZero() {
 			wait = min(wait, next.Sub(now))
 		}
+		wait = min(wait, r.finishIdle(now))
 		pending, again := r.toShow(now)
 		notes := r.notes
 		r.notes = nil
@@ -277,7 +279,13 @@ func (r *Service) finish(a attempt, stored bool) {
 		r.queue.Remove(b.pending[0])
 		b.pending = b.pending[1:]
 		r.stats.Transitions++
-		r.show(b)
+		if !b.late {
+			r.show(b)
+			continue
+		}
+		if r.lateQueued--; len(b.pending) == 0 {
+			delete(r.lateBacklogs, b.rule)
+		}
 	}
 }
 

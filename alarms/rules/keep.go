@@ -87,7 +87,7 @@ func (r *Service) unstored(ctx context.Context, signals []alarms.Signal) ([]alar
 		Occurrence(ctx context.Context, id string) (alarms.Occurrence, error)
 	})
 	for i := len(signals) - 1; ok && i >= 0; i-- {
-		if signals[i].Raise == nil || signals[i].Raise.ID == "" {
+		if signals[i].Raise == nil || signals[i].Raise.ID == "" || !signals[i].Ended.IsZero() { // the latter may be stored twice
 			continue
 		}
 		switch _, err := target.Occurrence(ctx, signals[i].Raise.ID); {

@@ -98,6 +98,9 @@ func (r *Rule) numeric() bool {
 	return r.Kind != Discrete && r.Kind != BadQuality && r.Kind != Stale
 }
 
+// ofQuality reports whether the rule is about quality, which falls with the connection too.
+func (r *Rule) ofQuality() bool { return r.Kind == BadQuality || r.Kind == Stale }
+
 // isDistance reports whether the rule compares a distance, which is never negative, with its limit.
 func (r *Rule) isDistance() bool { return r.Kind == Deviation || r.Kind == RateOfChange }
 

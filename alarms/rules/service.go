@@ -87,20 +87,27 @@ type Service struct {
 
 	editing sync.Mutex // held while a rule is changed in the store and in memory
 
-	mu       sync.Mutex
-	rules    map[string]*evaluation
-	broken   map[string]bool // ids of stored rules that cannot be read
-	watches  map[string]*watch
-	timers   timers
-	serial   uint64              // counts transitions
-	queue    list.List           // transitions to be stored, oldest first
-	backlogs map[string]*backlog // by the id of the rule
-	unshown  []*backlog          // those that have changed since the last ShowPending
-	storing  time.Time           // when the current flush began; zero for none
-	dirty    []*evaluation       // those whose state has to be stored
-	ended    string              // a rule whose alarm ended with its tag, to be announced to other services; empty for none
-	notes    []func()            // log lines, to be written without the lock
-	stats    Stats
+	mu           sync.Mutex
+	rules        map[string]*evaluation
+	broken       map[string]bool // ids of stored rules that cannot be read
+	watches      map[string]*watch
+	timers       timers
+	serial       uint64              // counts transitions
+	queue        list.List           // transitions to be stored, oldest first
+	backlogs     map[string]*backlog // by the id of the rule
+	lateBacklogs map[string]*backlog // occurrences that are over, likewise; they are in queue too
+	unshown      []*backlog          // those that have changed since the last ShowPending
+	storing      time.Time           // when the current flush began; zero for none
+	dirty        []*evaluation       // those whose state has to be stored
+	ended        string              // a rule whose alarm ended with its tag, to be announced to other services; empty for none
+	notes        []func()            // log lines, to be written without the lock
+	stats        Stats
+
+	lateQueued  int                      // of lateBacklogs
+	replaying   map[*evaluation]struct{} // those with a replay
+	idleCheck   time.Time                // when to look for replays that have ended
+	lateSources map[string]*lateSource   // by driver
+	lateSource  *lateSource              // of the last late sample; nil for none
 }
 
 // Stats are the counters of a [Service].
@@ -112,6 +119,7 @@ type Stats struct {
 	Transitions uint64 // raises and clears that were stored
 	Pending     int    // raises and clears that are not stored yet
 	Coalesced   uint64 // raises and clears that were omitted because too many were pending
+	Late        uint64 // occurrences that late samples have shown, which were over
 	Err         error  // of the last attempt to store; nil if it succeeded
 }
 
@@ -125,6 +133,7 @@ func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Se
 		store: store, states: o.States, target: target, log: o.Logger, now: o.Now, newID: o.NewID, current: o.Current, kept: o.Pending,
 		flushInterval: cmp.Or(o.FlushInterval, 250*time.Millisecond), retryInterval: cmp.Or(o.RetryInterval, time.Second),
 		wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1), backlogs: make(map[string]*backlog),
+		lateBacklogs: make(map[string]*backlog), replaying: make(map[*evaluation]struct{}), lateSources: make(map[string]*lateSource),
 		rules: make(map[string]*evaluation), broken: make(map[string]bool), watches: make(map[string]*watch), pollInterval: o.PollInterval,
 	}
 	if r.states == nil {
@@ -213,11 +222,13 @@ func (r *Service) load(ctx context.Context) error {
 	defer r.mu.Unlock()
 	now := r.now()
 	for _, id := range ids { // the pending signals are newer than what is stored
-		if signals := pending[id]; len(signals) > 0 {
-			raised[id] = signals[len(signals)-1].Raise != nil
-			for _, s := range signals {
-				r.queueSignal(id, s)
+		for _, s := range pending[id] {
+			if !s.Ended.IsZero() {
+				r.queueLateSignal(id, s)
+				continue
 			}
+			raised[id] = s.Raise != nil
+			r.queueSignal(id, s)
 		}
 	}
 	for _, rule := range list {
@@ -324,6 +335,7 @@ func (r *Service) watch(tag string, e *evaluation) *watch {
 		if r.current != nil {
 			if s, ok := r.current(tag); ok {
 				w.take(&s.Sample)
+				w.lost = lostFor(s.Sample.Reason)
 				if s.Tag != nil {
 					w.unit = s.Tag.Unit
 				}
@@ -342,6 +354,7 @@ func (r *Service) watch(tag string, e *evaluation) *watch {
 // leave unsubscribes a rule from its tags and stops its timer.
 func (r *Service) leave(e *evaluation) {
 	r.timers.remove(e)
+	delete(r.replaying, e)
 	for _, w := range []*watch{e.tag, e.setpoint} {
 		if w == nil {
 			continue

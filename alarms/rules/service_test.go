@@ -21,6 +21,7 @@ type plant struct {
 	store   *flaky
 	service *alarms.Service
 	rules   *rules.Service
+	options rules.Options
 }
 
 func newPlant(t *testing.T, rules ...rules.Rule) *plant {
@@ -37,7 +38,7 @@ func (p *plant) start() {
 	var err error
 	p.service, err = alarms.New(p.t.Context(), p.store, alarms.Options{})
 	require.NoError(p.t, err)
-	p.rules, err = rules.New(p.t.Context(), p.store, p.service, rules.Options{})
+	p.rules, err = rules.New(p.t.Context(), p.store, p.service, p.options)
 	require.NoError(p.t, err)
 }
 
