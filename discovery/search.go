@@ -3,7 +3,6 @@ package discovery
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -13,7 +12,7 @@ import (
 type searches struct {
 	scanner Scanner // nil: nothing is found
 
-	mu    sync.Mutex
+	turn  chan struct{}       // has an item while one is made or read
 	found map[string][]string // URLs by bridge id, of the last one
 	at    time.Time           // by the monotonic clock
 }
@@ -24,8 +23,12 @@ func (s *Service) find(ctx context.Context, b Binding) []string {
 	if q.scanner == nil {
 		return nil
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	select {
+	case q.turn <- struct{}{}:
+		defer func() { <-q.turn }()
+	case <-ctx.Done():
+		return nil
+	}
 	if q.at.IsZero() || time.Since(q.at) >= s.opts.Heartbeat {
 		all, err := s.browse(ctx, searchTime)
 		if err != nil && ctx.Err() == nil {

@@ -141,7 +141,7 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 	}
 	s := &Service{store: d.Store, bridges: d.Bridges, journal: d.Journal, opts: o, scans: make(chan struct{}, maxScans), checks: make(chan struct{}, maxChecks),
 		bridge: map[string]*bridge{}, busy: map[string]chan struct{}{}, drivers: map[string]bool{}, seen: map[string]sighting{}}
-	s.searches.scanner = d.Scanner
+	s.searches = searches{scanner: d.Scanner, turn: make(chan struct{}, 1)}
 	all, err := d.Store.Bindings(ctx)
 	if err != nil {
 		return nil, err

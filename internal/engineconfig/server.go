@@ -13,6 +13,7 @@ import (
 // Server is the port of the engine.
 type Server struct {
 	Listen                   string            `key:"listen" default:":5001" rule:"address" doc:"Address of the one port for REST, gRPC, streams and health. Port 0 selects a free one."`
+	Profile                  string            `key:"profile" default:"standard" rule:"standard|edge" doc:"Set of defaults. edge is for small machines: discovery.heartbeatSeconds is 60."`
 	DeviceListen             string            `key:"deviceListen" rule:"address or empty" doc:"Address of a second port with just the API of devices, /health/live and /health/ready; empty for none. The TLS, the limits and the access of the first port hold for it too, and an eighth of the connections is its own."`
 	MaxBodyBytes             int64             `key:"maxBodyBytes" default:"8388608" rule:"1024..1073741824" doc:"Largest body of a request in bytes; larger ones are answered 413."`
 	MaxConnections           int               `key:"maxConnections" default:"16384" rule:"1.." doc:"Open connections at the same time, but never so many that no open files are left for storage; a few more wait, the rest is dropped. With deviceListen that port has an eighth of them, the first port the others. /health/live answers all the same."`
@@ -27,6 +28,9 @@ type Server struct {
 	TLS                      serverconfig.TLS  `key:"tls"`
 	CORS                     serverconfig.CORS `key:"cors"`
 }
+
+// edge is the value of server.profile for small machines.
+const edge = "edge"
 
 // RateLimit limits the requests of callers.
 type RateLimit struct {

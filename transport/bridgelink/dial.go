@@ -37,7 +37,7 @@ const dialTimeout = 20 * time.Second
 type DialOptions struct {
 	URL  string   // of the engine: http or https, host and port; without a port 80 or 443. Required
 	Pins []string // keys that the engine's certificate may have, see Pin. Required for https
-	// Gzip compresses what the bridge sends. A third less travels, and sending costs several times the time. For networks that are slow or charge by volume.
+	// Gzip compresses what the bridge sends: a half to three quarters less travels, and a sample takes about 0.4 µs of a processor more.
 	Gzip bool
 }
 

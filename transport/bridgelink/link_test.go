@@ -129,7 +129,7 @@ func TestFramesFromTheBridge(t *testing.T) {
 		{Browsed: &link.Browsed{ID: 6, Error: "no"}},
 		{Pong: &link.Pong{Time: at}},
 	}
-	for name, o := range map[string]DialOptions{"plain": {}, "gzip": {Gzip: true}} {
+	for name, o := range map[string]DialOptions{"gzip": {Gzip: true}, "plain": {}} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, frames, echoed(t, o, frames...))
 		})

@@ -43,11 +43,15 @@ func NewServer(hub Hub) (*Server, error) {
 // Register adds the service to a gRPC server. It must take messages of at least 1 MiB.
 func (s *Server) Register(r grpc.ServiceRegistrar) { platformv1.RegisterBridgeLinkServer(r, s) }
 
+// maxLinks is how many bridges may be behind one address, such as that of a plant's router.
+const maxLinks = 1000
+
 // Operations returns the row of the service in the table of operations of package auth.
 func Operations() []operation.Operation {
 	return []operation.Operation{{
 		ID: "connectBridge", GRPC: []string{platformv1.BridgeLink_Connect_FullMethodName}, Access: operation.Open,
-		Unaudited: "a bridge proves itself with the key of its binding, and binding is audited",
+		Unaudited:  "a bridge proves itself with the key of its binding, and binding is audited",
+		MaxStreams: maxLinks,
 	}}
 }
 

@@ -126,7 +126,7 @@ func (s *Server) mountSystem(r chi.Router) {
 // or the server, and a caller may have so many.
 func (s *Server) streaming(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		leave, err := s.streams.enter(r.Context())
+		leave, err := s.streams.enter(r.Context(), "")
 		if err != nil {
 			refuse(w, r, err)
 			return

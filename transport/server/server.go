@@ -76,7 +76,7 @@ func New(ctx context.Context, o Options, parts ...Part) (_ *Server, err error) {
 	o = s.opts
 	s.log, s.metrics = o.Logger, o.Metrics
 	s.access = newAccess(o, operationsOf(parts))
-	s.streams = &streams{most: o.MaxStreams, open: make(map[string]int)}
+	s.streams = newStreams(o.MaxStreams, operationsOf(parts))
 	if s.tracer, s.endTraces, err = tracing.Start(ctx, o.Tracing); err != nil {
 		return nil, err
 	}

@@ -18,19 +18,35 @@ var errTooManyStreams = fault.New(fault.TooMany, "TOO_MANY_STREAMS", "too many o
 
 // streams counts the open streams of each caller, gRPC and server-sent events together.
 type streams struct {
-	most int
+	most  int
+	apart map[string]int // gRPC methods that are counted apart, with their limits
 
 	mu   sync.Mutex
 	open map[string]int // by caller; none with 0
 }
 
+func newStreams(most int, operations []auth.Operation) *streams {
+	s := &streams{most: most, apart: make(map[string]int), open: make(map[string]int)}
+	for _, op := range operations {
+		if op.MaxStreams > 0 {
+			for _, method := range op.GRPC {
+				s.apart[method] = op.MaxStreams
+			}
+		}
+	}
+	return s
+}
+
 // enter admits a stream of the caller, or returns an errTooManyStreams. Each stream that is admitted
-// leaves once.
-func (s *streams) enter(ctx context.Context) (leave func(), err error) {
-	who := streamOwner(ctx)
+// leaves once. method is that of gRPC, empty for HTTP.
+func (s *streams) enter(ctx context.Context, method string) (leave func(), err error) {
+	who, most := streamOwner(ctx), s.most
+	if limit := s.apart[method]; limit > 0 {
+		who, most = who+" "+method, limit
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open[who] >= s.most {
+	if s.open[who] >= most {
 		return nil, errTooManyStreams
 	}
 	s.open[who]++
@@ -53,8 +69,8 @@ func streamOwner(ctx context.Context) string {
 }
 
 // limitStream is the gRPC interceptor that counts streams. It comes after the guard.
-func (s *Server) limitStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	leave, err := s.streams.enter(stream.Context())
+func (s *Server) limitStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	leave, err := s.streams.enter(stream.Context(), info.FullMethod)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,9 @@ type Operation struct {
 	// Stream marks an operation over HTTP whose answer has no end. Its context ends with the caller's
 	// token or session and with the server, and it counts as one of the caller's open streams.
 	Stream bool
+	// MaxStreams is how many streams of the operation over gRPC one caller may have open, counted apart from its other
+	// ones: so those of many machines behind one address take no places from the people there. 0: all count together.
+	MaxStreams int
 	// Media are content types that the operation reads beside JSON, itself.
 	Media []string
 	// RawBody marks an operation that reads a body of any content type and size itself.

@@ -49,9 +49,9 @@ type Options struct {
 	Alarms        bridgealarms.Options
 	WithoutShells bool // make no shells of bridges
 
-	Version string           // of the engine, as it is announced
-	Now     func() time.Time // default: time.Now
-	Logger  *slog.Logger     // default: discards
+	Name, Version string           // of the engine, as they are announced
+	Now           func() time.Time // default: time.Now
+	Logger        *slog.Logger     // default: discards
 }
 
 func (o Options) withDefaults() (Options, error) {

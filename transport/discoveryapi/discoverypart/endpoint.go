@@ -137,13 +137,16 @@ type Announcement struct {
 	Addresses []netip.Addr // empty: those of all interfaces
 }
 
-// start announces the engine. It works without.
+// start announces the engine, which works without. One that listens on a loopback address is of no use to others.
 func (d *Discovery) start() {
 	port, only, ok := d.opts.Endpoint.port()
-	if d.opts.Advertise == nil || !ok {
+	if d.opts.Advertise == nil || !ok || only.IsLoopback() {
 		return
 	}
 	a := Announcement{Instance: d.opts.EngineID, Type: discovery.EngineService, Port: port, Text: []string{"engineId=" + d.opts.EngineID, "version=" + d.opts.Version}}
+	if d.opts.Name != "" {
+		a.Text = append(a.Text, "name="+d.opts.Name)
+	}
 	if d.opts.EngineURL != "" {
 		a.Text = append(a.Text, "url="+d.opts.EngineURL)
 	}
