@@ -163,7 +163,7 @@ func TestNoSecretIsInTheAuditLog(t *testing.T) {
 	require.Equal(t, []act{{"setup", "anonymous", "succeeded"}, {"login", "ann", "succeeded"}, {"addAccount", "ann", "succeeded"}, {"login", "vic", "succeeded"},
 		{"bind", "anonymous", "succeeded"}, {"unbind", "engine e1", "succeeded"}, {"login", "ann", "refused"}}, acts)
 	require.Equal(t, true, r.call("GET", "/api/bridge/audit/verification", viewer, nil).is(200).get("intact"))
-	require.Equal(t, 1.0, r.call("GET", "/api/bridge/audit?action=bind", viewer, nil).is(200).get("totalCount"))
+	require.EqualValues(t, 1, r.call("GET", "/api/bridge/audit?action=bind", viewer, nil).is(200).get("totalCount"))
 	r.bad("GET", "/api/bridge/audit?pageSize=501", viewer, nil).problem(400, "PAGE_SIZE_EXCEEDED")
 	r.bad("GET", "/api/bridge/audit?page=0", viewer, nil).is(400)
 	require.NoFileExists(t, filepath.Join(r.dir, "nothing"))

@@ -22,7 +22,7 @@ func TestHealthFollowsTheBinding(t *testing.T) {
 	require.Equal(t, "Simulation", free.get("results", "driver", "data", "driverType"))
 	require.Equal(t, "press", free.get("driver"))
 	require.Equal(t, "none", free.get("cloudConnection"))
-	require.Equal(t, 0.0, free.get("bufferedMessages"))
+	require.EqualValues(t, 0, free.get("bufferedMessages"))
 	require.Contains(t, free.object(), "uptime")
 
 	ready := r.call("GET", "/health/ready", "", nil).is(200)
@@ -79,7 +79,7 @@ func TestMonitoring(t *testing.T) {
 	require.Equal(t, "Press 7", state.get("name"))
 	require.Equal(t, "Hall 2", state.get("location"))
 	require.Equal(t, "acme", state.get("tenantId"))
-	require.Equal(t, 2.0, state.get("driver", "tags"))
+	require.EqualValues(t, 2, state.get("driver", "tags"))
 	require.Equal(t, false, state.get("link", "isConnected"))
 	require.Equal(t, false, state.get("buffer", "enabled"))
 

@@ -51,7 +51,7 @@ const (
 // Files returns the settings files of the flags -config, a file or a folder, and -driver, either of which may be empty. A folder has an
 // appsettings.json, a driver_settings.json or both.
 func Files(config, driver string) ([]string, error) {
-	if info, err := os.Stat(config); err != nil || !info.IsDir() { // reading it says what is wrong
+	if !isFolder(config) { // reading it says what is wrong
 		return []string{config, driver}, nil
 	}
 	app := filepath.Join(config, AppFile)
@@ -76,6 +76,11 @@ func Files(config, driver string) ([]string, error) {
 		app = ""
 	}
 	return []string{app, driver}, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func exists(file string) (bool, error) {

@@ -52,7 +52,7 @@ func FromSettings(s driverconfig.Settings, _ *slog.Logger) (tags.Driver, []tags.
 	stale := func(path string, ms int64) time.Duration {
 		const most = 366 * 24 * 3600_000
 		if ms < -1 || ms > most || ms == 0 {
-			at(path, "must be 1 to %d, or -1 for never", most)
+			at(path, "must be 1 to %d, or -1 for never", int64(most))
 		}
 		return time.Duration(max(0, ms)) * time.Millisecond
 	}
