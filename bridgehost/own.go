@@ -52,17 +52,19 @@ func idShort(id string) string {
 }
 
 // driverTags returns the tags of the driver as they are now.
-func (b *Bridge) driverTags() []tags.Tag {
-	var all []tags.Tag
-	for page := 1; ; page++ {
-		list, total, err := b.tags.List(tags.ListQuery{Driver: b.opts.Driver.ID, Page: page, PageSize: tags.MaxPageSize})
+func (b *Bridge) driverTags() (all []tags.Tag) {
+	for page, seen := 1, 0; ; page++ {
+		// Without the filter a page costs only what it has. Other tags of a bridge are few.
+		list, total, err := b.tags.List(tags.ListQuery{Page: page, PageSize: tags.MaxPageSize})
 		if err != nil { // the query is good
 			return all
 		}
 		for _, s := range list {
-			all = append(all, *s.Tag)
+			if s.Tag.Driver == b.opts.Driver.ID {
+				all = append(all, *s.Tag)
+			}
 		}
-		if len(all) >= total || len(list) == 0 {
+		if seen += len(list); seen >= total || len(list) == 0 {
 			return all
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -287,25 +288,32 @@ func (e *Engine) List(q ListQuery) ([]Snapshot, int, error) {
 		pattern = p
 	}
 	all := e.sortedEntries()
-	if q.Driver != "" || pattern != nil {
-		kept := make([]*entry, 0, size)
-		for _, en := range all {
-			if (q.Driver == "" || en.tag.Load().Driver == q.Driver) && (pattern == nil || pattern.matchLower(en.lower)) {
-				kept = append(kept, en)
+	from := math.MaxInt // beyond all of them: multiplying could overflow
+	if page-1 <= len(all)/size {
+		from = (page - 1) * size
+	}
+	if q.Driver == "" && pattern == nil {
+		from = min(from, len(all))
+		return snapshots(all[from:min(from+size, len(all))], size), len(all), nil
+	}
+	found, total := make([]*entry, 0, size), 0
+	for _, en := range all {
+		if (q.Driver == "" || en.tag.Load().Driver == q.Driver) && (pattern == nil || pattern.matchLower(en.lower)) {
+			if total >= from && len(found) < size {
+				found = append(found, en)
 			}
+			total++
 		}
-		all = kept
 	}
-	total := len(all)
-	if page-1 > total/size { // before multiplying, which could overflow
-		return []Snapshot{}, total, nil
-	}
-	from := min((page-1)*size, total)
+	return snapshots(found, size), total, nil
+}
+
+func snapshots(entries []*entry, size int) []Snapshot {
 	list := make([]Snapshot, 0, size)
-	for _, en := range all[from:min(from+size, total)] {
+	for _, en := range entries {
 		list = append(list, en.snapshot())
 	}
-	return list, total, nil
+	return list
 }
 
 // sortedEntries returns all entries by name. The slice is shared and never changed. It is made without the

@@ -71,17 +71,20 @@ type record struct {
 	dirty  bool
 }
 
-// chunk is entries with consecutive numbers that will be a block.
+// chunk is entries with consecutive numbers that are a block, or will be one.
 type chunk struct {
 	first   uint64
-	entries []link.Entry
-	bytes   int
-	block   []byte // instead of entries, once it was encoded
+	entries []link.Entry // while it is being filled
+	block   []byte       // of count entries, once it is full: a burst of many tags takes a tenth of the memory
 	count   int
+	bytes   int
 	late    bool // all entries are history only
 }
 
-const entryBytes = 160 // in memory, without its text
+const (
+	entryBytes = 160 // in memory, without its text
+	blockBytes = 128 // in memory, beside its data
+)
 
 func sizeOf(e *link.Entry) int {
 	if e.Event != nil {
@@ -185,13 +188,16 @@ func (c *collector) add(e link.Entry, late bool) uint64 {
 
 // seal ends the chunk that is being filled. The lock is held.
 func (c *collector) seal() {
-	if len(c.filling.entries) == 0 {
+	f := &c.filling
+	if len(f.entries) == 0 {
 		return
 	}
-	full := c.filling
-	full.count = len(full.entries)
-	c.full = append(c.full, &full)
-	c.filling = chunk{}
+	full := &chunk{first: f.first, block: link.Encode(f.entries), count: len(f.entries), late: f.late}
+	full.bytes = len(full.block) + blockBytes
+	c.bytes += full.bytes - f.bytes
+	c.full = append(c.full, full)
+	clear(f.entries) // their texts
+	c.filling = chunk{entries: f.entries[:0]}
 }
 
 func (c *collector) dropOldest() {

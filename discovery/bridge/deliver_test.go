@@ -61,7 +61,7 @@ func TestAnEngineThatIsAwayMissesNothing(t *testing.T) {
 		pass(10 * time.Second)
 		r.requireCount(3700)
 		require.Zero(t, r.engine.lost)
-		require.Less(t, r.engine.dials, 1000, "attempts are spread")
+		require.Less(t, r.engine.dialed(), 1000, "attempts are spread")
 	})
 }
 

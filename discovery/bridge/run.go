@@ -135,13 +135,17 @@ func (h *Host) connect(ctx context.Context, s state, url string) (opened bool, e
 		}
 		h.mu.Unlock()
 	}()
+	hash, err := h.manifestHash(ctx) // before the engine waits for Hello: with many tags it takes long
+	if err != nil {
+		return false, err
+	}
 	dialing, stop := context.WithTimeout(ctx, dialTimeout)
 	conn, err := h.o.Dial(dialing, url, s.Pins)
 	stop()
 	if err != nil {
 		return false, fmt.Errorf("dial %s: %w", url, err)
 	}
-	one := newSession(h, conn, s)
+	one := newSession(h, conn, s, hash)
 	err = one.serve(ctx)
 	return one.opened, err
 }

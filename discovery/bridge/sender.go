@@ -42,8 +42,8 @@ type onTheWay struct {
 	bytes int
 }
 
-func newSender(s *session, w link.Welcome, hash string) *sender {
-	return &sender{session: s, rate: time.Second / time.Duration(s.host.o.DrainPerSecond), hash: hash, want: w.WantManifest,
+func newSender(s *session, w link.Welcome) *sender {
+	return &sender{session: s, rate: time.Second / time.Duration(s.host.o.DrainPerSecond), hash: s.hash, want: w.WantManifest,
 		cursor: w.Position}
 }
 

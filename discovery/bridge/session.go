@@ -21,7 +21,8 @@ type session struct {
 	collector *collector
 	log       *slog.Logger
 	conn      link.BridgeConn
-	state     state // of the binding
+	state     state  // of the binding
+	hash      string // of the manifest
 	opened    bool
 
 	watchdog *time.Timer
@@ -43,8 +44,8 @@ const (
 	maxBrowses = 4
 )
 
-func newSession(h *Host, conn link.BridgeConn, s state) *session {
-	return &session{host: h, collector: h.collector, log: h.log.With("engine", s.EngineID), conn: conn, state: s,
+func newSession(h *Host, conn link.BridgeConn, s state, hash string) *session {
+	return &session{host: h, collector: h.collector, log: h.log.With("engine", s.EngineID), conn: conn, state: s, hash: hash,
 		out: wake.NewQueue[link.FromBridge](2 * maxQueued), writes: wake.NewQueue[write](maxQueued),
 		outcomes: wake.NewQueue[pendingWrite](maxQueued), browses: wake.NewQueue[uint64](maxBrowses), acks: wake.NewSignal(), freed: wake.NewSignal()}
 }
@@ -58,7 +59,7 @@ func (s *session) serve(ctx context.Context) error {
 	defer func() { _ = s.conn.Close() }()
 	s.watchdog = time.AfterFunc(link.HelloDeadline, func() { cancel(link.ErrSilent) })
 	defer s.watchdog.Stop()
-	welcome, hash, err := s.open(ctx)
+	welcome, err := s.open(ctx)
 	if err != nil {
 		return because(ctx, err)
 	}
@@ -68,7 +69,7 @@ func (s *session) serve(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, part := range []func(context.Context) error{
 		s.receive, s.answer, s.carryOut, s.await, s.browse, s.release,
-		func(ctx context.Context) error { return newSender(s, welcome, hash).run(ctx) },
+		func(ctx context.Context) error { return newSender(s, welcome).run(ctx) },
 	} {
 		wg.Go(func() {
 			if err := part(ctx); err != nil {
@@ -90,37 +91,34 @@ func because(ctx context.Context, err error) error {
 }
 
 // open says Hello, and exchanges the token for a key.
-func (s *session) open(ctx context.Context) (welcome link.Welcome, hash string, err error) {
+func (s *session) open(ctx context.Context) (welcome link.Welcome, err error) {
 	c := s.collector
-	if hash, err = s.host.manifestHash(ctx); err != nil {
-		return welcome, "", err
-	}
-	hello := link.Hello{Protocol: link.Protocol, BridgeID: s.host.o.ID, Epoch: c.epochNow(), Version: s.host.o.Version, ManifestHash: hash}
+	hello := link.Hello{Protocol: link.Protocol, BridgeID: s.host.o.ID, Epoch: c.epochNow(), Version: s.host.o.Version, ManifestHash: s.hash}
 	if hello.Key = s.state.Key; hello.Key == "" {
 		hello.Token = s.state.Token
 	}
 	if err := s.conn.Send(link.FromBridge{Hello: &hello}); err != nil {
-		return welcome, "", s.reason(err)
+		return welcome, s.reason(err)
 	}
 	f, err := s.conn.Recv()
 	switch {
 	case err != nil:
-		return welcome, "", err
+		return welcome, err
 	case f.Welcome == nil:
-		return welcome, "", link.ErrProtocol.Because("the engine's first frame is not Welcome")
+		return welcome, link.ErrProtocol.Because("the engine's first frame is not Welcome")
 	case f.Welcome.EngineID != s.state.EngineID:
-		return welcome, "", link.ErrProtocol.Because("the engine is %q, the bridge is bound to %q", f.Welcome.EngineID, s.state.EngineID)
+		return welcome, link.ErrProtocol.Because("the engine is %q, the bridge is bound to %q", f.Welcome.EngineID, s.state.EngineID)
 	}
 	s.watchdog.Reset(link.SilenceLimit)
 	welcome = *f.Welcome
 	s.clock.observe(welcome.Time, time.Now())
 	if err := s.checkPosition(ctx, welcome.Position); err != nil {
-		return welcome, "", err
+		return welcome, err
 	}
 	if err := s.exchange(hello, &welcome); err != nil {
-		return welcome, "", err
+		return welcome, err
 	}
-	return welcome, hash, s.pin(welcome.Pins)
+	return welcome, s.pin(welcome.Pins)
 }
 
 // reason returns the error of the engine's side for one of sending.

@@ -232,10 +232,6 @@ func (c *collector) write(ctx context.Context, chunks []*chunk, names []string) 
 	}
 	blocks := make([]link.Block, len(chunks))
 	for i, k := range chunks {
-		if k.block == nil {
-			k.block = link.Encode(k.entries)
-			k.entries = nil
-		}
 		blocks[i] = link.Block{First: k.first, Count: k.count, Data: k.block}
 	}
 	return c.host.o.Buffer.Append(ctx, blocks)

@@ -19,7 +19,7 @@ const (
 	sparePages    = 512                   // that are not given back: they are needed again soon
 
 	reserveSuffix = "-reserve"
-	reserveBytes  = 512 << 10
+	reserveBytes  = 3 * walPages / 2 * pageBytes
 )
 
 // maintain removes blocks that are too old and gives space back, until ctx ends.
