@@ -12,6 +12,11 @@ import (
 	"github.com/otkit/otkit/tags"
 )
 
+const (
+	waitLimit = 10 * time.Second
+	waitStep  = time.Millisecond
+)
+
 func intValue(i int) tags.Value { return tags.IntValue(int64(i)) }
 
 // pass lets time pass until nothing happens any more.

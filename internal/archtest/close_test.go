@@ -70,7 +70,9 @@ func TestCloseMayBeCalledAgain(t *testing.T) {
 		},
 		"bridge.Host": func() (closer, error) {
 			return bridge.New(ctx, bridge.Options{ID: "b", Tags: bridgeTags, DriverID: "d", Buffer: bridge.NewMemoryBuffer(0),
-				StateFile: t.TempDir() + "/binding.json", Dial: func(context.Context, string, []string) (bridgeends.BridgeConn, error) { return nil, errors.ErrUnsupported }})
+				StateFile: t.TempDir() + "/binding.json", Dial: func(context.Context, string, []string) (bridgeends.BridgeConn, error) {
+					return nil, errors.ErrUnsupported
+				}})
 		},
 		"bufferstore.Store": func() (closer, error) {
 			return bufferstore.Open(ctx, sqlite.Files{}, bufferstore.Options{Path: t.TempDir() + "/buffer.db"})
