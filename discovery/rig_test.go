@@ -27,7 +27,6 @@ type host struct {
 	bindErr  error
 	fail     error         // of every call
 	delay    time.Duration // of every call
-	free     map[string]string
 }
 
 // network stands for the bridges of a plant, by URL. It is discovery.Bridges.

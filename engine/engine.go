@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 
 	"github.com/otkit/otkit/aas/repository"
@@ -134,6 +135,7 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	list = append(list, e.discovery.Part())
+	o.Hubs.Equipment = append(slices.Clip(o.Hubs.Equipment), e.discovery)
 	if e.hubs, err = hubspart.New(ctx, e.tags, e.alarms, e.alerting, e.aas, e.devices, o.Hubs); err != nil {
 		return list, err
 	}

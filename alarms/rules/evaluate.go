@@ -15,42 +15,6 @@ import (
 
 const ruleKey = "rule:"
 
-// watch is the newest sample of a tag that has rules.
-type watch struct {
-	name    string
-	rules   []*evaluation
-	known   bool
-	value   tags.Value
-	unit    string
-	driver  string
-	number  float64
-	numeric bool // the value is a number whose quality is not Bad
-	quality tags.Quality
-	reason  tags.Reason
-	at      time.Time // by the source
-	seq     uint64    // of the newest change
-	lost    bool      // the engine has no connection
-
-	replays bool        // there were late samples
-	source  *lateSource // of the late samples; nil for none
-}
-
-func (w *watch) take(s *tags.Sample) {
-	w.known = true
-	w.value, w.quality, w.reason, w.at = s.Value, s.Quality, s.Reason, s.SourceTime
-	w.number, w.numeric = s.Value.Float()
-	w.numeric = w.numeric && s.Quality != tags.Bad
-}
-
-func (w *watch) drop(e *evaluation) {
-	for i, x := range w.rules {
-		if x == e {
-			w.rules = append(w.rules[:i:i], w.rules[i+1:]...)
-			return
-		}
-	}
-}
-
 // evaluation is the state of a rule. It is guarded by the mutex of the Service.
 type evaluation struct {
 	rule     Rule
@@ -58,16 +22,15 @@ type evaluation struct {
 	labels   map[string]string
 	tag      *watch
 	setpoint *watch
+	outage   *outage // nil if nothing of an outage is known
+	replay   *replay // of a replay only
 
 	phase     Phase
-	since     time.Time     // when the phase began
-	over      bool          // result of the last evaluation
-	began     time.Time     // when the condition became true, by the source; of the phases except PhaseNormal
-	turned    time.Time     // when it became false again, by the source; of PhaseOffDelay
-	skew      time.Duration // of the clock of the source to this one; while a sample is evaluated, of its time to now
-	confirmed bool          // evaluated since the phase was restored
-	known     bool          // the current samples could be evaluated
-	doubt     bool          // another service cleared the alarm while nothing could be evaluated here
+	since     time.Time // when the phase began
+	over      bool      // result of the last evaluation
+	confirmed bool      // evaluated since the phase was restored
+	known     bool      // the current samples could be evaluated
+	doubt     bool      // another service cleared the alarm while nothing could be evaluated here
 
 	match     map[tags.Value]struct{} // States as values
 	matchType tags.DataType           // of match
@@ -81,8 +44,8 @@ type evaluation struct {
 
 	unsaved bool
 
-	outage *outage // nil if nothing of an outage is known
-	replay *replay // of a replay only
+	began  time.Time // when the condition became true, by the source; of the phases except PhaseNormal
+	turned time.Time // when it became false again, by the source; of PhaseOffDelay
 }
 
 func newEvaluation(rule Rule) (*evaluation, error) {
@@ -139,26 +102,44 @@ func (r *Service) Observe(changes []tags.Change) {
 			continue
 		}
 		w.seq = c.Seq
-		w.watchLink(c, now)
-		w.take(&c.Sample)
-		w.lost = lostBy(c)
-		w.unit, w.driver = c.Tag.Unit, c.Tag.Driver
-		skew := c.Time().Sub(now)
-		for _, e := range w.rules {
-			e.skew = skew
-			r.evaluate(e, now)
-			e.skew = offset(skew)
+		gone := lostBy(c)
+		if gone || w.gone() {
+			w.watchLink(gone, now)
 		}
+		before := w.at
+		w.take(&c.Sample)
+		w.lost, w.def = gone, c.Tag
+		if w.rates {
+			w.offset = offset(c.Time().Sub(now))
+		}
+		r.sample = c
+		for _, e := range w.rules {
+			if e.outage != nil {
+				e.outage.observe(e, w, c, before)
+			}
+			r.evaluate(e, now)
+		}
+		r.sample = nil
 	}
 }
 
-// offset returns how far the clock of a source is ahead, from a sample that has just come. A little is the way of the
-// sample.
-func offset(skew time.Duration) time.Duration {
-	if skew.Abs() <= time.Minute {
+// at returns the time of an evaluation by the source.
+func (r *Service) at(e *evaluation, now time.Time) time.Time {
+	switch {
+	case e.replay != nil:
+		return now
+	case r.sample != nil:
+		return r.sample.Time()
+	}
+	return now.Add(e.tag.offset)
+}
+
+// offset returns how far the clock of a source is ahead, from how far a sample is that has just come. A little is its way.
+func offset(ahead time.Duration) time.Duration {
+	if ahead.Abs() <= time.Minute {
 		return 0
 	}
-	return skew
+	return ahead
 }
 
 // evaluate evaluates the current samples of a rule and updates its phase.
@@ -253,7 +234,7 @@ func (r *Service) step(e *evaluation, now time.Time) {
 	}
 	switch {
 	case e.phase == PhaseNormal && e.over:
-		e.began = now.Add(e.skew)
+		e.began = r.at(e, now)
 		if e.rule.OnDelay > 0 {
 			r.move(e, PhaseOnDelay, now)
 			e.deadline = now.Add(e.rule.OnDelay)
@@ -263,7 +244,7 @@ func (r *Service) step(e *evaluation, now time.Time) {
 	case e.phase == PhaseOnDelay && !e.over:
 		r.move(e, PhaseNormal, now)
 	case e.phase == PhaseActive && !e.over:
-		e.turned = now.Add(e.skew)
+		e.turned = r.at(e, now)
 		if e.rule.OffDelay > 0 {
 			r.move(e, PhaseOffDelay, now)
 			e.deadline = now.Add(e.rule.OffDelay)
@@ -375,7 +356,7 @@ func (e *evaluation) text() string {
 		case "value":
 			return shown(e.tag.value)
 		case "unit":
-			return e.tag.unit
+			return e.tag.unit()
 		case "setpoint":
 			if e.setpoint != nil {
 				return shown(e.setpoint.value)

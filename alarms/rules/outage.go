@@ -22,19 +22,8 @@ type outage struct {
 // span is a time by the source: from the sample that was not normal to the one that was, or to the last one before the
 // connection was lost.
 type span struct {
-	from, to time.Time
-	cut      bool // by the loss of the connection
-}
-
-// gone reports whether no current samples of the tag come.
-func (w *watch) gone() bool { return !w.known || w.lost }
-
-// lostBy reports whether the engine has noticed that no current samples come. A device that its bridge cannot reach is
-// reported by a sample of the bridge, and is no loss here.
-func lostBy(c *tags.Change) bool { return c.Degraded && lostFor(c.Reason) }
-
-func lostFor(reason tags.Reason) bool {
-	return reason == tags.ReasonNotConnected || reason == tags.ReasonNoDriver || reason == tags.ReasonWaiting
+	from, to int64 // in nanoseconds since 1970
+	cut      bool  // by the loss of the connection
 }
 
 // gone reports whether no current samples of a tag of the rule come.
@@ -57,10 +46,9 @@ func (e *evaluation) needOutage() *outage {
 	return e.outage
 }
 
-// watchLink notes what a current sample says about the connection, before the sample is taken.
-func (w *watch) watchLink(c *tags.Change, now time.Time) {
-	gone, was := lostBy(c), w.gone()
-	switch {
+// watchLink notes that the connection of a tag is lost or there again, before the sample that shows it is taken.
+func (w *watch) watchLink(gone bool, now time.Time) {
+	switch was := w.gone(); {
 	case gone && !was:
 		for _, e := range w.rules {
 			if !e.gone() {
@@ -75,18 +63,13 @@ func (w *watch) watchLink(c *tags.Change, now time.Time) {
 			e.began = time.Time{} // step sets it when something is known
 		}
 	}
-	for _, e := range w.rules {
-		if e.outage != nil {
-			e.outage.observe(e, w, c)
-		}
-	}
 }
 
-// observe notes the time of a current sample, before it is taken.
-func (o *outage) observe(e *evaluation, w *watch, c *tags.Change) {
+// observe notes the time of a current sample; before is that of the one before.
+func (o *outage) observe(e *evaluation, w *watch, c *tags.Change, before time.Time) {
 	o.adopted = false
 	at := c.Time()
-	if lostBy(c) || !at.After(w.at) { // a sample that is sent again after a loss is not new
+	if w.lost || !at.After(before) { // a sample that is sent again after a loss is not new
 		return
 	}
 	for _, f := range o.forks {
@@ -132,7 +115,7 @@ func (e *evaluation) tellSpan(to time.Time, cut bool) {
 		}
 		o.spans = append(o.spans[:0], o.spans[1:]...)
 	}
-	o.spans = append(o.spans, span{e.began, to, cut})
+	o.spans = append(o.spans, span{e.began.UnixNano(), to.UnixNano(), cut})
 }
 
 // told reports whether current samples have raised the alarm for a part of a time.
@@ -143,8 +126,9 @@ func (e *evaluation) told(from, to time.Time) bool {
 	if e.outage == nil {
 		return false
 	}
+	begin, end := from.UnixNano(), to.UnixNano()
 	for _, s := range e.outage.spans {
-		if !from.After(s.to) && (to.After(s.from) || from.Equal(s.from)) {
+		if begin <= s.to && (end > s.from || begin == s.from) {
 			return true
 		}
 	}
@@ -156,7 +140,7 @@ func (e *evaluation) alarming() bool { return e.phase == PhaseActive || e.phase 
 
 // keepOutage takes over what the old form of a rule knows of outages.
 func (e *evaluation) keepOutage(old *evaluation) {
-	e.began, e.turned, e.skew, e.outage = old.began, old.turned, old.skew, old.outage
+	e.began, e.turned, e.outage = old.began, old.turned, old.outage
 	if e.outage == nil {
 		return
 	}
@@ -186,10 +170,10 @@ func (e *evaluation) fork() *evaluation {
 		f.replay.clock = e.newest()
 	}
 	for _, p := range e.points {
-		f.points = append(f.points, point{p.at.Add(e.skew), p.value})
+		f.points = append(f.points, point{p.at.Add(e.tag.offset), p.value})
 	}
 	if !e.recheck.IsZero() {
-		f.recheck = e.recheck.Add(e.skew)
+		f.recheck = e.recheck.Add(e.tag.offset)
 	}
 	switch e.phase {
 	case PhaseOnDelay:
@@ -201,10 +185,4 @@ func (e *evaluation) fork() *evaluation {
 		f.deadline = e.turned.Add(e.rule.OffDelay)
 	}
 	return f
-}
-
-// copy takes the sample of another watch.
-func (w *watch) copy(from *watch) {
-	w.name, w.known, w.value, w.unit, w.number, w.numeric = from.name, from.known, from.value, from.unit, from.number, from.numeric
-	w.quality, w.reason, w.at = from.quality, from.reason, from.at
 }

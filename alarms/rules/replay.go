@@ -55,7 +55,7 @@ func (r *Service) observeLate(w *watch, c *tags.Change, now time.Time) {
 	if w == nil {
 		return
 	}
-	w.replays, w.source = true, source
+	w.source = source
 	for _, e := range w.rules {
 		r.replay(e, w, c, now)
 	}
@@ -104,7 +104,7 @@ func (r *Service) replay(e *evaluation, w *watch, c *tags.Change, now time.Time)
 	}
 	r.advance(s, s.replay.clock)
 	own.take(&c.Sample)
-	own.unit = c.Tag.Unit
+	own.def = c.Tag
 	s.syncOthers(e)
 	r.judge(s, s.replay.clock)
 	if r.reached(e, s) {
@@ -126,7 +126,7 @@ func (p *replay) passed(e *evaluation, w *watch, at time.Time) time.Time {
 		return ahead
 	}
 	for _, other := range []*watch{e.tag, e.setpoint} {
-		if other == nil || other == w || other.driver != w.source.driver {
+		if other == nil || other == w || other.def == nil || other.def.Driver != w.source.driver {
 			continue
 		}
 		if ahead := p.track(e, other).ahead; !ahead.IsZero() && ahead.Before(at.Add(-orderSlack)) {
@@ -191,7 +191,7 @@ func (e *evaluation) syncOthers(live *evaluation) {
 		return
 	}
 	for _, pair := range [][2]*watch{{e.tag, live.tag}, {e.setpoint, live.setpoint}} {
-		if !pair[1].replays && pair[1].known && !pair[1].at.After(e.replay.clock) {
+		if pair[1].source == nil && pair[1].known && !pair[1].at.After(e.replay.clock) {
 			pair[0].copy(pair[1])
 		}
 	}

@@ -103,6 +103,7 @@ type Service struct {
 	notes        []func()            // log lines, to be written without the lock
 	stats        Stats
 
+	sample      *tags.Change             // current one that is being evaluated; nil for none
 	lateQueued  int                      // of lateBacklogs
 	replaying   map[*evaluation]struct{} // those with a replay
 	idleCheck   time.Time                // when to look for replays that have ended
@@ -336,12 +337,11 @@ func (r *Service) watch(tag string, e *evaluation) *watch {
 			if s, ok := r.current(tag); ok {
 				w.take(&s.Sample)
 				w.lost = lostFor(s.Sample.Reason)
-				if s.Tag != nil {
-					w.unit = s.Tag.Unit
-				}
+				w.def = s.Tag
 			}
 		}
 	}
+	w.rates = w.rates || e.rule.Kind == RateOfChange
 	for _, x := range w.rules {
 		if x == e {
 			return w // the tag is its own setpoint

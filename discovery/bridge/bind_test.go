@@ -180,9 +180,9 @@ func TestABridgeThatIsRefusedIsFree(t *testing.T) {
 		pass(10 * time.Second)
 		require.Equal(t, link.StatusFree, r.host.Status().Status)
 		require.Equal(t, bridge.DiscoveryNone, r.host.Link().DiscoveryMethod)
-		dials := r.engine.dials
+		dials := r.engine.dialed()
 		pass(time.Hour)
-		require.Equal(t, dials, r.engine.dials, "a free bridge is quiet")
+		require.Equal(t, dials, r.engine.dialed(), "a free bridge is quiet")
 		r.engine.do(func() { r.engine.refuse = false })
 		r.bind()
 		r.engine.do(func() { r.engine.key = "key" })

@@ -12,6 +12,11 @@ import (
 	"github.com/otkit/otkit/tags"
 )
 
+const (
+	waitLimit = 10 * time.Second
+	waitStep  = time.Millisecond
+)
+
 func intValue(i int) tags.Value { return tags.IntValue(int64(i)) }
 
 // pass lets time pass until nothing happens any more.
@@ -61,7 +66,7 @@ func TestAnEngineThatIsAwayMissesNothing(t *testing.T) {
 		pass(10 * time.Second)
 		r.requireCount(3700)
 		require.Zero(t, r.engine.lost)
-		require.Less(t, r.engine.dials, 1000, "attempts are spread")
+		require.Less(t, r.engine.dialed(), 1000, "attempts are spread")
 	})
 }
 

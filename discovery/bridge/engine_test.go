@@ -29,7 +29,7 @@ type engine struct {
 	stored   []received
 	lost     uint64
 	live     []link.Sample
-	names    []string // of the newest session
+	names    map[link.EngineConn][]string // of each session
 	manifest *link.Manifest
 	hash     string
 	hellos   []link.Hello
@@ -54,7 +54,9 @@ type received struct {
 	late   bool
 }
 
-func newEngine(t testing.TB) *engine { return &engine{t: t, key: "key", position: map[string]uint64{}} }
+func newEngine(t testing.TB) *engine {
+	return &engine{t: t, key: "key", position: map[string]uint64{}, names: map[link.EngineConn][]string{}}
+}
 
 func (e *engine) now() time.Time { return time.Now().Add(e.clock) }
 
@@ -141,7 +143,10 @@ func (e *engine) greet(c link.EngineConn, h *link.Hello) (*link.Welcome, error) 
 	if e.refuse || h.Key == "" && h.Token != e.token || h.Key != "" && h.Key != e.key {
 		return nil, link.ErrRefused
 	}
-	e.conn, e.names, e.epoch = c, nil, h.Epoch
+	if e.conn != nil {
+		link.CloseEngine(e.conn, link.ErrReplaced)
+	}
+	e.conn, e.epoch = c, h.Epoch
 	w := &link.Welcome{EngineID: "engine-1", Position: e.position[h.Epoch], WantManifest: h.ManifestHash != e.hash, Time: e.now()}
 	if h.Key == "" {
 		w.Key = e.key
@@ -152,19 +157,22 @@ func (e *engine) greet(c link.EngineConn, h *link.Hello) (*link.Welcome, error) 
 func (e *engine) take(c link.EngineConn, f *link.FromBridge) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if c != e.conn {
+		return link.ErrReplaced
+	}
 	switch {
 	case f.Hello != nil:
 		e.hellos = append(e.hellos, *f.Hello)
 	case f.Names != nil:
-		require.Equal(e.t, len(e.names), int(f.Names.First))
-		e.names = append(e.names, f.Names.Names...)
+		require.Equal(e.t, len(e.names[c]), int(f.Names.First))
+		e.names[c] = append(e.names[c], f.Names.Names...)
 	case f.Manifest != nil:
 		e.manifest, e.hash = f.Manifest, f.Manifest.Hash()
 	case f.Live != nil:
 		entries, err := link.Decode(f.Live.Data, nil)
 		require.NoError(e.t, err)
 		for _, s := range entries {
-			require.Less(e.t, int(s.Tag), len(e.names), "a name comes before its index")
+			require.Less(e.t, int(s.Tag), len(e.names[c]), "a name comes before its index")
 			e.live = append(e.live, s.Sample)
 		}
 	case f.Written != nil:
@@ -186,7 +194,9 @@ func (e *engine) batch(c link.EngineConn, b *link.Batch) error {
 	if wait := e.ackAfter; wait > 0 {
 		e.mu.Unlock()
 		time.Sleep(wait)
-		e.mu.Lock()
+		if e.mu.Lock(); c != e.conn {
+			return link.ErrReplaced
+		}
 	}
 	entries, err := link.Decode(b.Data, nil)
 	require.NoError(e.t, err)
@@ -202,8 +212,8 @@ func (e *engine) batch(c link.EngineConn, b *link.Batch) error {
 		}
 		r := received{number: n, epoch: e.epoch, sample: s.Sample, event: s.Event, late: i < b.Late}
 		if s.Event == nil {
-			require.Less(e.t, int(s.Tag), len(e.names), "a name comes before its index")
-			r.tag = e.names[s.Tag]
+			require.Less(e.t, int(s.Tag), len(e.names[c]), "a name comes before its index")
+			r.tag = e.names[c][s.Tag]
 		}
 		e.stored = append(e.stored, r)
 		e.position[e.epoch] = n
@@ -234,6 +244,13 @@ func (e *engine) cut(err error) {
 	if e.conn != nil {
 		link.CloseEngine(e.conn, err)
 	}
+}
+
+// dialed returns how often the bridge has dialed.
+func (e *engine) dialed() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.dials
 }
 
 // do runs f with the engine's lock.

@@ -19,15 +19,15 @@ import (
 func TestALinkThatIsSilentIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1)
-		r.engine.noPings = true
+		r.engine.do(func() { r.engine.noPings = true })
 		pass(time.Second)
 		r.bind()
 		pass(time.Second)
-		require.Equal(t, 1, r.engine.dials)
+		require.Equal(t, 1, r.engine.dialed())
 		pass(29 * time.Second)
-		require.Equal(t, 1, r.engine.dials)
+		require.Equal(t, 1, r.engine.dialed())
 		pass(10 * time.Second)
-		require.Equal(t, 2, r.engine.dials)
+		require.Equal(t, 2, r.engine.dialed())
 		r.engine.do(func() { r.engine.noPings, r.engine.silent = false, true })
 		pass(time.Minute)
 		require.False(t, r.host.Link().Connected)
@@ -36,9 +36,9 @@ func TestALinkThatIsSilentIsReplaced(t *testing.T) {
 		r.count(1, 10)
 		pass(time.Minute)
 		r.requireCount(10)
-		dials := r.engine.dials
+		dials := r.engine.dialed()
 		pass(24 * time.Hour)
-		require.Equal(t, dials, r.engine.dials, "pings keep it")
+		require.Equal(t, dials, r.engine.dialed(), "pings keep it")
 	})
 }
 
@@ -230,7 +230,7 @@ func TestManyTags(t *testing.T) {
 		pass(time.Minute)
 		r.engine.do(func() {
 			require.Len(t, r.engine.live, count, "the engine may have restarted")
-			require.Len(t, r.engine.names, count)
+			require.Len(t, r.engine.names[r.engine.conn], count)
 			got := map[string]int64{}
 			for _, s := range r.engine.stored {
 				if s.event == nil && s.sample.Quality == tags.Good {
@@ -308,6 +308,105 @@ func TestAFullDisk(t *testing.T) {
 			require.Equal(t, bridge.EventSamplesDropped, last.event.Kind)
 		})
 	})
+}
+
+// tornBuffer finds at its next call that it is damaged, and goes on with another one.
+type tornBuffer struct {
+	bridge.Buffer
+	mu   sync.Mutex
+	torn bool
+	on   string // the call that finds it
+}
+
+var errTorn = errors.New("file is not a database")
+
+func (b *tornBuffer) find(call string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.torn || call != b.on {
+		return nil
+	}
+	b.torn = false
+	s, err := b.Buffer.Stats(context.Background())
+	if err == nil {
+		err = b.Renew(context.Background(), s.Last)
+	}
+	return errors.Join(errTorn, err)
+}
+
+func (b *tornBuffer) Append(ctx context.Context, blocks []link.Block) error {
+	if err := b.find("Append"); err != nil {
+		return err
+	}
+	return b.Buffer.Append(ctx, blocks)
+}
+
+func (b *tornBuffer) Ack(ctx context.Context, through uint64) error {
+	if err := b.find("Ack"); err != nil {
+		return err
+	}
+	return b.Buffer.Ack(ctx, through)
+}
+
+func (b *tornBuffer) Peek(ctx context.Context, after uint64, maxBytes int) ([]link.Block, error) {
+	if err := b.find("Peek"); err != nil {
+		return nil, err
+	}
+	return b.Buffer.Peek(ctx, after, maxBytes)
+}
+
+func (b *tornBuffer) Stats(ctx context.Context) (bridge.BufferStats, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, err := b.Buffer.Stats(ctx)
+	if !b.torn && b.on != "" {
+		s.Damage = "a test has torn it"
+	}
+	return s, err
+}
+
+func TestABufferThatIsTornWhileItRuns(t *testing.T) {
+	for _, call := range []string{"Append", "Ack", "Peek"} {
+		t.Run(call, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &tornBuffer{Buffer: bridge.NewMemoryBuffer(0)}
+				r := newRig(t, 1, func(o *bridge.Options) { o.Buffer = b })
+				pass(time.Second)
+				r.bind()
+				r.count(1, 100)
+				pass(time.Second)
+				if call == "Peek" { // a backlog of another process
+					r.engine.do(func() { r.engine.away = true })
+					r.engine.cut(errCut)
+					pass(time.Second)
+					require.NoError(t, r.host.Flush(t.Context()))
+					r.end()
+					r.engine.do(func() { r.engine.away, r.engine.position = false, map[string]uint64{} })
+					require.NoError(t, b.Append(t.Context(), []link.Block{{First: 10_000, Count: 1, Data: []byte("x")}}))
+				}
+				b.mu.Lock()
+				b.torn, b.on = true, call
+				b.mu.Unlock()
+				if call == "Peek" {
+					r.start()
+				}
+				r.count(101, 200)
+				pass(time.Minute)
+				r.count(201, 300)
+				pass(time.Minute)
+				values := r.engine.values("t0")
+				require.Contains(t, values, int64(200))
+				require.Equal(t, upTo(300)[200:], values[len(values)-100:])
+				reported := false
+				r.engine.do(func() {
+					for _, s := range r.engine.stored {
+						reported = reported || s.event != nil && s.event.Kind == bridge.EventBufferDamaged
+					}
+				})
+				require.True(t, reported)
+			})
+		})
+	}
 }
 
 func TestABufferThatHasLostItsNewestSamples(t *testing.T) {

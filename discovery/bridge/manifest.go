@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -20,7 +21,7 @@ func (h *Host) manifest(ctx context.Context) (link.Manifest, error) {
 		available, active := h.o.Submodels()
 		m.AvailableSubmodels, m.ActiveSubmodels = append(m.AvailableSubmodels, available...), append(m.ActiveSubmodels, active...)
 	}
-	err := h.eachTag(ctx, func(s *tags.Snapshot) { m.Tags = append(m.Tags, manifestTag(h.tagName(s.Tag.Name), s.Tag)) })
+	err := h.eachTag(ctx, func(s *tags.Snapshot) { m.Tags = append(m.Tags, h.manifestTag(s.Tag)) })
 	slices.SortStableFunc(m.Tags, func(a, b link.ManifestTag) int { return strings.Compare(a.Name, b.Name) })
 	m.Tags = slices.CompactFunc(m.Tags, func(a, b link.ManifestTag) bool { return a.Name == b.Name }) // x and <driver>.x
 	return m, err
@@ -106,10 +107,11 @@ func (h *Host) findTag(name string) (*tags.Tag, error) {
 	return s.Tag, err
 }
 
-func manifestTag(name string, t *tags.Tag) link.ManifestTag {
+func (h *Host) manifestTag(t *tags.Tag) link.ManifestTag {
 	return link.ManifestTag{
-		Name: name, Address: t.Address, DataType: string(t.DataType), Length: textLength(t), ScanInterval: int(t.PollInterval.Milliseconds()),
-		Unit: t.Unit, Description: t.Description, Access: string(t.Access), Min: t.Min, Max: t.Max,
+		Name: h.tagName(t.Name), Address: t.Address, DataType: string(t.DataType), Length: textLength(t),
+		ScanInterval: int(cmp.Or(t.PollInterval, h.o.ScanInterval).Milliseconds()),
+		Unit:         t.Unit, Description: t.Description, Access: string(t.Access), Min: t.Min, Max: t.Max,
 	}
 }
 

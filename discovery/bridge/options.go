@@ -17,7 +17,9 @@ type Options struct {
 	Tags       *tags.Engine // has the driver and its tags
 	DriverID   string       // of the driver whose tags are delivered
 	DriverType string
-	Browser    tags.Browser // lists the points of the device; nil: the engine's requests to browse fail
+	// ScanInterval is the polling interval of tags that have none of their own, for the manifest; 0 if the device sends by itself.
+	ScanInterval time.Duration
+	Browser      tags.Browser // lists the points of the device; nil: the engine's requests to browse fail
 	// Submodels returns the idShorts of the submodels that the bridge can provide, and of those that it provides. Nil: none.
 	Submodels func() (available, active []string)
 

@@ -123,7 +123,7 @@ func (s *session) browse(ctx context.Context) error {
 			out.Error = err.Error()
 		}
 		for i := range points[:min(len(points), link.MaxNames)] {
-			out.Tags = append(out.Tags, manifestTag(s.host.tagName(points[i].Name), &points[i]))
+			out.Tags = append(out.Tags, s.host.manifestTag(&points[i]))
 		}
 		if err := s.reply(link.FromBridge{Browsed: &out}); err != nil {
 			return err

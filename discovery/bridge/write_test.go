@@ -29,7 +29,7 @@ func TestWritesPassTheChecksOfTheBridge(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, 1)
 			require.NoError(t, r.o.Tags.DefineTags(tags.Tag{Name: "press.fixed", Driver: "press", Address: "f", DataType: tags.Int}))
-			r.engine.clock = ahead
+			r.engine.do(func() { r.engine.clock = ahead })
 			pass(time.Second)
 			r.bind()
 			pass(time.Minute)

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -49,6 +50,7 @@ func (c *collector) resume(ctx context.Context) error {
 		}
 	}
 	c.recent.reset(stats.Last)
+	c.err = nil
 	return nil
 }
 
@@ -186,12 +188,13 @@ func (c *collector) renew(ctx context.Context, after uint64) error {
 	return c.resume(ctx)
 }
 
-// renewed reports whether the buffer has begun a new epoch by itself, because it was damaged, and continues with it.
+// renewed reports whether the buffer has begun a new epoch by itself, because it was damaged, or has other numbers than the collector, and
+// continues with what it has.
 func (c *collector) renewed(ctx context.Context) (bool, error) {
 	c.storing.Lock()
 	defer c.storing.Unlock()
 	c.mu.Lock()
-	same := c.epoch == c.host.o.Buffer.Epoch()
+	same := c.epoch == c.host.o.Buffer.Epoch() && !errors.Is(c.err, ErrBlocks)
 	c.mu.Unlock()
 	if same {
 		return false, nil

@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -17,8 +18,11 @@ import (
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/vda5050"
+	"github.com/otkit/otkit/discovery/bridge"
+	bridgeends "github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/storage/accountstore"
+	"github.com/otkit/otkit/storage/bufferstore"
 	"github.com/otkit/otkit/storage/sqlite"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/history"
@@ -44,6 +48,9 @@ func TestCloseMayBeCalledAgain(t *testing.T) {
 	defer func() { require.NoError(t, shells.Close(context.Background())) }()
 	quiet, err := silences.New(silences.NewMemory(), silences.Options{})
 	require.NoError(t, err)
+	bridgeTags, err := tags.New(tags.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, bridgeTags.Close(context.Background())) }()
 	for name, open := range map[string]func() (closer, error){
 		"alarms.Service": func() (closer, error) { return alarms.New(ctx, alarms.NewMemory(), alarms.Options{}) },
 		"rules.Service":  func() (closer, error) { return rules.New(ctx, rules.NewMemory(store), plant, rules.Options{}) },
@@ -60,6 +67,15 @@ func TestCloseMayBeCalledAgain(t *testing.T) {
 		},
 		"storage.DB": func() (closer, error) {
 			return sqlite.Open(ctx, sqlite.Options{Dir: t.TempDir()}, accountstore.Schema())
+		},
+		"bridge.Host": func() (closer, error) {
+			return bridge.New(ctx, bridge.Options{ID: "b", Tags: bridgeTags, DriverID: "d", Buffer: bridge.NewMemoryBuffer(0),
+				StateFile: t.TempDir() + "/binding.json", Dial: func(context.Context, string, []string) (bridgeends.BridgeConn, error) {
+					return nil, errors.ErrUnsupported
+				}})
+		},
+		"bufferstore.Store": func() (closer, error) {
+			return bufferstore.Open(ctx, sqlite.Files{}, bufferstore.Options{Path: t.TempDir() + "/buffer.db"})
 		},
 		"linked.Hub":       func() (closer, error) { return linked.New(struct{ linked.Bindings }{}, linked.Options{}) },
 		"tags.Engine":      func() (closer, error) { return tags.New(tags.Options{}) },

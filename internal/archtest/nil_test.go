@@ -25,6 +25,7 @@ import (
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/devicetags"
 	"github.com/otkit/otkit/discovery"
+	"github.com/otkit/otkit/discovery/bridge"
 	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/storage"
@@ -34,6 +35,7 @@ import (
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/bindingstore"
+	"github.com/otkit/otkit/storage/bufferstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/tagstore"
@@ -129,6 +131,10 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"discovery.New bridges", "bridges", func() (any, error) {
 			return discovery.New(ctx, discovery.Deps{Store: discovery.NewMemory()}, discovery.Options{})
 		}},
+		{"bridge.New", "ID", func() (any, error) { return bridge.New(ctx, bridge.Options{}) }},
+		{"bridge.New tags", "Tags", func() (any, error) { return bridge.New(ctx, bridge.Options{ID: "b"}) }},
+		{"bridge.New buffer", "Buffer", func() (any, error) { return bridge.New(ctx, bridge.Options{ID: "b", Tags: tagEngine, DriverID: "d"}) }},
+		{"bufferstore.Open", "files", func() (any, error) { return bufferstore.Open(ctx, nil, bufferstore.Options{}) }},
 		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},

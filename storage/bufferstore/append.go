@@ -82,7 +82,7 @@ func (s *Store) makeRoom(ctx context.Context, tx *sql.Tx, next *meta, blocks []l
 			need += pageBytes
 		}
 	}
-	limit := s.o.MaxBytes - reserveBytes - int64(s.walPages())*pageBytes
+	limit := s.o.MaxBytes - reserveBytes - walPages*pageBytes
 	limit -= limit/16 + need // the log has the new pages, too; the tree and the map of pages take some
 	for {
 		used, err := usedBytes(ctx, tx)

@@ -19,7 +19,7 @@ const (
 	sparePages    = 512                   // that are not given back: they are needed again soon
 
 	reserveSuffix = "-reserve"
-	reserveBytes  = 512 << 10
+	reserveBytes  = 3 * walPages / 2 * pageBytes
 )
 
 // maintain removes blocks that are too old and gives space back, until ctx ends.
@@ -105,11 +105,23 @@ func (s *Store) fillReserve() {
 	if info, err := os.Stat(path); err == nil && info.Size() == reserveBytes {
 		return
 	}
-	data := make([]byte, reserveBytes)
-	_, _ = rand.Read(data) // a file system may compress others
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	if err := writeRandom(path, reserveBytes); err != nil {
 		s.log.Debug("failed to reserve space for the offline buffer", "error", errors.Join(err, os.Remove(path)))
 	}
+}
+
+// writeRandom makes a file that takes so many bytes of the disk: a file system may compress others.
+func writeRandom(path string, size int) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	data := make([]byte, 64<<10)
+	for ; size > 0 && err == nil; size -= len(data) {
+		_, _ = rand.Read(data) // never fails
+		_, err = f.Write(data)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // releaseReserve removes the reserve and reports whether there was one.

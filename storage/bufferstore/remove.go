@@ -59,8 +59,11 @@ func (s *Store) remove(ctx context.Context, next *meta, query string, args ...an
 		return next.store(ctx, tx)
 	}
 	err := s.tx(ctx, work)
-	if s.files.Classify(err) == storage.Full && s.releaseReserve() {
-		err = s.tx(ctx, work)
+	if s.files.Classify(err) == storage.Full {
+		s.releaseReserve()
+		if _, err = s.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err == nil {
+			err = s.tx(ctx, work)
+		}
 	}
 	if err != nil {
 		return err

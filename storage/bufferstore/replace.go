@@ -1,10 +1,13 @@
 package bufferstore
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -51,7 +54,10 @@ func closeAll(db *sql.DB) error {
 
 // salvageable opens the file that was put aside, nil if that is impossible.
 func (s *Store) salvageable(ctx context.Context) *sql.DB {
-	old, err := s.files.OpenFile(s.o.Path+damagedSuffix, s.walPages())
+	if err := lengthen(s.o.Path + damagedSuffix); err != nil {
+		s.log.Warn("failed to lengthen the damaged offline buffer", "error", err)
+	}
+	old, err := s.files.OpenFile(s.o.Path+damagedSuffix, walPages)
 	if err != nil {
 		return nil
 	}
@@ -60,6 +66,23 @@ func (s *Store) salvageable(ctx context.Context) *sql.DB {
 		return nil
 	}
 	return old
+}
+
+// lengthen gives a file that was cut the length that its header tells: SQLite reads nothing of a shorter one.
+func lengthen(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	head := make([]byte, 32)
+	_, err = io.ReadFull(f, head)
+	if err == nil && bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+		size := int64(binary.BigEndian.Uint32(head[28:])) * pageBytes
+		if info, stat := f.Stat(); stat == nil && info.Size() < size && size <= 1<<40 {
+			err = f.Truncate(size)
+		}
+	}
+	return errors.Join(err, f.Close())
 }
 
 // salvage copies the dictionary and the blocks that can be read. Without the whole dictionary, blocks mean nothing.

@@ -108,8 +108,8 @@ func Open(ctx context.Context, files Files, o Options) (*Store, error) {
 	return s, nil
 }
 
-// walPages returns the size that the write-ahead log should have.
-func (s *Store) walPages() int { return int(min(s.o.MaxBytes/32, 4<<20) / pageBytes) }
+// walPages is the size of the write-ahead log. The reserve must hold as much: then the log can be copied into the file on a full disk.
+const walPages = 256
 
 // open opens the file, and replaces it if it is damaged.
 func (s *Store) open(ctx context.Context) error {
@@ -118,6 +118,9 @@ func (s *Store) open(ctx context.Context) error {
 		damage = "the file of the offline buffer was empty"
 	}
 	err := s.load(ctx, damage)
+	if s.files.Classify(err) == storage.Full && s.releaseReserve() {
+		err = errors.Join(s.closeDB(), s.load(ctx, damage))
+	}
 	if err == nil {
 		s.fillReserve()
 		return nil
@@ -131,7 +134,7 @@ func (s *Store) open(ctx context.Context) error {
 
 // load opens the file and reads what it must have. A new one gets the damage.
 func (s *Store) load(ctx context.Context, damage string) error {
-	db, err := s.files.OpenFile(s.o.Path, s.walPages())
+	db, err := s.files.OpenFile(s.o.Path, walPages)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
+	"os"
 
 	"github.com/otkit/otkit/storage"
 )
@@ -17,11 +18,20 @@ func (Files) OpenFile(file string, walPages int) (*sql.DB, error) {
 	if err := touch(file); err != nil {
 		return nil, err
 	}
-	// The order counts: the log needs no shared index once the lock is exclusive, and vacuum is set before anything is written.
-	return pool(file, url.Values{"_dqs": {"0"}, "_txlock": {"immediate"}}, url.Values{"_pragma": {
-		"busy_timeout(1000)", "locking_mode(EXCLUSIVE)", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)",
-		"cache_size(-512)", fmt.Sprintf("wal_autocheckpoint(%d)", walPages), fmt.Sprintf("journal_size_limit(%d)", walPages*pageBytes),
-	}}, 1)
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, fmt.Errorf("database file: %w", err)
+	}
+	// The driver runs busy_timeout first and the others in alphabetical order, hence main: the lock must be exclusive before anything reads the
+	// file, so that the log needs no index shared with others.
+	pragmas := []string{
+		"busy_timeout(1000)", "locking_mode(EXCLUSIVE)", "main.cache_size(-512)", "main.journal_mode(WAL)",
+		fmt.Sprintf("main.journal_size_limit(%d)", walPages*pageBytes), "main.synchronous(FULL)", fmt.Sprintf("main.wal_autocheckpoint(%d)", walPages),
+	}
+	if info.Size() == 0 { // later it would write, which a full disk does not allow
+		pragmas = append(pragmas, "main.auto_vacuum(INCREMENTAL)")
+	}
+	return pool(file, url.Values{"_dqs": {"0"}, "_txlock": {"immediate"}}, url.Values{"_pragma": pragmas}, 1)
 }
 
 // Classify returns what an error of a database that OpenFile has opened means.

@@ -101,12 +101,23 @@ func (s *steady) Forward(ctx context.Context, points []tags.Point, store func(co
 	return s.hold(ctx, s.bridgeDriver.Forward(ctx, points, store))
 }
 
+// stopDelay is how much later than the links a server that stops may end what asks for them.
+const stopDelay = 250 * time.Millisecond
+
+// hold returns err, which ended a call. While the server stops it returns when ctx ends.
 func (s *steady) hold(ctx context.Context, err error) error {
 	select {
+	case <-ctx.Done():
 	case <-s.stopping:
 		<-ctx.Done()
-		return ctx.Err()
-	default:
+	case <-time.After(stopDelay):
 		return err
 	}
+	return ctx.Err()
+}
+
+// watchStop learns that the server stops: its jobs end when its streams do.
+func (b *bridges) watchStop(ctx context.Context) {
+	<-ctx.Done()
+	b.stop()
 }

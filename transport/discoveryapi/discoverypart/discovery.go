@@ -146,6 +146,7 @@ func (d *Discovery) open(ctx context.Context, t *tagspart.Tags, a *alarmspart.Al
 	}
 	d.jobs = append(d.jobs, d.service.Run, d.announcePins)
 	d.bridges = &bridges{tags: t, hub: d.hub, shells: d.shells, attached: map[string]bool{}, stopping: make(chan struct{})}
+	d.jobs = append(d.jobs, d.bridges.watchStop)
 	return d.service.Attach(ctx, d.bridges)
 }
 

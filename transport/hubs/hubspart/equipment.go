@@ -31,8 +31,8 @@ type announcer struct {
 	hub     *signalr.Hub
 	now     func() time.Time
 	log     *slog.Logger
-	// ofDevice reports whether a shell is that of a device, which is announced itself.
-	ofDevice func(id string) bool
+	// announced reports whether a shell is that of equipment which is announced itself.
+	announced func(id string) bool
 
 	seed maphash.Seed
 	sent map[uint64]places // by the hash of the id
@@ -85,7 +85,7 @@ func (a *announcer) take(ctx context.Context, e *repository.Event) {
 			clear(a.sent)
 		}
 		a.sent[key] = before | place
-		if before == 0 && a.hub.Clients() > 0 && !a.ofDevice(e.ID) {
+		if before == 0 && a.hub.Clients() > 0 && !a.announced(e.ID) {
 			a.announce(ctx, e)
 		}
 	case repository.Deleted:

@@ -27,6 +27,7 @@ type Options struct {
 	AllowedOrigins  []string         // origins that browsers may connect from, beside the server's own
 	MaxPerPrincipal int              // connections of one account to each hub; default 100
 	MaxPerAddress   int              // connections of one address to each hub; default 1000
+	Equipment       []Equipment      // further equipment that is announced, beside devices and shells
 	Now             func() time.Time // default: time.Now
 	Logger          *slog.Logger     // default: discards
 }
@@ -121,14 +122,16 @@ func (h *Hubs) start() {
 		a.look(context.Background())
 		h.equipment = append(h.equipment, a.run)
 	}
+	for _, e := range h.opts.Equipment {
+		a := &equipmentAnnouncer{source: e, hub: h.demo, known: make(map[string]bool)}
+		a.look()
+		h.equipment = append(h.equipment, a.run)
+	}
 	if h.aas == nil {
 		return
 	}
 	a := &announcer{service: h.aas.Service(), hub: h.demo, now: h.opts.Now, log: h.opts.Logger,
-		seed: maphash.MakeSeed(), sent: make(map[uint64]places), ofDevice: func(string) bool { return false }}
-	if h.devices != nil {
-		a.ofDevice = h.devices.IsShell
-	}
+		seed: maphash.MakeSeed(), sent: make(map[uint64]places), announced: h.isAnnounced}
 	if sub, err := a.subscribe(); err == nil { // else the service was closed: the server is stopping
 		h.equipment = append(h.equipment, func(ctx context.Context) { a.run(ctx, sub) })
 	}

@@ -1,17 +1,19 @@
 //go:build unix
 
-package bridgelink
+package linked_test
 
 import (
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/discovery/linked"
@@ -19,20 +21,8 @@ import (
 	"github.com/otkit/otkit/storage/sqlite"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/history"
+	"github.com/otkit/otkit/transport/bridgelink"
 )
-
-// openBindings lets every bridge in.
-type openBindings struct{}
-
-func (openBindings) OpenLink(context.Context, link.Hello) (linked.Grant, error) {
-	return linked.Grant{EngineID: "engine-1"}, nil
-}
-func (openBindings) ConfirmKey(context.Context, string) error                    { return nil }
-func (openBindings) StorePosition(context.Context, string, string, uint64) error { return nil }
-func (openBindings) UpdateManifest(context.Context, string, link.Manifest) error { return nil }
-func (openBindings) LinkChanged(context.Context, string, bool)                   {}
-func (openBindings) Lost(context.Context, string, uint64) error                  { return nil }
-func (openBindings) Event(context.Context, string, link.Event) error             { return nil }
 
 const benchTags = 1000
 
@@ -85,7 +75,7 @@ func BenchmarkLink(b *testing.B) {
 func tagName(i int) string { return fmt.Sprintf("temperature.%d", i) }
 
 func newBenchHub(b *testing.B) *linked.Hub {
-	hub, err := linked.New(openBindings{}, linked.Options{})
+	hub, err := linked.New(bindings{}, linked.Options{})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, hub.Close(context.Background())) })
 	return hub
@@ -105,10 +95,33 @@ func benchEngine(b *testing.B, store func(context.Context, []tags.Change) error)
 	stream(b, hub, false)
 }
 
+// dialGRPC opens a link to the hub over the loopback interface.
+func dialGRPC(b *testing.B, hub *linked.Hub, gzip bool) link.BridgeConn {
+	service, err := bridgelink.NewServer(hub)
+	require.NoError(b, err)
+	g := grpc.NewServer()
+	service.Register(g)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = g.Serve(l)
+	}()
+	b.Cleanup(func() {
+		g.Stop()
+		<-done
+	})
+	c, err := bridgelink.Dial(b.Context(), bridgelink.DialOptions{URL: "http://" + l.Addr().String(), Gzip: gzip})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, c.Close()) })
+	return c
+}
+
 // stream sends b.N samples.
 func stream(b *testing.B, hub *linked.Hub, gzip bool) {
-	c := dial(b, DialOptions{URL: "http://" + serve(b, hub.Serve), Gzip: gzip})
-	require.NoError(b, c.Send(link.FromBridge{Hello: &link.Hello{Protocol: link.Protocol, BridgeID: "press-1", Key: "k", Epoch: "e"}}))
+	c := dialGRPC(b, hub, gzip)
+	require.NoError(b, c.Send(link.FromBridge{Hello: &link.Hello{Protocol: link.Protocol, BridgeID: "press-1", Key: "secret", Epoch: "e"}}))
 	names := make([]string, benchTags)
 	for i := range names {
 		names[i] = tagName(i)
