@@ -89,7 +89,7 @@ func TestMonitoring(t *testing.T) {
 		return first["name"] == "flow" && first["quality"] == "Good" && first["currentValue"].(map[string]any)["doubleValue"] != nil && first["unit"] == "l/min"
 	}, 10*time.Second, 10*time.Millisecond)
 	second := r.call("GET", "/api/bridge/monitoring/tags?pageSize=1&page=2", viewer, nil).is(200)
-	require.Equal(t, 2.0, second.get("totalCount"))
+	require.EqualValues(t, 2, second.get("totalCount"))
 	require.Equal(t, "serial_number", second.get("items").([]any)[0].(map[string]any)["name"])
 	require.Empty(t, r.call("GET", "/api/bridge/monitoring/tags?page=9999999", viewer, nil).is(200).get("items"))
 	require.Empty(t, r.call("GET", "/api/bridge/monitoring/tags?search=serialXnumber", viewer, nil).is(200).get("items"))

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"time"
 
 	"github.com/otkit/otkit/bridgehost"
 	"github.com/otkit/otkit/internal/dirlock"
+	"github.com/otkit/otkit/internal/heapfloor"
 	"github.com/otkit/otkit/internal/logging"
 	"github.com/otkit/otkit/internal/program"
 	release "github.com/otkit/otkit/internal/version"
@@ -21,6 +23,7 @@ import (
 // serve runs the bridge until a signal.
 func (c *command) serve(ctx context.Context) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a small machine has more time than memory
+	defer heapfloor.Trim(5 * time.Second)()
 	lines := logging.NewBatch(c.errOut)
 	defer func() { _ = lines.Close() }()
 	log := c.settings.Log.New(lines, nil)
