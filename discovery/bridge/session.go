@@ -97,6 +97,7 @@ func (s *session) open(ctx context.Context) (welcome link.Welcome, err error) {
 	if hello.Key = s.state.Key; hello.Key == "" {
 		hello.Token = s.state.Token
 	}
+	asked := time.Now()
 	if err := s.conn.Send(link.FromBridge{Hello: &hello}); err != nil {
 		return welcome, s.reason(err)
 	}
@@ -111,7 +112,7 @@ func (s *session) open(ctx context.Context) (welcome link.Welcome, err error) {
 	}
 	s.watchdog.Reset(link.SilenceLimit)
 	welcome = *f.Welcome
-	s.clock.observe(welcome.Time, time.Now())
+	s.clock.observe(welcome.Time, asked) // it may have waited for a process that was stopped; the engine's clock is not before this
 	if err := s.checkPosition(ctx, welcome.Position); err != nil {
 		return welcome, err
 	}
