@@ -96,6 +96,7 @@ func (b *Bridge) parts(ctx context.Context) (list []server.Part, err error) {
 	if err := b.tags.AddDriver(o.Driver.ID, o.Driver.Driver, o.Driver.Options); err != nil {
 		return list, fmt.Errorf("driver %s: %w", o.Driver.ID, err)
 	}
+	o.Driver.Options.Tags = nil // the engine has its own
 	if err := b.openShell(); err != nil {
 		return list, err
 	}
@@ -160,11 +161,8 @@ func (b *Bridge) newHost(ctx context.Context) (*bridge.Host, error) {
 	browser, _ := o.Driver.Driver.(tags.Browser)
 	return bridge.New(ctx, bridge.Options{
 		ID: o.ID, Version: o.Server.Version, Tags: b.tags, DriverID: o.Driver.ID, DriverType: o.Driver.Type, Browser: browser,
-		Submodels: func() (available, active []string) {
-			c, _ := b.shell.Get()
-			return b.shell.Available(), c.ActiveSubmodels
-		},
-		Buffer: o.Buffer.Buffer, StateFile: filepath.Join(o.DataDir, "binding.json"),
+		Submodels: b.shell.Submodels,
+		Buffer:    o.Buffer.Buffer, StateFile: filepath.Join(o.DataDir, "binding.json"),
 		Dial: o.Link.Dial, EngineURL: o.Link.EngineURL, FindEngine: b.findEngine(), RetryInterval: o.Link.RetryInterval, BindSecret: o.Link.BindSecret,
 		DrainPerSecond: o.Link.DrainPerSecond, OnStatus: b.onStatus, OnDiscard: b.onDiscard,
 		Now: o.Server.Now, Logger: o.Server.Logger,

@@ -118,13 +118,13 @@ func (s *Service) UpdateManifest(ctx context.Context, bridgeID string, m link.Ma
 }
 
 // LinkChanged implements linked.Bindings.
-func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) {
+func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) error {
 	now := s.now()
 	s.mu.Lock()
 	b := s.bridge[bridgeID]
 	if b == nil {
 		s.mu.Unlock()
-		return
+		return link.ErrRefused
 	}
 	if b.link != open {
 		b.link, b.since = open, now
@@ -132,10 +132,10 @@ func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) {
 	wasOffline := b.Offline
 	s.heard(b, now)
 	s.mu.Unlock()
-	s.opts.Logger.Info("link of a bridge changed", "bridge", bridgeID, "open", open)
 	if wasOffline {
 		s.storeOffline(ctx, bridgeID, false)
 	}
+	return nil
 }
 
 // equal compares secrets in a time that does not depend on them. An empty secret equals nothing.

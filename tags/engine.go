@@ -226,6 +226,7 @@ func (e *Engine) AddDriver(id string, d Driver, o DriverOptions) error {
 	if err := validateAll(list, func(string) PointValidator { return own }); err != nil {
 		return err
 	}
+	o.Tags = nil // a runner has them as entries
 	r := newRunner(e, id, d, o)
 	if err := e.register(r); err != nil {
 		return err

@@ -86,6 +86,18 @@ func (s *Store) Available() []string {
 	return withNameplate(s.filled(category))
 }
 
+// Submodels returns what Available does, and the submodels that the shell has.
+func (s *Store) Submodels() (available, active []string) {
+	s.mu.Lock()
+	c, stored := s.config, s.stored
+	s.mu.Unlock()
+	filled := s.filled(c.EquipmentCategory) // once: it looks at all tags
+	if !stored && len(c.ActiveSubmodels) == 0 {
+		return withNameplate(filled), filled
+	}
+	return withNameplate(filled), slices.Clone(c.ActiveSubmodels)
+}
+
 // filled returns the submodels that have elements which show tags.
 func (s *Store) filled(category string) (names []string) {
 	for _, m := range s.mapper.Submodels(tagmap.Equipment{ShellID: "urn:x", Category: category, Tags: s.o.Tags()}) {

@@ -36,7 +36,7 @@ type Options struct {
 	RetryInterval time.Duration
 	BindSecret    string // a bind request must have it; empty: none is needed
 
-	DrainPerSecond int // entries sent in a second while older ones wait; default 100,000
+	DrainPerSecond int // entries by which a backlog shrinks in a second at most; default 100,000
 	MaxPending     int // bytes of entries kept in memory while the buffer cannot take them; default 16 MiB
 
 	// OnStatus is called with the status of the bridge once it has changed, and by New. Calls do not overlap.

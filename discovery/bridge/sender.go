@@ -34,6 +34,7 @@ type sender struct {
 	overtaken  uint64 // Live frames have overtaken all entries up to this one
 	nextLive   time.Time
 	drainAt    time.Time // no entries that were overtaken before this
+	collected  uint64    // the last number that there was when drainAt was set
 	manifestAt time.Time // not before this
 }
 
@@ -261,10 +262,7 @@ func (s *sender) sendBatch(b *recentBlock) error {
 	case s.overtaken >= b.First:
 		late = int(s.overtaken - b.First + 1)
 	}
-	if now := time.Now(); s.drainAt.Before(now) {
-		s.drainAt = now
-	}
-	s.drainAt = s.drainAt.Add(time.Duration(late) * s.rate)
+	s.slow(late)
 	s.mu.Lock()
 	s.sent = last // before it is sent: the acknowledgement may be quick
 	s.mu.Unlock()
@@ -273,6 +271,17 @@ func (s *sender) sendBatch(b *recentBlock) error {
 	s.bytes += len(b.Data)
 	s.cursor = last
 	return s.conn.Send(link.FromBridge{Batch: &link.Batch{Block: b.Block, Late: late}})
+}
+
+// slow sets when entries that were overtaken are sent again. What the plant adds meanwhile does not count: else a busy one would keep its backlog for ever.
+func (s *sender) slow(late int) {
+	_, collected := s.collector.ahead()
+	added := min(collected-min(s.collected, collected), uint64(late))
+	s.collected = collected
+	if now := time.Now(); s.drainAt.Before(now) {
+		s.drainAt = now
+	}
+	s.drainAt = s.drainAt.Add(time.Duration(late-int(added)) * s.rate) //nolint:gosec // at most late
 }
 
 // sendLive sends the newest values of the tags that have changed.

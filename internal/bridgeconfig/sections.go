@@ -100,7 +100,7 @@ type OfflineBuffer struct {
 	DBPath          string `key:"dbPath" default:"buffer.db" rule:"required" doc:"File of the buffer, relative to the data directory."`
 	MaxSizeMb       int64  `key:"maxSizeMb" default:"500" rule:"8..1048576" doc:"Size of all files of the buffer in MiB beyond which the oldest entries are removed."`
 	MessageTTLHours int    `key:"messageTtlHours" default:"72" rule:"1..87600" doc:"Age in hours at which entries are removed."`
-	DrainPerSecond  int    `key:"drainPerSecond" default:"100000" rule:"100..10000000" doc:"Entries sent in a second while older ones wait, so that the rest of the link is not crowded out."`
+	DrainPerSecond  int    `key:"drainPerSecond" default:"100000" rule:"100..10000000" doc:"Entries by which a backlog shrinks in a second at most, so that the rest of the link is not crowded out."`
 }
 
 // Ingest is about data that devices send.

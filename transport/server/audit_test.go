@@ -56,6 +56,10 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	reads := []string{"Get", "Read", "Search", "Subscribe", "Stream", "Check", "List", "Watch", "ServerReflectionInfo"}
 	for method, op := range byMethod {
 		name := method[strings.LastIndex(method, "/")+1:]
+		if method == pb.BridgeLink_Connect_FullMethodName { // samples of a bridge, whose binding is recorded
+			require.NotEmpty(t, op.Unaudited)
+			continue
+		}
 		isRead := slices.ContainsFunc(reads, func(verb string) bool { return strings.HasPrefix(name, verb) })
 		require.Equal(t, !isRead, op.Audited(), method)
 	}
