@@ -23,6 +23,7 @@ type session struct {
 	conn      link.BridgeConn
 	state     state  // of the binding
 	hash      string // of the manifest
+	epoch     string // of the numbers on this link
 	opened    bool
 
 	watchdog *time.Timer
@@ -92,8 +93,8 @@ func because(ctx context.Context, err error) error {
 
 // open says Hello, and exchanges the token for a key.
 func (s *session) open(ctx context.Context) (welcome link.Welcome, err error) {
-	c := s.collector
-	hello := link.Hello{Protocol: link.Protocol, BridgeID: s.host.o.ID, Epoch: c.epochNow(), Version: s.host.o.Version, ManifestHash: s.hash}
+	s.epoch = s.collector.epochNow()
+	hello := link.Hello{Protocol: link.Protocol, BridgeID: s.host.o.ID, Epoch: s.epoch, Version: s.host.o.Version, ManifestHash: s.hash}
 	if hello.Key = s.state.Key; hello.Key == "" {
 		hello.Token = s.state.Token
 	}
@@ -299,8 +300,8 @@ func (s *session) release(ctx context.Context) error {
 		s.mu.Lock()
 		through := s.acked
 		s.mu.Unlock()
-		s.collector.forget(through)
-		err := s.host.o.Buffer.Ack(ctx, through)
+		s.collector.forget(s.epoch, through)
+		err := s.host.o.Buffer.Ack(ctx, s.epoch, through)
 		wait := ackInterval
 		if err != nil && ctx.Err() == nil {
 			if !failed {
