@@ -158,8 +158,8 @@ func (c *collector) await(ctx context.Context) bool {
 func (c *collector) store(ctx context.Context) (more bool, err error) {
 	c.storing.Lock()
 	defer c.storing.Unlock()
-	chunks, names := c.take()
-	err = c.write(ctx, chunks, names)
+	epoch, chunks, names := c.take()
+	err = c.write(ctx, epoch, chunks, names)
 	defer c.grown.Send()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,7 +203,7 @@ func (c *collector) renewed(ctx context.Context) (bool, error) {
 }
 
 // take removes the oldest chunks, and the one that is being filled when they are all.
-func (c *collector) take() (chunks []*chunk, names []string) {
+func (c *collector) take() (epoch string, chunks []*chunk, names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	size, n := 0, 0
@@ -218,10 +218,10 @@ func (c *collector) take() (chunks []*chunk, names []string) {
 	for _, r := range c.byIndex[c.durable:] {
 		names = append(names, r.name)
 	}
-	return chunks, names
+	return c.epoch, chunks, names
 }
 
-func (c *collector) write(ctx context.Context, chunks []*chunk, names []string) error {
+func (c *collector) write(ctx context.Context, epoch string, chunks []*chunk, names []string) error {
 	if len(names) > 0 {
 		if err := c.host.o.Buffer.AddNames(ctx, names); err != nil {
 			return err
@@ -237,7 +237,7 @@ func (c *collector) write(ctx context.Context, chunks []*chunk, names []string) 
 	for i, k := range chunks {
 		blocks[i] = link.Block{First: k.first, Count: k.count, Data: k.block}
 	}
-	return c.host.o.Buffer.Append(ctx, blocks)
+	return c.host.o.Buffer.Append(ctx, epoch, blocks)
 }
 
 // landed takes chunks that are in the buffer out of the counters, and keeps their blocks at hand. The lock is held.

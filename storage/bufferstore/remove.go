@@ -15,11 +15,11 @@ const (
 )
 
 // Ack implements [bridge.Buffer].
-func (s *Store) Ack(ctx context.Context, through uint64) error {
+func (s *Store) Ack(ctx context.Context, epoch string, through uint64) error {
 	defer s.wake.Set()
 	for {
 		more := false
-		err := s.do(ctx, func(ctx context.Context) error {
+		err := s.in(ctx, epoch, func(ctx context.Context) error {
 			last := min(int64(min(through, 1<<62))+s.meta.base, s.meta.last)
 			next := s.meta
 			var err error
