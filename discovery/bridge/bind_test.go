@@ -308,6 +308,30 @@ func TestHowTheEngineWasFound(t *testing.T) {
 	})
 }
 
+func TestWhatTheBufferCouldNotTakeDoesNotGoToAnotherEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &brokenBuffer{Buffer: bridge.NewMemoryBuffer(0)}
+		var entries uint64
+		r := newRig(t, 1, func(o *bridge.Options) {
+			o.Buffer, o.OnDiscard = b, func(_ context.Context, _ string, n uint64) { entries += n }
+		})
+		pass(time.Second)
+		_, err := r.host.Bind(t.Context(), request("engine-0"), "")
+		require.NoError(t, err)
+		require.NoError(t, r.host.Flush(t.Context()))
+		b.set(errors.New("no space"))
+		r.count(1, 100)
+		require.Error(t, r.host.Flush(t.Context()))
+		require.NoError(t, r.host.Release(t.Context()))
+		r.bind()
+		b.set(nil)
+		pass(time.Minute)
+		require.Equal(t, []int64{100}, r.engine.values("t0"), "the present value only")
+		require.GreaterOrEqual(t, entries, uint64(100))
+		require.Zero(t, r.engine.lost)
+	})
+}
+
 func TestAnAnnouncedAddressDoesNotTakeTheBindingFromHTTPS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dialed []string

@@ -1,6 +1,9 @@
 package bridge
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // What senders ask of a collector.
 
@@ -55,6 +58,28 @@ func (c *collector) forget(epoch string, through uint64) {
 	defer c.mu.Unlock()
 	if epoch == c.epoch {
 		c.recent.forget(through)
+	}
+}
+
+// noteLosses notes what the buffer has dropped. The lock is held.
+func (c *collector) noteLosses(s *BufferStats) {
+	if lost := s.Dropped + s.Expired; s.Epoch == c.epoch && lost > c.lost {
+		c.unlogged += lost - c.lost
+		c.lost, c.dropAt = lost, c.host.o.Now()
+	}
+}
+
+// logLosses logs what the buffer has dropped since the last time.
+func (c *collector) logLosses(ctx context.Context) {
+	if _, err := c.host.Stats(ctx); err != nil {
+		return
+	}
+	c.mu.Lock()
+	n := c.unlogged
+	c.unlogged = 0
+	c.mu.Unlock()
+	if n > 0 {
+		c.log.Warn("buffered samples lost: the offline buffer was full or they were too old", "samples", n)
 	}
 }
 

@@ -1,9 +1,12 @@
 package bridge_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -307,6 +310,29 @@ func TestAFullDisk(t *testing.T) {
 			last := r.engine.stored[len(r.engine.stored)-1]
 			require.Equal(t, bridge.EventSamplesDropped, last.event.Kind)
 		})
+	})
+}
+
+func TestWhatTheBufferDropsIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		r := newRig(t, 1, func(o *bridge.Options) {
+			o.Buffer, o.Logger = bridge.NewMemoryBuffer(1000), slog.New(slog.NewTextHandler(&lines, nil))
+		})
+		pass(time.Second)
+		r.engine.do(func() { r.engine.away = true })
+		r.bind()
+		for i := range 20 {
+			r.count(1+i*1000, 1000+i*1000)
+			pass(time.Second)
+		}
+		s, err := r.host.Stats(t.Context())
+		require.NoError(t, err)
+		require.Positive(t, s.Dropped)
+		require.WithinDuration(t, time.Now(), s.LastDropAt, time.Minute)
+		pass(time.Minute)
+		r.end()
+		require.Equal(t, 1, strings.Count(lines.String(), "buffered samples lost"), lines.String())
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"github.com/otkit/otkit/storage"
 )
@@ -100,6 +99,5 @@ func (s *Store) expire(ctx context.Context, now int64, most int) error {
 	}
 	next := s.meta
 	next.expired += entries.Int64
-	s.log.Warn("buffered samples expired", "samples", entries.Int64, "olderThan", s.o.TTL.Round(time.Second))
 	return s.remove(ctx, &next, `DELETE FROM blocks WHERE first <= ?`, last.Int64)
 }
