@@ -15,7 +15,7 @@ type SetName string
 // The two sets.
 const (
 	State   SetName = "state"   // acknowledged data: a write returns when it is durable
-	History SetName = "history" // samples of tags, which the newest of may be lost when a machine loses its power
+	History SetName = "history" // samples of tags, as durable
 )
 
 // Schema is the tables of one domain. A program passes the schemas that it needs to Open; the database then has

@@ -9,6 +9,7 @@ import (
 
 // What becomes of a write beside the device's own answer.
 const (
+	textTooLate        = "the value could not be sent in time"
 	textChanged        = "the tag's definition changed before the value was sent"
 	textSilent         = "the device did not answer any more before the value was sent"
 	textOffline        = "the driver went offline before the value was sent"
@@ -72,16 +73,26 @@ func (r *runner) unqueue(most int) []*queuedWrite {
 func (r *runner) upToDate(batch []*queuedWrite) []*queuedWrite {
 	var kept, gone []*queuedWrite
 	for _, w := range batch {
-		if w.entry.takes(w.tag) {
-			kept = append(kept, w)
-		} else {
+		switch {
+		case w.tooLate():
+			w.end(WriteFailed, textTooLate)
+			gone = append(gone, w)
+		case !w.entry.takes(w.tag):
 			w.end(WriteFailed, textChanged)
 			gone = append(gone, w)
+		default:
+			kept = append(kept, w)
 		}
 	}
 	r.writeErrors.Add(uint64(len(gone)))
 	r.finish(gone)
 	return kept
+}
+
+// tooLate reports whether a write must not be sent any more. The monotonic clock stands still while a machine sleeps, so the wall clock counts too.
+func (w *queuedWrite) tooLate() bool {
+	now := time.Now()
+	return !w.notAfter.IsZero() && (!now.Before(w.notAfter) || !now.Round(0).Before(w.notAfter.Round(0)))
 }
 
 // takes reports whether a write that was checked by a definition may still be sent.

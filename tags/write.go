@@ -16,6 +16,9 @@ type WriteRequest struct {
 	Text    string // read by the tag's data type when Value is zero; see ParseValue
 	By      string // who asks, for the log of writes
 	Confirm bool   // read the value back, also when the tag does not ask for it
+	// NotAfter is when the value must have been passed to the driver: a write that waits longer, behind a slow device or in a process that was
+	// stopped, fails. Zero: it waits as long as the driver is online.
+	NotAfter time.Time
 }
 
 // queuedWrite is a write on its way to the driver.
@@ -24,6 +27,8 @@ type queuedWrite struct {
 	tag   *Tag // by which it was checked
 	item  WriteItem
 	write Write
+
+	notAfter time.Time
 
 	// Of reading back; for the runner's goroutine only.
 	due, deadline time.Time
@@ -151,7 +156,7 @@ func (e *Engine) accept(q WriteRequest) (*runner, *queuedWrite, error) {
 	return r, &queuedWrite{
 		entry: en,
 		tag:   tag,
-		item:  WriteItem{Point: tag.point(), Value: raw},
+		item:  WriteItem{Point: tag.point(), Value: raw}, notAfter: q.NotAfter,
 		write: Write{ID: e.newID(), Tag: tag.Name, Value: value, By: q.By, State: WriteQueued,
 			Confirm: q.Confirm || tag.Confirm, QueuedAt: e.now().UTC().Truncate(time.Microsecond)},
 	}, nil

@@ -33,6 +33,7 @@ type backlog struct {
 type transition struct {
 	of     *backlog
 	signal alarms.Signal
+	number uint64 // see Service.queued
 }
 
 func transitionOf(e *list.Element) *transition {
@@ -69,8 +70,13 @@ func (r *Service) transit(e *evaluation, s alarms.Signal) {
 
 // queueSignal appends a signal of a rule to the queue. The lock is held.
 func (r *Service) queueSignal(rule string, s alarms.Signal) {
-	b := r.backlog(rule)
-	b.pending = append(b.pending, r.queue.PushBack(&transition{of: b, signal: s}))
+	r.enqueue(r.backlog(rule), s)
+}
+
+// enqueue appends a signal to a backlog and to the queue. The lock is held.
+func (r *Service) enqueue(b *backlog, s alarms.Signal) {
+	r.queued++
+	b.pending = append(b.pending, r.queue.PushBack(&transition{of: b, signal: s, number: r.queued}))
 	poke(r.unsaved)
 }
 
@@ -286,6 +292,10 @@ func (r *Service) finish(a attempt, stored bool) {
 		if r.lateQueued--; len(b.pending) == 0 {
 			delete(r.lateBacklogs, b.rule)
 		}
+	}
+	if r.moved != nil {
+		close(r.moved)
+		r.moved = nil
 	}
 }
 

@@ -43,11 +43,9 @@ func (r *Service) queueLate(rule string, a *alarms.Alarm, ended time.Time) {
 
 // queueLateSignal appends the signal of an occurrence that is over to the queue. The lock is held.
 func (r *Service) queueLateSignal(rule string, s alarms.Signal) {
-	b := r.lateBacklog(rule)
-	b.pending = append(b.pending, r.queue.PushBack(&transition{of: b, signal: s}))
+	r.enqueue(r.lateBacklog(rule), s)
 	r.lateQueued++
 	r.serial++
-	poke(r.unsaved)
 }
 
 func (r *Service) lateBacklog(rule string) *backlog {

@@ -94,6 +94,8 @@ type Service struct {
 	timers       timers
 	serial       uint64              // counts transitions
 	queue        list.List           // transitions to be stored, oldest first
+	queued       uint64              // counts what was put into queue
+	moved        chan struct{}       // closed when the front of queue changes; nil when nobody waits
 	backlogs     map[string]*backlog // by the id of the rule
 	lateBacklogs map[string]*backlog // occurrences that are over, likewise; they are in queue too
 	unshown      []*backlog          // those that have changed since the last ShowPending

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"math"
 	"net/url"
 	"strings"
 	"time"
@@ -93,13 +92,14 @@ func (h *Host) discard(ctx context.Context, owner string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.collector.renew(ctx, math.MaxUint64); err != nil {
+	inMemory, err := h.collector.discard(ctx)
+	if err != nil {
 		return err
 	}
 	h.forgetDelivered()
-	if stats.Entries > 0 {
-		h.log.Warn("buffered samples of another engine discarded", "engine", owner, "samples", stats.Entries)
-		h.o.OnDiscard(ctx, owner, stats.Entries)
+	if entries := stats.Entries + inMemory; entries > 0 {
+		h.log.Warn("buffered samples of another engine discarded", "engine", owner, "samples", entries)
+		h.o.OnDiscard(ctx, owner, entries)
 	}
 	return nil
 }

@@ -308,6 +308,53 @@ func TestHowTheEngineWasFound(t *testing.T) {
 	})
 }
 
+func TestWhatTheBufferCouldNotTakeDoesNotGoToAnotherEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &brokenBuffer{Buffer: bridge.NewMemoryBuffer(0)}
+		var entries uint64
+		r := newRig(t, 1, func(o *bridge.Options) {
+			o.Buffer, o.OnDiscard = b, func(_ context.Context, _ string, n uint64) { entries += n }
+		})
+		pass(time.Second)
+		_, err := r.host.Bind(t.Context(), request("engine-0"), "")
+		require.NoError(t, err)
+		require.NoError(t, r.host.Flush(t.Context()))
+		b.set(errors.New("no space"))
+		r.count(1, 100)
+		require.Error(t, r.host.Flush(t.Context()))
+		require.NoError(t, r.host.Release(t.Context()))
+		r.bind()
+		b.set(nil)
+		pass(time.Minute)
+		require.Equal(t, []int64{100}, r.engine.values("t0"), "the present value only")
+		require.GreaterOrEqual(t, entries, uint64(100))
+		require.Zero(t, r.engine.lost)
+	})
+}
+
+func TestAnAnnouncedAddressDoesNotTakeTheBindingFromHTTPS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dialed []string
+		found := "http://stranger:5001"
+		r := newRig(t, 1, func(o *bridge.Options) {
+			o.FindEngine = func(context.Context, string) (string, error) { return found, nil }
+			o.Dial = func(_ context.Context, url string, _ []string) (link.BridgeConn, error) {
+				dialed = append(dialed, url)
+				return nil, errors.New("connection refused")
+			}
+		})
+		q := link.BindRequest{EngineID: "e", EngineURL: "https://engine:5001", EnginePins: []string{"sha256/" + strings.Repeat("A", 43) + "="}}
+		_, err := r.host.Bind(t.Context(), q, "")
+		require.NoError(t, err)
+		pass(time.Minute)
+		require.NotEmpty(t, dialed)
+		require.NotContains(t, dialed, found)
+		found = "https://engine.new:5001"
+		pass(time.Minute)
+		require.Contains(t, dialed, found)
+	})
+}
+
 func TestAnEngineWithANewAddressIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		moved := false
@@ -333,6 +380,9 @@ func TestAnEngineWithANewAddressIsFound(t *testing.T) {
 		pass(time.Minute)
 		require.True(t, r.host.Link().Connected)
 		require.Equal(t, "http://new:5001", r.host.Link().EngineURL)
+		r.engine.cut(link.ErrEnded)
+		pass(time.Second)
+		require.True(t, r.host.Link().Connected, "it stays the first one to be tried")
 		moved = false
 		r.engine.cut(link.ErrEnded)
 		pass(time.Minute)

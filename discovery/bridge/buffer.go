@@ -12,16 +12,17 @@ import (
 //
 // A buffer has an epoch: a random id for one sequence of numbers. No number is used twice in an epoch, also when the process ends and
 // everything was removed. When a buffer finds that it is damaged, it saves what it can, begins a new epoch and numbers what is left
-// from 1.
+// from 1. That can happen at any call, so Append, Peek and Ack name the epoch that the caller's numbers are of: with another one they do
+// nothing and return [ErrEpoch].
 type Buffer interface {
 	// Append adds blocks, whose numbers are above [BufferStats].Last and ascend. Numbers may be left out: their entries are lost. When Append
 	// returns nil, the blocks survive a crash; otherwise none is added. If the buffer is full, the oldest blocks give way.
-	Append(ctx context.Context, blocks []link.Block) error
+	Append(ctx context.Context, epoch string, blocks []link.Block) error
 	// Peek returns the oldest blocks that have entries after a number, in order: at most maxBytes of data, but at least one block if there is one.
 	// The first may begin before the number.
-	Peek(ctx context.Context, after uint64, maxBytes int) ([]link.Block, error)
+	Peek(ctx context.Context, epoch string, after uint64, maxBytes int) ([]link.Block, error)
 	// Ack removes the blocks whose entries all have a number up to through.
-	Ack(ctx context.Context, through uint64) error
+	Ack(ctx context.Context, epoch string, through uint64) error
 	// Renew begins a new epoch. Blocks with entries up to after are removed; the entry after+1 gets the number 1, and so on. Names stay.
 	Renew(ctx context.Context, after uint64) error
 

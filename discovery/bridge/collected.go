@@ -1,6 +1,9 @@
 package bridge
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // What senders ask of a collector.
 
@@ -32,10 +35,13 @@ func (c *collector) namesFrom(first int) (names []string) {
 	return names
 }
 
-// after returns the oldest blocks with entries after a number, and whether they were all in memory.
-func (c *collector) after(number uint64, most int) (blocks []recentBlock, known bool) {
+// after returns the oldest blocks with entries after a number of an epoch, and whether they were all in memory.
+func (c *collector) after(epoch string, number uint64, most int) (blocks []recentBlock, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if epoch != c.epoch { // the link is about to end
+		return nil, false
+	}
 	return c.recent.after(number, most)
 }
 
@@ -47,15 +53,39 @@ func (c *collector) floor() uint64 {
 }
 
 // forget releases the memory of blocks that were delivered.
-func (c *collector) forget(through uint64) {
+func (c *collector) forget(epoch string, through uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.recent.forget(through)
+	if epoch == c.epoch {
+		c.recent.forget(through)
+	}
+}
+
+// noteLosses notes what the buffer has dropped. The lock is held.
+func (c *collector) noteLosses(s *BufferStats) {
+	if lost := s.Dropped + s.Expired; s.Epoch == c.epoch && lost > c.lost {
+		c.unlogged += lost - c.lost
+		c.lost, c.dropAt = lost, c.host.o.Now()
+	}
+}
+
+// logLosses logs what the buffer has dropped since the last time.
+func (c *collector) logLosses(ctx context.Context) {
+	if _, err := c.host.Stats(ctx); err != nil {
+		return
+	}
+	c.mu.Lock()
+	n := c.unlogged
+	c.unlogged = 0
+	c.mu.Unlock()
+	if n > 0 {
+		c.log.Warn("buffered samples lost: the offline buffer was full or they were too old", "samples", n)
+	}
 }
 
 // oldestAfter returns how long ago the oldest entry after a number was stored, and whether there is one.
-func (c *collector) oldestAfter(number uint64) (age time.Duration, waits bool) {
-	blocks, known := c.after(number, 1)
+func (c *collector) oldestAfter(epoch string, number uint64) (age time.Duration, waits bool) {
+	blocks, known := c.after(epoch, number, 1)
 	switch {
 	case !known:
 		return lagLimit, true

@@ -54,6 +54,9 @@ type collector struct {
 	gap     uint64  // of these, those that no event has reported
 	dropAt  time.Time
 
+	lost     uint64 // entries that the buffer has dropped in this epoch, as far as it was asked
+	unlogged uint64 // of these, those that the log does not have
+
 	tagsChanged bool // the manifest may be another one
 
 	live  bool // newest values go ahead

@@ -11,5 +11,6 @@ var (
 	ErrState       = fault.New(fault.Unavailable, "BRIDGE_STATE", "the binding could not be stored")
 	ErrBuffer      = fault.New(fault.Unavailable, "BUFFER_FAILED", "the offline buffer cannot take entries")
 	ErrBlocks      = fault.New(fault.Internal, "BUFFER_BLOCKS", "the blocks do not follow what is in the buffer")
+	ErrEpoch       = fault.New(fault.Internal, "BUFFER_EPOCH", "the buffer has begun another epoch")
 	ErrClosed      = fault.New(fault.Unavailable, "BRIDGE_STOPPED", "the bridge has stopped")
 )

@@ -11,12 +11,12 @@ import (
 func ExampleNewMemoryBuffer() {
 	ctx := context.Background()
 	buffer := bridge.NewMemoryBuffer(0)
-	if err := buffer.Append(ctx, []link.Block{{First: 1, Count: 3, Data: []byte("abc")}, {First: 4, Count: 1, Data: []byte("d")}}); err != nil {
+	if err := buffer.Append(ctx, buffer.Epoch(), []link.Block{{First: 1, Count: 3, Data: []byte("abc")}, {First: 4, Count: 1, Data: []byte("d")}}); err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(buffer.Ack(ctx, 3))
-	blocks, err := buffer.Peek(ctx, 0, 1000)
+	fmt.Println(buffer.Ack(ctx, buffer.Epoch(), 3))
+	blocks, err := buffer.Peek(ctx, buffer.Epoch(), 0, 1000)
 	fmt.Println(len(blocks), blocks[0].First, err)
 	// Output:
 	// <nil>

@@ -270,6 +270,7 @@ func (h *Host) Stats(ctx context.Context) (Stats, error) {
 	c := h.collector
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.noteLosses(&buffer)
 	s.Pending, s.MemoryDropped, s.LastDropAt = c.pending, c.dropped, c.dropAt
 	if c.err != nil {
 		s.BufferError = c.err.Error()

@@ -1,9 +1,12 @@
 package bridge_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -251,7 +254,7 @@ type brokenBuffer struct {
 	wait chan struct{}
 }
 
-func (b *brokenBuffer) Append(ctx context.Context, blocks []link.Block) error {
+func (b *brokenBuffer) Append(ctx context.Context, epoch string, blocks []link.Block) error {
 	b.mu.Lock()
 	err, wait := b.err, b.wait
 	b.mu.Unlock()
@@ -261,7 +264,7 @@ func (b *brokenBuffer) Append(ctx context.Context, blocks []link.Block) error {
 	if err != nil {
 		return err
 	}
-	return b.Buffer.Append(ctx, blocks)
+	return b.Buffer.Append(ctx, epoch, blocks)
 }
 
 func (b *brokenBuffer) set(err error) {
@@ -310,6 +313,29 @@ func TestAFullDisk(t *testing.T) {
 	})
 }
 
+func TestWhatTheBufferDropsIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		r := newRig(t, 1, func(o *bridge.Options) {
+			o.Buffer, o.Logger = bridge.NewMemoryBuffer(1000), slog.New(slog.NewTextHandler(&lines, nil))
+		})
+		pass(time.Second)
+		r.engine.do(func() { r.engine.away = true })
+		r.bind()
+		for i := range 20 {
+			r.count(1+i*1000, 1000+i*1000)
+			pass(time.Second)
+		}
+		s, err := r.host.Stats(t.Context())
+		require.NoError(t, err)
+		require.Positive(t, s.Dropped)
+		require.WithinDuration(t, time.Now(), s.LastDropAt, time.Minute)
+		pass(time.Minute)
+		r.end()
+		require.Equal(t, 1, strings.Count(lines.String(), "buffered samples lost"), lines.String())
+	})
+}
+
 // tornBuffer finds at its next call that it is damaged, and goes on with another one.
 type tornBuffer struct {
 	bridge.Buffer
@@ -334,25 +360,25 @@ func (b *tornBuffer) find(call string) error {
 	return errors.Join(errTorn, err)
 }
 
-func (b *tornBuffer) Append(ctx context.Context, blocks []link.Block) error {
+func (b *tornBuffer) Append(ctx context.Context, epoch string, blocks []link.Block) error {
 	if err := b.find("Append"); err != nil {
 		return err
 	}
-	return b.Buffer.Append(ctx, blocks)
+	return b.Buffer.Append(ctx, epoch, blocks)
 }
 
-func (b *tornBuffer) Ack(ctx context.Context, through uint64) error {
+func (b *tornBuffer) Ack(ctx context.Context, epoch string, through uint64) error {
 	if err := b.find("Ack"); err != nil {
 		return err
 	}
-	return b.Buffer.Ack(ctx, through)
+	return b.Buffer.Ack(ctx, epoch, through)
 }
 
-func (b *tornBuffer) Peek(ctx context.Context, after uint64, maxBytes int) ([]link.Block, error) {
+func (b *tornBuffer) Peek(ctx context.Context, epoch string, after uint64, maxBytes int) ([]link.Block, error) {
 	if err := b.find("Peek"); err != nil {
 		return nil, err
 	}
-	return b.Buffer.Peek(ctx, after, maxBytes)
+	return b.Buffer.Peek(ctx, epoch, after, maxBytes)
 }
 
 func (b *tornBuffer) Stats(ctx context.Context) (bridge.BufferStats, error) {
@@ -382,7 +408,7 @@ func TestABufferThatIsTornWhileItRuns(t *testing.T) {
 					require.NoError(t, r.host.Flush(t.Context()))
 					r.end()
 					r.engine.do(func() { r.engine.away, r.engine.position = false, map[string]uint64{} })
-					require.NoError(t, b.Append(t.Context(), []link.Block{{First: 10_000, Count: 1, Data: []byte("x")}}))
+					require.NoError(t, b.Append(t.Context(), b.Epoch(), []link.Block{{First: 10_000, Count: 1, Data: []byte("x")}}))
 				}
 				b.mu.Lock()
 				b.torn, b.on = true, call
@@ -409,6 +435,35 @@ func TestABufferThatIsTornWhileItRuns(t *testing.T) {
 	}
 }
 
+// A call that nobody of the link makes, such as that for the health, finds the damage.
+func TestABufferThatIsTornBehindTheBackOfTheLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bridge.NewMemoryBuffer(0)
+		r := newRig(t, 1, func(o *bridge.Options) { o.Buffer = b })
+		pass(time.Second)
+		r.bind()
+		r.count(1, 100)
+		pass(time.Second)
+		r.engine.do(func() { r.engine.away = true })
+		r.engine.cut(errCut)
+		r.count(101, 200)
+		require.NoError(t, r.host.Flush(t.Context()))
+		r.end()
+		r.start()
+		pass(time.Second)
+		s, err := b.Stats(t.Context())
+		require.NoError(t, err)
+		require.Greater(t, s.First, uint64(100))
+		require.NoError(t, b.Renew(t.Context(), s.First-1))
+		r.count(201, 300)
+		pass(time.Second)
+		r.engine.do(func() { r.engine.away = false })
+		pass(time.Minute)
+		require.Subset(t, r.engine.values("t0"), upTo(300))
+		require.Zero(t, r.engine.lost)
+	})
+}
+
 func TestABufferThatHasLostItsNewestSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1)
@@ -428,7 +483,7 @@ func TestABufferThatHasLostItsNewestSamples(t *testing.T) {
 		for range 40 {
 			entries = append(entries, link.Entry{Sample: link.Sample{Time: time.Now(), Quality: tags.Bad}})
 		}
-		require.NoError(t, fresh.Append(t.Context(), []link.Block{{First: 1, Count: 40, Data: link.Encode(entries)}}))
+		require.NoError(t, fresh.Append(t.Context(), fresh.Epoch(), []link.Block{{First: 1, Count: 40, Data: link.Encode(entries)}}))
 		r.o.Buffer = fresh
 		r.engine.do(func() { r.engine.position[fresh.Epoch()] = 100 })
 		r.start()

@@ -39,9 +39,12 @@ func NewMemoryBuffer(limit int) Buffer {
 	return &memoryBuffer{limit: limit, stats: BufferStats{Epoch: rand.Text()}}
 }
 
-func (m *memoryBuffer) Append(_ context.Context, blocks []link.Block) error {
+func (m *memoryBuffer) Append(_ context.Context, epoch string, blocks []link.Block) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if epoch != m.stats.Epoch {
+		return ErrEpoch
+	}
 	if err := ValidateBlocks(m.stats.Last, blocks); err != nil {
 		return err
 	}
@@ -73,9 +76,12 @@ func (m *memoryBuffer) cut(n int) {
 	m.blocks = m.blocks[n:]
 }
 
-func (m *memoryBuffer) Peek(_ context.Context, after uint64, maxBytes int) ([]link.Block, error) {
+func (m *memoryBuffer) Peek(_ context.Context, epoch string, after uint64, maxBytes int) ([]link.Block, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if epoch != m.stats.Epoch {
+		return nil, ErrEpoch
+	}
 	var out []link.Block
 	for i := range m.blocks {
 		b := &m.blocks[i].Block
@@ -90,19 +96,18 @@ func (m *memoryBuffer) Peek(_ context.Context, after uint64, maxBytes int) ([]li
 	return out, nil
 }
 
-func (m *memoryBuffer) Ack(_ context.Context, through uint64) error {
+func (m *memoryBuffer) Ack(_ context.Context, epoch string, through uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.remove(through)
-	return nil
-}
-
-func (m *memoryBuffer) remove(through uint64) {
+	if epoch != m.stats.Epoch {
+		return ErrEpoch
+	}
 	n := 0
 	for ; n < len(m.blocks) && m.blocks[n].Last() <= through; n++ {
 		m.forget(&m.blocks[n].Block)
 	}
 	m.cut(n)
+	return nil
 }
 
 func (m *memoryBuffer) Renew(_ context.Context, after uint64) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +23,7 @@ type device struct {
 	broken  chan struct{} // closed to end Subscribe
 	written []tags.Value
 	fail    error
+	slow    time.Duration // of each Write
 }
 
 func (d *device) Connect(context.Context) error {
@@ -44,6 +46,10 @@ func (d *device) Read(_ context.Context, points []tags.Point, out []tags.Reading
 }
 
 func (d *device) Write(_ context.Context, items []tags.WriteItem, errs []error) error {
+	d.mu.Lock()
+	slow := d.slow
+	d.mu.Unlock()
+	time.Sleep(slow)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i, item := range items {

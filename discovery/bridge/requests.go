@@ -55,13 +55,15 @@ func (s *session) accept(ctx context.Context, w link.Write) (tags.Write, error) 
 	if err != nil {
 		return tags.Write{}, err
 	}
+	local := time.Now()
 	s.mu.Lock()
-	now, known := s.clock.now(time.Now())
+	now, known := s.clock.now(local)
 	s.mu.Unlock()
-	if !known || !now.Before(w.Deadline) {
+	left := w.Deadline.Sub(now)
+	if !known || left <= 0 {
 		return tags.Write{}, tags.ErrTimeout
 	}
-	return s.host.o.Tags.Write(ctx, tags.WriteRequest{Tag: t.Name, Value: w.Value, By: "engine " + s.state.EngineID})
+	return s.host.o.Tags.Write(ctx, tags.WriteRequest{Tag: t.Name, Value: w.Value, By: "engine " + s.state.EngineID, NotAfter: local.Add(left)})
 }
 
 // await reports the outcomes of writes, in their order.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/discovery/link"
@@ -53,7 +54,9 @@ func (h *Host) Run(ctx context.Context) {
 		if errors.Is(err, link.ErrRefused) && h.refused(s, since) {
 			continue
 		}
-		found = h.find(ctx, s, failures)
+		if !opened { // an address that was right is tried first again
+			found = h.find(ctx, s, failures)
+		}
 		h.pause(ctx, backoff.Jitter(backoff.Delay(min(firstRetry, h.o.RetryInterval), h.o.RetryInterval, failures)))
 	}
 }
@@ -108,6 +111,11 @@ func (h *Host) find(ctx context.Context, s state, failures int) string {
 	defer cancel()
 	url, err := h.o.FindEngine(ctx, s.EngineID)
 	if err != nil || url == s.EngineURL || validateURL(url) != nil {
+		return ""
+	}
+	// Anybody can announce the engine's id: only its pinned key proves who answers, and http would send the session key to whoever does.
+	if len(s.Pins) > 0 && !strings.HasPrefix(strings.ToLower(url), "https://") {
+		h.log.Warn("address of the engine ignored: the binding needs https", "url", url)
 		return ""
 	}
 	return url

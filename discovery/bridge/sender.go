@@ -148,7 +148,7 @@ func (s *sender) behind() time.Duration {
 	if s.live {
 		return time.Until(s.nextLive)
 	}
-	age, waits := s.collector.oldestAfter(s.cursor)
+	age, waits := s.collector.oldestAfter(s.epoch, s.cursor)
 	switch {
 	case !waits:
 		return -1
@@ -184,7 +184,7 @@ func (s *sender) next(ctx context.Context) (*recentBlock, time.Duration, error) 
 	if wait := time.Until(s.drainAt); s.cursor < s.overtaken && wait > 0 {
 		return nil, wait, nil
 	}
-	if blocks, known := s.collector.after(s.cursor, mergeBlocks); known {
+	if blocks, known := s.collector.after(s.epoch, s.cursor, mergeBlocks); known {
 		s.peeked = nil
 		if len(blocks) == 0 {
 			return nil, 0, nil
@@ -197,7 +197,7 @@ func (s *sender) next(ctx context.Context) (*recentBlock, time.Duration, error) 
 	}
 	if len(s.peeked) == 0 {
 		floor := s.collector.floor()
-		peeked, err := s.host.o.Buffer.Peek(ctx, s.cursor, peekBytes)
+		peeked, err := s.host.o.Buffer.Peek(ctx, s.epoch, s.cursor, peekBytes)
 		switch {
 		case err != nil && s.host.checkEpoch(ctx):
 			return nil, 0, errRenewed

@@ -23,6 +23,7 @@ type session struct {
 	conn      link.BridgeConn
 	state     state  // of the binding
 	hash      string // of the manifest
+	epoch     string // of the numbers on this link
 	opened    bool
 
 	watchdog *time.Timer
@@ -92,11 +93,12 @@ func because(ctx context.Context, err error) error {
 
 // open says Hello, and exchanges the token for a key.
 func (s *session) open(ctx context.Context) (welcome link.Welcome, err error) {
-	c := s.collector
-	hello := link.Hello{Protocol: link.Protocol, BridgeID: s.host.o.ID, Epoch: c.epochNow(), Version: s.host.o.Version, ManifestHash: s.hash}
+	s.epoch = s.collector.epochNow()
+	hello := link.Hello{Protocol: link.Protocol, BridgeID: s.host.o.ID, Epoch: s.epoch, Version: s.host.o.Version, ManifestHash: s.hash}
 	if hello.Key = s.state.Key; hello.Key == "" {
 		hello.Token = s.state.Token
 	}
+	asked := time.Now()
 	if err := s.conn.Send(link.FromBridge{Hello: &hello}); err != nil {
 		return welcome, s.reason(err)
 	}
@@ -111,7 +113,7 @@ func (s *session) open(ctx context.Context) (welcome link.Welcome, err error) {
 	}
 	s.watchdog.Reset(link.SilenceLimit)
 	welcome = *f.Welcome
-	s.clock.observe(welcome.Time, time.Now())
+	s.clock.observe(welcome.Time, asked) // it may have waited for a process that was stopped; the engine's clock is not before this
 	if err := s.checkPosition(ctx, welcome.Position); err != nil {
 		return welcome, err
 	}
@@ -298,8 +300,8 @@ func (s *session) release(ctx context.Context) error {
 		s.mu.Lock()
 		through := s.acked
 		s.mu.Unlock()
-		s.collector.forget(through)
-		err := s.host.o.Buffer.Ack(ctx, through)
+		s.collector.forget(s.epoch, through)
+		err := s.host.o.Buffer.Ack(ctx, s.epoch, through)
 		wait := ackInterval
 		if err != nil && ctx.Err() == nil {
 			if !failed {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"runtime"
 	"time"
+
+	"github.com/otkit/otkit/internal/atomicfile"
 )
 
 // state is what a bridge must not forget. It is replaced as a whole.
@@ -54,50 +54,12 @@ func loadState(path string) (s state, damaged string, err error) {
 	return state{}, damaged, nil
 }
 
-// store replaces the state file. When it returns nil, the state survives a loss of power; otherwise the file is as it was.
+// store replaces the state file. When it returns nil, the state survives a loss of power.
 func (s state) store(path string) error {
 	s.Version = stateVersion
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
-	temp := path + ".new" // one name, so that a process that is killed again and again leaves one behind
-	if err := writeSynced(temp, append(data, '\n')); err != nil {
-		return errors.Join(err, remove(temp))
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return errors.Join(err, remove(temp))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func writeSynced(path string, data []byte) error {
-	if err := remove(path); err != nil { // its mode may be another one
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func remove(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// syncDir makes a rename durable. Windows has no such call and needs none.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return atomicfile.Write(path, append(data, '\n'))
 }

@@ -80,6 +80,25 @@ func TestALateWriteIsNotCarriedOut(t *testing.T) {
 	})
 }
 
+func TestAWriteThatWaitedForASlowDeviceIsNotCarriedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		pass(time.Second)
+		r.bind()
+		pass(time.Second)
+		r.device.mu.Lock()
+		r.device.slow = 4 * time.Second
+		r.device.mu.Unlock()
+		r.write(1, "t0", intValue(1), 2*time.Second)
+		pass(time.Second)
+		r.write(2, "t0", intValue(2), 2*time.Second)
+		r.write(3, "t0", intValue(3), 4*time.Second)
+		pass(time.Minute)
+		require.Equal(t, []tags.Value{intValue(1), intValue(3)}, r.device.writes())
+		require.Equal(t, link.OutcomeFailed, r.outcomes()[1].Outcome)
+	})
+}
+
 // stalledConn is a connection of a process that is stopped: what arrives stays in its socket until it continues.
 type stalledConn struct {
 	link.BridgeConn
@@ -122,6 +141,30 @@ func TestAWriteThatWaitedInTheSocketOfAStoppedBridgeIsNotCarriedOut(t *testing.T
 			require.Equal(t, []tags.Value{intValue(2)}, r.device.writes())
 		})
 	}
+}
+
+func TestAWriteThatWaitedInTheSocketSinceWelcomeIsNotCarriedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		stop := make(chan chan struct{}, 1)
+		dial := r.engine.dial
+		r.o.Dial = func(ctx context.Context, u string, pins []string) (link.BridgeConn, error) {
+			c, err := dial(ctx, u, pins)
+			return &stalledConn{c, stop}, err
+		}
+		r.end()
+		r.start()
+		resume := make(chan struct{})
+		stop <- resume
+		r.bind()
+		pass(time.Second)
+		r.write(1, "t0", intValue(1), 5*time.Second)
+		time.Sleep(8 * time.Second) // less than the deadline of Welcome
+		close(resume)
+		pass(time.Second)
+		require.Empty(t, r.device.writes())
+		require.Len(t, r.outcomes(), 1)
+	})
 }
 
 func TestPointsOfTheDeviceAreListed(t *testing.T) {

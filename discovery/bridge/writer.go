@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/otkit/otkit/discovery/link"
@@ -15,6 +16,7 @@ const (
 	appendBytes = 2 << 20 // of blocks in one call of Buffer.Append
 	appendRetry = time.Second
 	watchDriver = 5 * time.Second
+	watchLosses = time.Minute // and at most one line of the log in this time
 )
 
 // resume continues the numbers and the dictionary of the buffer. What is in memory is numbered again, after what the buffer has.
@@ -50,6 +52,7 @@ func (c *collector) resume(ctx context.Context) error {
 		}
 	}
 	c.recent.reset(stats.Last)
+	c.lost = stats.Dropped + stats.Expired
 	c.err = nil
 	return nil
 }
@@ -101,8 +104,9 @@ func (c *collector) deactivate() {
 // run stores what is collected, until ctx ends.
 func (c *collector) run(ctx context.Context) {
 	watch := driverWatch{collector: c}
-	ticker := time.NewTicker(watchDriver)
+	ticker, losses := time.NewTicker(watchDriver), time.NewTicker(watchLosses)
 	defer ticker.Stop()
+	defer losses.Stop()
 	failures := 0
 	for {
 		select {
@@ -112,6 +116,9 @@ func (c *collector) run(ctx context.Context) {
 			}
 		case <-ticker.C:
 			watch.look()
+			continue
+		case <-losses.C:
+			c.logLosses(ctx)
 			continue
 		case <-ctx.Done():
 			return
@@ -158,8 +165,8 @@ func (c *collector) await(ctx context.Context) bool {
 func (c *collector) store(ctx context.Context) (more bool, err error) {
 	c.storing.Lock()
 	defer c.storing.Unlock()
-	chunks, names := c.take()
-	err = c.write(ctx, chunks, names)
+	epoch, chunks, names := c.take()
+	err = c.write(ctx, epoch, chunks, names)
 	defer c.grown.Send()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,6 +195,20 @@ func (c *collector) renew(ctx context.Context, after uint64) error {
 	return c.resume(ctx)
 }
 
+// discard begins a new epoch without entries. It returns how many of them were in memory only.
+func (c *collector) discard(ctx context.Context) (inMemory uint64, err error) {
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	if err := c.host.o.Buffer.Renew(ctx, math.MaxUint64); err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	inMemory = uint64(c.pending)
+	c.filling, c.full, c.bytes, c.pending, c.gap = chunk{}, nil, 0, 0, 0
+	c.mu.Unlock()
+	return inMemory, c.resume(ctx)
+}
+
 // renewed reports whether the buffer has begun a new epoch by itself, because it was damaged, or has other numbers than the collector, and
 // continues with what it has.
 func (c *collector) renewed(ctx context.Context) (bool, error) {
@@ -203,7 +224,7 @@ func (c *collector) renewed(ctx context.Context) (bool, error) {
 }
 
 // take removes the oldest chunks, and the one that is being filled when they are all.
-func (c *collector) take() (chunks []*chunk, names []string) {
+func (c *collector) take() (epoch string, chunks []*chunk, names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	size, n := 0, 0
@@ -218,10 +239,10 @@ func (c *collector) take() (chunks []*chunk, names []string) {
 	for _, r := range c.byIndex[c.durable:] {
 		names = append(names, r.name)
 	}
-	return chunks, names
+	return c.epoch, chunks, names
 }
 
-func (c *collector) write(ctx context.Context, chunks []*chunk, names []string) error {
+func (c *collector) write(ctx context.Context, epoch string, chunks []*chunk, names []string) error {
 	if len(names) > 0 {
 		if err := c.host.o.Buffer.AddNames(ctx, names); err != nil {
 			return err
@@ -237,7 +258,7 @@ func (c *collector) write(ctx context.Context, chunks []*chunk, names []string) 
 	for i, k := range chunks {
 		blocks[i] = link.Block{First: k.first, Count: k.count, Data: k.block}
 	}
-	return c.host.o.Buffer.Append(ctx, blocks)
+	return c.host.o.Buffer.Append(ctx, epoch, blocks)
 }
 
 // landed takes chunks that are in the buffer out of the counters, and keeps their blocks at hand. The lock is held.
@@ -256,10 +277,13 @@ func (c *collector) landed(chunks []*chunk) {
 func (c *collector) flushed(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	target, epoch, before := c.next-1, c.epoch, c.attempts
+	target, epoch, before, dropped := c.next-1, c.epoch, c.attempts, c.dropped
 	for {
 		if c.epoch != epoch { // numbered again
 			target, epoch = c.next-1, c.epoch
+		}
+		if c.dropped != dropped { // perhaps what this waits for
+			return ErrBuffer.Because("the memory is full")
 		}
 		if c.stored >= target {
 			return nil

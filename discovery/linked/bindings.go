@@ -32,9 +32,9 @@ type Bindings interface {
 	// the batches of the link are stored.
 	UpdateManifest(ctx context.Context, bridgeID string, m link.Manifest) error
 
-	// LinkChanged reports that the bridge's link has opened or ended. The calls of one bridge never overlap, and the last one is true
-	// to the state.
-	LinkChanged(ctx context.Context, bridgeID string, open bool)
+	// LinkChanged reports that a link of the bridge has opened, or that none is open any more. The calls of one bridge never overlap, and
+	// the last one is true to the state. If the binding was removed since OpenLink, it returns [link.ErrRefused], which ends the link.
+	LinkChanged(ctx context.Context, bridgeID string, open bool) error
 
 	// Lost raises an alarm because the bridge dropped n entries before they were delivered. When it returns nil, the alarm survives a crash.
 	Lost(ctx context.Context, bridgeID string, n uint64) error

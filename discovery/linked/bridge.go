@@ -71,7 +71,7 @@ func (b *bridge) begin(s *session, position uint64) {
 	b.through, b.stored = max(b.through, position), position
 	b.set(s)
 	b.mu.Unlock()
-	b.tell()
+	b.tell(s)
 }
 
 // finish notes that a link has ended.
@@ -81,7 +81,7 @@ func (b *bridge) finish(s *session) {
 		b.set(nil)
 	}
 	b.mu.Unlock()
-	b.tell()
+	b.tell(nil)
 }
 
 func (b *bridge) set(s *session) {
@@ -90,13 +90,17 @@ func (b *bridge) set(s *session) {
 	b.changed = make(chan struct{})
 }
 
-// tell reports the state of the link if it is not the one that was reported last.
-func (b *bridge) tell() {
+// tell reports the state of the link if it is not the one that was reported last, and each link that has opened: its binding may have
+// been removed before Disconnect could end it.
+func (b *bridge) tell(opened *session) {
 	b.telling.Lock()
 	defer b.telling.Unlock()
-	if open := b.current() != nil; open != b.told {
+	s := b.current()
+	if open := s != nil; open != b.told || open && s == opened {
 		b.told = open
-		b.hub.bindings.LinkChanged(context.Background(), b.id, open)
+		if err := b.hub.bindings.LinkChanged(context.Background(), b.id, open); err != nil && open {
+			s.end(err)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func (bindings) OpenLink(_ context.Context, h link.Hello) (linked.Grant, error) 
 func (bindings) ConfirmKey(context.Context, string) error                    { return nil }
 func (bindings) StorePosition(context.Context, string, string, uint64) error { return nil }
 func (bindings) UpdateManifest(context.Context, string, link.Manifest) error { return nil }
-func (bindings) LinkChanged(context.Context, string, bool)                   {}
+func (bindings) LinkChanged(context.Context, string, bool) error             { return nil }
 func (bindings) Lost(context.Context, string, uint64) error                  { return nil }
 func (bindings) Event(context.Context, string, link.Event) error             { return nil }
 

@@ -65,7 +65,7 @@ func (b *bridge) Forward(ctx context.Context, points []tags.Point, store func(ct
 			return fmt.Errorf("%w: %w", tags.ErrNotConnected, err)
 		}
 		s.queue.remove(len(batches))
-		s.out.ack(b.state().Position)
+		s.out.ack(batches[len(batches)-1].Last()) // the position may be ahead of what was sent on this link
 	}
 }
 
@@ -139,8 +139,10 @@ func (f *forwarder) sample(ctx context.Context, s *link.Sample, number uint64, l
 	}
 	late = f.live.delivered(s, number, late)
 	f.live.mu.Unlock()
-	f.readings = append(f.readings, tags.Forwarded{Point: point, Reading: readingOf(s, late)})
-	f.sources = append(f.sources, source{s.Tag, number})
+	for ; point >= 0; point = f.targets.next(point) {
+		f.readings = append(f.readings, tags.Forwarded{Point: point, Reading: readingOf(s, late)})
+		f.sources = append(f.sources, source{s.Tag, number})
+	}
 	f.last = number
 	return nil
 }

@@ -20,6 +20,7 @@ type live struct {
 type newest struct {
 	reading tags.Reading
 	known   bool
+	current bool // it is not one of a late sample
 	// overtaken is the last entry that was received before the value came ahead of the batches: those up to it are late,
 	// also where their batch was sent as current.
 	overtaken uint64
@@ -55,13 +56,11 @@ func (l *live) ahead(entries []link.Entry, names []string, last uint64) {
 			continue // it comes again in a batch, where it is counted
 		}
 		r := readingOf(&e.Sample, false)
-		l.newest[e.Tag] = newest{reading: r, known: true, overtaken: last}
+		l.newest[e.Tag] = newest{reading: r, known: true, current: true, overtaken: last}
 		if l.emit == nil {
 			continue
 		}
-		if point := l.targets.point(e.Tag, names); point >= 0 {
-			l.emit(point, r)
-		}
+		l.targets.emit(l.emit, e.Tag, names, r)
 	}
 }
 
@@ -75,8 +74,8 @@ func (l *live) grow(n int) {
 func (l *live) delivered(s *link.Sample, number uint64, late bool) bool {
 	n := &l.newest[s.Tag]
 	late = late || number <= n.overtaken
-	if !late || !n.known || s.Time.After(n.reading.Time) {
-		n.reading, n.known = readingOf(s, false), true
+	if !late || !n.current { // whatever their times: the bridge's clock may have been set
+		n.reading, n.known, n.current = readingOf(s, false), true, !late
 	}
 	return late
 }
@@ -92,9 +91,7 @@ func (l *live) repair(readings []tags.Forwarded, sources []source, seen uint64, 
 	for i, from := range sources {
 		n := &l.newest[from.tag]
 		if !readings[i].Reading.Late && from.number <= n.overtaken {
-			if point := l.targets.point(from.tag, names); point >= 0 {
-				l.emit(point, n.reading)
-			}
+			l.targets.emit(l.emit, from.tag, names, n.reading)
 		}
 	}
 }
@@ -142,9 +139,7 @@ func (l *live) subscribe(t *targets, emit func(i int, r tags.Reading), names fun
 		if !l.newest[i].known {
 			continue
 		}
-		if point := t.point(uint32(i), all); point >= 0 {
-			emit(point, l.newest[i].reading)
-		}
+		t.emit(emit, uint32(i), all, l.newest[i].reading)
 	}
 }
 
@@ -157,18 +152,37 @@ func (l *live) unsubscribe() {
 // targets finds the points of tags.
 type targets struct {
 	byName  map[string]int
-	byIndex []int32 // by index in the dictionary, -1 for none; as far as it was asked for
+	same    map[int]int // the next point with the same address: people may define several tags of one
+	byIndex []int32     // by index in the dictionary, -1 for none; as far as it was asked for
 }
 
 func newTargets(points []tags.Point) *targets {
-	t := &targets{byName: make(map[string]int, len(points))}
+	t := &targets{byName: make(map[string]int, len(points)), same: make(map[int]int)}
 	for i, p := range points {
+		if next, ok := t.byName[p.Address]; ok {
+			t.same[i] = next
+		}
 		t.byName[p.Address] = i
 	}
 	return t
 }
 
-// point returns the point of a tag, -1 for none. The index is one of names.
+// emit emits a reading of a tag.
+func (t *targets) emit(emit func(i int, r tags.Reading), index uint32, names []string, r tags.Reading) {
+	for point := t.point(index, names); point >= 0; point = t.next(point) {
+		emit(point, r)
+	}
+}
+
+// next returns the next point of the tag of a point, -1 for none.
+func (t *targets) next(point int) int {
+	if next, ok := t.same[point]; ok {
+		return next
+	}
+	return -1
+}
+
+// point returns the first point of a tag, -1 for none. The index is one of names.
 func (t *targets) point(index uint32, names []string) int {
 	for len(t.byIndex) <= int(index) {
 		point, ok := t.byName[names[len(t.byIndex)]]

@@ -32,6 +32,7 @@ type store struct {
 	manifest  string            // hash
 	fail      error             // of every method while it is set
 	onOpen    func()            // called when OpenLink has stored the key
+	unbound   bool              // the binding is removed after OpenLink
 }
 
 func newStore() *store { return &store{token: "token-1", positions: make(map[string]uint64)} }
@@ -113,7 +114,15 @@ func (m *store) UpdateManifest(_ context.Context, _ string, manifest link.Manife
 	return m.fail
 }
 
-func (m *store) LinkChanged(_ context.Context, _ string, open bool) { m.note("open %t", open) }
+func (m *store) LinkChanged(_ context.Context, _ string, open bool) error {
+	m.note("open %t", open)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if open && m.unbound {
+		return link.ErrRefused
+	}
+	return nil
+}
 
 func (m *store) Lost(_ context.Context, _ string, n uint64) error {
 	if err := m.failure(); err != nil {

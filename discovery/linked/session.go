@@ -288,5 +288,6 @@ func (s *session) takeManifest(m *link.Manifest) error {
 	if err := s.hub.bindings.UpdateManifest(s.ctx, s.hello.BridgeID, *m); err != nil {
 		return s.refusal(fmt.Errorf("update the manifest: %w", err))
 	}
+	s.bridge.ignore(nil) // of the tags that came back, no sample must be dropped until Forward knows them
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 const rowBytes = 64
 
 // Append implements [bridge.Buffer].
-func (s *Store) Append(ctx context.Context, blocks []link.Block) error {
-	return s.do(ctx, func(ctx context.Context) error {
+func (s *Store) Append(ctx context.Context, epoch string, blocks []link.Block) error {
+	return s.in(ctx, epoch, func(ctx context.Context) error {
 		next := s.meta
 		if err := bridge.ValidateBlocks(uint64(next.last-next.base), blocks); err != nil {
 			return err

@@ -49,7 +49,7 @@ func TestOldBlocksExpire(t *testing.T) {
 	c := &clocks{wall: time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)}
 	s := open(t, filepath.Join(t.TempDir(), "buffer.db"), c.options)
 	for i := range uint64(100) {
-		require.NoError(t, s.Append(t.Context(), []link.Block{block(1+i, 1, 10)}))
+		require.NoError(t, s.Append(t.Context(), s.Epoch(), []link.Block{block(1+i, 1, 10)}))
 		c.pass(time.Hour)
 	}
 	s.Sweep(t.Context())
@@ -66,7 +66,7 @@ func TestAClockThatIsSetDoesNotAgeBlocks(t *testing.T) {
 		c := &clocks{wall: time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)}
 		path := filepath.Join(t.TempDir(), "buffer.db")
 		s := open(t, path, c.options)
-		appendOne := func(n uint64) { require.NoError(t, s.Append(t.Context(), []link.Block{block(n, 1, 10)})) }
+		appendOne := func(n uint64) { require.NoError(t, s.Append(t.Context(), s.Epoch(), []link.Block{block(n, 1, 10)})) }
 		entries := func() uint64 {
 			s.Sweep(t.Context())
 			stats, err := s.Stats(t.Context())

@@ -22,7 +22,7 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(buffer.Append(ctx, []link.Block{{First: 1, Count: 2, Data: []byte("two entries")}}))
+	fmt.Println(buffer.Append(ctx, buffer.Epoch(), []link.Block{{First: 1, Count: 2, Data: []byte("two entries")}}))
 	stats, err := buffer.Stats(ctx)
 	fmt.Println(stats.Entries, stats.MaxBytes, err)
 	fmt.Println(buffer.Close(ctx))

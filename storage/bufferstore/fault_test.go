@@ -30,7 +30,7 @@ func filled(t *testing.T, n int) string {
 		for k := i; k < min(i+20, n); k++ {
 			blocks = append(blocks, block(uint64(1+k*10), 10, 8000))
 		}
-		require.NoError(t, s.Append(t.Context(), blocks))
+		require.NoError(t, s.Append(t.Context(), s.Epoch(), blocks))
 	}
 	require.NoError(t, s.Close(t.Context()))
 	return path
@@ -40,7 +40,7 @@ func filled(t *testing.T, n int) string {
 func all(t *testing.T, s *bufferstore.Store) (blocks []link.Block) {
 	t.Helper()
 	for tries := 0; ; tries++ {
-		got, err := s.Peek(t.Context(), 0, 1<<30)
+		got, err := s.Peek(t.Context(), s.Epoch(), 0, 1<<30)
 		if err == nil {
 			return got
 		}
@@ -94,8 +94,8 @@ func TestADamagedFileIsReplacedByWhatCanBeRead(t *testing.T) {
 			if len(blocks) > 0 {
 				require.Equal(t, []string{"a", "b"}, names)
 			}
-			require.NoError(t, s.Append(t.Context(), []link.Block{block(stats.Last+1, 1, 100)}))
-			require.NoError(t, s.Ack(t.Context(), stats.Last))
+			require.NoError(t, s.Append(t.Context(), s.Epoch(), []link.Block{block(stats.Last+1, 1, 100)}))
+			require.NoError(t, s.Ack(t.Context(), s.Epoch(), stats.Last))
 			require.NoError(t, s.Close(t.Context()))
 			s = open(t, path)
 			require.Len(t, all(t, s), 1)
@@ -125,7 +125,7 @@ func TestDamageIsNoticedWhileRunning(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, epoch, s.Epoch())
 	require.NotEmpty(t, stats.Damage)
-	require.NoError(t, s.Append(t.Context(), []link.Block{block(stats.Last+1, 1, 100)}))
+	require.NoError(t, s.Append(t.Context(), s.Epoch(), []link.Block{block(stats.Last+1, 1, 100)}))
 }
 
 func TestABufferIsOpenOnce(t *testing.T) {
@@ -163,7 +163,7 @@ func TestSpaceIsGivenBack(t *testing.T) {
 	before, err := s.Stats(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, before.Bytes, int64(16<<20))
-	require.NoError(t, s.Ack(t.Context(), before.Last))
+	require.NoError(t, s.Ack(t.Context(), s.Epoch(), before.Last))
 	require.Eventually(t, func() bool {
 		now, err := s.Stats(t.Context())
 		return err == nil && now.Bytes < 8<<20

@@ -49,7 +49,7 @@ func TestAFullDisk(t *testing.T) {
 		s := open(t, filepath.Join(dir, "buffer.db"))
 		next := uint64(1)
 		add := func() error {
-			err := s.Append(t.Context(), []link.Block{block(next, 10, 8000)})
+			err := s.Append(t.Context(), s.Epoch(), []link.Block{block(next, 10, 8000)})
 			if err == nil {
 				next += 10
 			}
@@ -70,11 +70,11 @@ func TestAFullDisk(t *testing.T) {
 		require.EqualValues(t, 1, blocks[0].First)
 		require.Equal(t, next-1, blocks[len(blocks)-1].Last(), "what was refused is not there")
 
-		require.NoError(t, s.Ack(t.Context(), 1500), "deleting works on a full disk")
+		require.NoError(t, s.Ack(t.Context(), s.Epoch(), 1500), "deleting works on a full disk")
 		require.EqualValues(t, 1501, all(t, s)[0].First)
-		require.NoError(t, s.Ack(t.Context(), 2000))
+		require.NoError(t, s.Ack(t.Context(), s.Epoch(), 2000))
 		require.EqualValues(t, 2001, all(t, s)[0].First)
-		require.NoError(t, s.Ack(t.Context(), next-1))
+		require.NoError(t, s.Ack(t.Context(), s.Epoch(), next-1))
 		require.Empty(t, all(t, s))
 		require.NoError(t, os.Remove(other))
 		require.Eventually(t, func() bool { return add() == nil }, 10*time.Second, 10*time.Millisecond)
@@ -92,13 +92,13 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	path := filepath.Join(dir, "buffer.db")
 	s := open(t, path)
 	for i := range uint64(300) {
-		require.NoError(t, s.Append(t.Context(), []link.Block{block(1+i*10, 10, 8000)}))
+		require.NoError(t, s.Append(t.Context(), s.Epoch(), []link.Block{block(1+i*10, 10, 8000)}))
 	}
 	require.NoError(t, s.Close(t.Context()))
 	fill(t, dir, 0)
 	s = open(t, path)
 	require.Len(t, all(t, s), 300)
-	require.NoError(t, s.Ack(t.Context(), 3000))
+	require.NoError(t, s.Ack(t.Context(), s.Epoch(), 3000))
 	require.Empty(t, all(t, s))
-	require.NoError(t, s.Append(t.Context(), []link.Block{block(3001, 10, 8000)}), "what was given back is used")
+	require.NoError(t, s.Append(t.Context(), s.Epoch(), []link.Block{block(3001, 10, 8000)}), "what was given back is used")
 }

@@ -38,13 +38,13 @@ func child(path string) error {
 			b := block(next, 1+rand.IntN(20), 1+rand.IntN(10_000))
 			blocks, next = append(blocks, b), b.Last()+1
 		}
-		if err := s.Append(ctx, blocks); err != nil {
+		if err := s.Append(ctx, s.Epoch(), blocks); err != nil {
 			return err
 		}
 		fmt.Println("appended", next-1)
 		if rand.IntN(3) == 0 && next > 200 {
 			fmt.Println("acknowledges", next-200)
-			if err := s.Ack(ctx, next-200); err != nil {
+			if err := s.Ack(ctx, s.Epoch(), next-200); err != nil {
 				return err
 			}
 		}

@@ -12,8 +12,8 @@ import (
 )
 
 // Peek implements [bridge.Buffer]. A block that is damaged is left out, and removed.
-func (s *Store) Peek(ctx context.Context, after uint64, maxBytes int) (blocks []link.Block, err error) {
-	err = s.do(ctx, func(ctx context.Context) error {
+func (s *Store) Peek(ctx context.Context, epoch string, after uint64, maxBytes int) (blocks []link.Block, err error) {
+	err = s.in(ctx, epoch, func(ctx context.Context) error {
 		for {
 			var damaged []int64
 			if blocks, damaged, err = s.peek(ctx, after, maxBytes); err != nil || len(damaged) == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"github.com/otkit/otkit/storage"
 )
@@ -15,11 +14,11 @@ const (
 )
 
 // Ack implements [bridge.Buffer].
-func (s *Store) Ack(ctx context.Context, through uint64) error {
+func (s *Store) Ack(ctx context.Context, epoch string, through uint64) error {
 	defer s.wake.Set()
 	for {
 		more := false
-		err := s.do(ctx, func(ctx context.Context) error {
+		err := s.in(ctx, epoch, func(ctx context.Context) error {
 			last := min(int64(min(through, 1<<62))+s.meta.base, s.meta.last)
 			next := s.meta
 			var err error
@@ -100,6 +99,5 @@ func (s *Store) expire(ctx context.Context, now int64, most int) error {
 	}
 	next := s.meta
 	next.expired += entries.Int64
-	s.log.Warn("buffered samples expired", "samples", entries.Int64, "olderThan", s.o.TTL.Round(time.Second))
 	return s.remove(ctx, &next, `DELETE FROM blocks WHERE first <= ?`, last.Int64)
 }

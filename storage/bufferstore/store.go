@@ -214,10 +214,20 @@ func (s *Store) do(ctx context.Context, op func(context.Context) error) error {
 	err := op(ctx)
 	if s.files.Classify(err) == storage.Corrupt {
 		if again := errors.Join(s.closeDB(), s.replace(ctx, err)); again != nil {
-			s.log.Error("failed to replace the damaged offline buffer; retrying", "error", again)
+			s.log.Error("failed to replace the damaged offline buffer; retrying", "error", errors.Join(again, s.closeDB())) // it may be half-made
 		}
 	}
 	return s.explain(err)
+}
+
+// in runs one operation whose numbers are of an epoch. Any operation before may have replaced the file.
+func (s *Store) in(ctx context.Context, epoch string, op func(context.Context) error) error {
+	return s.do(ctx, func(ctx context.Context) error {
+		if epoch != s.meta.epoch {
+			return bridge.ErrEpoch
+		}
+		return op(ctx)
+	})
 }
 
 // explain gives an error of SQLite the kind of the storage's errors.

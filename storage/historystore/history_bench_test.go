@@ -38,7 +38,7 @@ func BenchmarkHistoryAppend(b *testing.B) {
 			_, bare := storetest.Bench(b, kind)
 			if kind == "sqlite" {
 				var err error
-				bare, err = sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "rows.db")+"?_journal_mode=WAL&_synchronous=NORMAL")
+				bare, err = sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "rows.db")+"?_journal_mode=WAL&_synchronous=FULL")
 				require.NoError(b, err)
 				bare.SetMaxOpenConns(1)
 				defer func() { require.NoError(b, bare.Close()) }()

@@ -54,14 +54,14 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 	}
 	all := make(map[storage.SetName]storage.Pools)
 	for _, s := range schemas {
-		f, ok := files[s.Set]
+		name, ok := files[s.Set]
 		if _, open := all[s.Set]; open || !ok {
 			continue // storage.New refuses an unknown set
 		}
 		if s.Set == storage.State {
-			f.name = cmp.Or(opts.State, f.name)
+			name = cmp.Or(opts.State, name)
 		}
-		p, err := pools(filepath.Join(opts.Dir, f.name), f.synchronous, opts.Readers, walPages(opts.Options))
+		p, err := pools(filepath.Join(opts.Dir, name), opts.Readers, walPages(opts.Options))
 		if err != nil {
 			for _, p := range all {
 				err = errors.Join(err, p.Read.Close(), p.Write.Close())
@@ -73,11 +73,8 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 	return storage.New(ctx, dialect{}, all, opts.Options, schemas...)
 }
 
-// files has the file of each set, and how durable a commit is.
-var files = map[storage.SetName]struct{ name, synchronous string }{
-	storage.State:   {StateFile, "FULL"},
-	storage.History: {HistoryFile, "NORMAL"},
-}
+// files has the file of each set.
+var files = map[storage.SetName]string{storage.State: StateFile, storage.History: HistoryFile}
 
 const (
 	pageBytes = 4096 // the default of SQLite
@@ -101,11 +98,12 @@ func walPages(o storage.Options) int {
 
 // pools opens one file: one connection that writes, since SQLite has one writer at a time and callers
 // wait better in our queue than in its lock, and several that read.
-func pools(file, synchronous string, readers, wal int) (storage.Pools, error) {
+func pools(file string, readers, wal int) (storage.Pools, error) {
 	if err := touch(file); err != nil {
 		return storage.Pools{}, err
 	}
-	common := url.Values{"_busy_timeout": {"5000"}, "_dqs": {"0"}, "_synchronous": {synchronous}}
+	// FULL: a bridge deletes what the history has, so that it must survive a loss of power as the position does.
+	common := url.Values{"_busy_timeout": {"5000"}, "_dqs": {"0"}, "_synchronous": {"FULL"}}
 	// A transaction with many rows touches more pages than the cache of 2 MB holds: they are written once, at
 	// its end, as long as they are below 16 MB.
 	write, err := pool(file, common, url.Values{

@@ -19,8 +19,8 @@ type Sample struct {
 
 // Store stores samples. Implementations are safe for concurrent use. Package tagstest has a conformance suite.
 type Store interface {
-	// Append stores samples of any tags in any order. When it returns nil, they survive the end of
-	// the process. Of two samples of a tag with the same time, the later one replaces the other.
+	// Append stores samples of any tags in any order. When it returns nil, they survive a crash of the
+	// machine: bridges delete what is appended. Of two samples of a tag with the same time, the later one replaces the other.
 	Append(ctx context.Context, samples []Sample) error
 	// Range yields a tag's samples with start <= time < end in ascending order of time. A tag that
 	// was never stored yields nothing. An error ends the sequence.

@@ -24,7 +24,7 @@ func (openBindings) OpenLink(context.Context, link.Hello) (linked.Grant, error) 
 func (openBindings) ConfirmKey(context.Context, string) error                    { return nil }
 func (openBindings) StorePosition(context.Context, string, string, uint64) error { return nil }
 func (openBindings) UpdateManifest(context.Context, string, link.Manifest) error { return nil }
-func (openBindings) LinkChanged(context.Context, string, bool)                   {}
+func (openBindings) LinkChanged(context.Context, string, bool) error             { return nil }
 func (openBindings) Lost(context.Context, string, uint64) error                  { return nil }
 func (openBindings) Event(context.Context, string, link.Event) error             { return nil }
 

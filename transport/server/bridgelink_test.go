@@ -27,8 +27,8 @@ func (plant) OpenLink(_ context.Context, h link.Hello) (linked.Grant, error) {
 	}
 	return linked.Grant{EngineID: "engine-1"}, nil
 }
-func (plant) ConfirmKey(context.Context, string) error  { return nil }
-func (plant) LinkChanged(context.Context, string, bool) {}
+func (plant) ConfirmKey(context.Context, string) error        { return nil }
+func (plant) LinkChanged(context.Context, string, bool) error { return nil }
 
 // Bridges need no login and share an address with people: their links do not count among the people's streams. They end when the
 // server stops, and the log has no key.

@@ -31,7 +31,7 @@ func BenchmarkBuffer(b *testing.B, h BufferHarness) {
 		next := uint64(1)
 		b.ResetTimer()
 		for b.Loop() {
-			require.NoError(b, buffer.Append(b.Context(), []link.Block{{First: next, Count: batchEntries, Data: link.Encode(entries)}}))
+			require.NoError(b, buffer.Append(b.Context(), buffer.Epoch(), []link.Block{{First: next, Count: batchEntries, Data: link.Encode(entries)}}))
 			next += batchEntries
 		}
 		b.ReportMetric(float64(b.N)*batchEntries/b.Elapsed().Seconds(), "samples/s")
@@ -44,15 +44,15 @@ func BenchmarkBuffer(b *testing.B, h BufferHarness) {
 		for b.Loop() {
 			b.StopTimer()
 			for range blocks {
-				require.NoError(b, buffer.Append(b.Context(), []link.Block{{First: last + 1, Count: batchEntries, Data: data}}))
+				require.NoError(b, buffer.Append(b.Context(), buffer.Epoch(), []link.Block{{First: last + 1, Count: batchEntries, Data: data}}))
 				last += batchEntries
 			}
 			b.StartTimer()
 			for after := last - blocks*batchEntries; after < last; {
-				got, err := buffer.Peek(b.Context(), after, 256<<10)
+				got, err := buffer.Peek(b.Context(), buffer.Epoch(), after, 256<<10)
 				require.NoError(b, err)
 				after = got[len(got)-1].Last()
-				require.NoError(b, buffer.Ack(b.Context(), after))
+				require.NoError(b, buffer.Ack(b.Context(), buffer.Epoch(), after))
 			}
 		}
 		b.ReportMetric(float64(b.N)*blocks*batchEntries/b.Elapsed().Seconds(), "samples/s")

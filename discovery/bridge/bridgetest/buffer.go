@@ -56,12 +56,12 @@ func block(first uint64, count, size int) link.Block {
 
 func appendTo(t testing.TB, b bridge.Buffer, blocks ...link.Block) {
 	t.Helper()
-	require.NoError(t, b.Append(t.Context(), blocks))
+	require.NoError(t, b.Append(t.Context(), b.Epoch(), blocks))
 }
 
 func peek(t testing.TB, b bridge.Buffer, after uint64, maxBytes int) []link.Block {
 	t.Helper()
-	blocks, err := b.Peek(t.Context(), after, maxBytes)
+	blocks, err := b.Peek(t.Context(), b.Epoch(), after, maxBytes)
 	require.NoError(t, err)
 	return blocks
 }
@@ -77,9 +77,9 @@ func testEmpty(t *testing.T, h BufferHarness) {
 	b := h.Open(t)
 	require.NotEmpty(t, b.Epoch())
 	require.Empty(t, peek(t, b, 0, 1000))
-	require.NoError(t, b.Ack(t.Context(), 0))
-	require.NoError(t, b.Ack(t.Context(), math.MaxUint64))
-	require.NoError(t, b.Append(t.Context(), nil))
+	require.NoError(t, b.Ack(t.Context(), b.Epoch(), 0))
+	require.NoError(t, b.Ack(t.Context(), b.Epoch(), math.MaxUint64))
+	require.NoError(t, b.Append(t.Context(), b.Epoch(), nil))
 	s := statsOf(t, b)
 	require.Equal(t, b.Epoch(), s.Epoch)
 	require.Zero(t, s.First)
@@ -136,12 +136,12 @@ func testAck(t *testing.T, h BufferHarness) {
 	for i := range uint64(1000) {
 		appendTo(t, b, block(1+i*10, 10, 50))
 	}
-	require.NoError(t, b.Ack(t.Context(), 9))
+	require.NoError(t, b.Ack(t.Context(), b.Epoch(), 9))
 	require.EqualValues(t, 1, peek(t, b, 0, 1)[0].First, "the last entry of the block is not acknowledged")
-	require.NoError(t, b.Ack(t.Context(), 10))
+	require.NoError(t, b.Ack(t.Context(), b.Epoch(), 10))
 	require.EqualValues(t, 11, peek(t, b, 0, 1)[0].First)
-	require.NoError(t, b.Ack(t.Context(), 5))
-	require.NoError(t, b.Ack(t.Context(), 9005))
+	require.NoError(t, b.Ack(t.Context(), b.Epoch(), 5))
+	require.NoError(t, b.Ack(t.Context(), b.Epoch(), 9005))
 	check := func() {
 		require.EqualValues(t, 9001, peek(t, b, 0, 1)[0].First)
 		s := statsOf(t, b)
@@ -168,7 +168,7 @@ func testNumbers(t *testing.T, h BufferHarness) {
 		{block(9, 1, 10), block(8, 1, 10)},
 		{block(math.MaxUint64, 2, 10)},
 	} {
-		require.ErrorIs(t, b.Append(t.Context(), bad), bridge.ErrBlocks)
+		require.ErrorIs(t, b.Append(t.Context(), b.Epoch(), bad), bridge.ErrBlocks)
 	}
 	require.Len(t, peek(t, b, 0, 1000), 1, "none of them is there")
 	appendTo(t, b, block(8, 1, 10), block(100, 1, 10))
@@ -181,11 +181,11 @@ func testNumbers(t *testing.T, h BufferHarness) {
 func testNotAgain(t *testing.T, h BufferHarness) {
 	b := h.Open(t)
 	appendTo(t, b, block(1, 10, 10))
-	require.NoError(t, b.Ack(t.Context(), 10))
+	require.NoError(t, b.Ack(t.Context(), b.Epoch(), 10))
 	check := func() {
 		require.EqualValues(t, 10, statsOf(t, b).Last)
 		require.Zero(t, statsOf(t, b).Entries)
-		require.ErrorIs(t, b.Append(t.Context(), []link.Block{block(10, 1, 10)}), bridge.ErrBlocks)
+		require.ErrorIs(t, b.Append(t.Context(), b.Epoch(), []link.Block{block(10, 1, 10)}), bridge.ErrBlocks)
 	}
 	check()
 	if h.Reopen != nil {
@@ -244,7 +244,12 @@ func testRenew(t *testing.T, h BufferHarness) {
 		require.Zero(t, s.Dropped)
 	}
 	check(1, 70, "31")
-	require.NoError(t, b.Ack(t.Context(), 10))
+	require.ErrorIs(t, b.Ack(t.Context(), epoch, 50), bridge.ErrEpoch)
+	require.ErrorIs(t, b.Append(t.Context(), epoch, []link.Block{block(101, 1, 10)}), bridge.ErrEpoch)
+	_, err := b.Peek(t.Context(), epoch, 0, 1)
+	require.ErrorIs(t, err, bridge.ErrEpoch)
+	check(1, 70, "31")
+	require.NoError(t, b.Ack(t.Context(), b.Epoch(), 10))
 	require.NoError(t, b.Renew(t.Context(), 5)) // they are gone already
 	check(6, 65, "41")
 	if h.Reopen != nil {
@@ -314,7 +319,7 @@ func testConcurrent(t *testing.T, h BufferHarness) {
 		for _, got := range peek(t, b, number-1, 1000) {
 			require.Equal(t, number, got.First)
 			number += uint64(got.Count)
-			require.NoError(t, b.Ack(t.Context(), number-1))
+			require.NoError(t, b.Ack(t.Context(), b.Epoch(), number-1))
 		}
 	}
 	wg.Wait()
@@ -327,7 +332,7 @@ func testContext(t *testing.T, h BufferHarness) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	// A buffer that does not wait may do it all the same.
-	if err := b.Append(ctx, []link.Block{block(2, 1, 10)}); err != nil {
+	if err := b.Append(ctx, b.Epoch(), []link.Block{block(2, 1, 10)}); err != nil {
 		appendTo(t, b, block(2, 1, 10))
 	}
 	require.Len(t, peek(t, b, 0, 100), 2)

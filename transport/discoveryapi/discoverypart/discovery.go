@@ -131,7 +131,11 @@ func (d *Discovery) open(ctx context.Context, t *tagspart.Tags, a *alarmspart.Al
 	if err != nil {
 		return err
 	}
-	if d.hub, err = linked.New(d.service, linked.Options{Logger: o.Logger}); err != nil {
+	lo := linked.Options{Logger: o.Logger}
+	if a != nil {
+		lo.Settle = a.Rules().Settle
+	}
+	if d.hub, err = linked.New(d.service, lo); err != nil {
 		return err
 	}
 	if d.link, err = bridgelink.NewServer(d.hub); err != nil {
@@ -141,7 +145,7 @@ func (d *Discovery) open(ctx context.Context, t *tagspart.Tags, a *alarmspart.Al
 		return err
 	}
 	if s != nil && !o.WithoutShells {
-		d.shells = newShells(d.service, o.Store, s.Service(), o.Logger)
+		d.shells = newShells(o.Store, s.Service(), o.Logger)
 		d.jobs = append(d.jobs, d.shells.run)
 	}
 	d.jobs = append(d.jobs, d.service.Run, d.announcePins)
