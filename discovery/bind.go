@@ -20,8 +20,11 @@ type BindRequest struct {
 // releaseTimeout is how long a bridge has to become free.
 const releaseTimeout = 5 * time.Second
 
-// minToken is the length of the shortest binding token in bytes.
-const minToken = 16
+// The lengths of a binding token in bytes. The hub takes no longer one.
+const (
+	minToken = 16
+	maxToken = 1024
+)
 
 // Bind binds a bridge and returns its binding, with the token, and its manifest. The binding is stored when it returns. A bridge that was bound
 // and cannot be kept is released again.
@@ -112,8 +115,8 @@ func (s *Service) keep(ctx context.Context, bridgeID, url string, m link.Manifes
 	if m.BridgeID != bridgeID {
 		return Binding{}, ErrMismatch
 	}
-	if len(m.BindingToken) < minToken || clean(m.BindingToken) != m.BindingToken {
-		return Binding{}, ErrBadManifest.Because("it has no binding token of at least %d characters", minToken)
+	if n := len(m.BindingToken); n < minToken || n > maxToken || clean(m.BindingToken) != m.BindingToken {
+		return Binding{}, ErrBadManifest.Because("it has no binding token of %d to %d characters", minToken, maxToken)
 	}
 	if err := checkManifest(m); err != nil {
 		return Binding{}, err
@@ -131,12 +134,15 @@ func (s *Service) keep(ctx context.Context, bridgeID, url string, m link.Manifes
 	// The caller may leave now: a binding that is half done would have to be undone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	if err := s.store.AddBinding(ctx, b, m); err != nil {
+	switch err := s.store.AddBinding(ctx, b, m); {
+	case errors.Is(err, ErrAlreadyBound), errors.Is(err, ErrDriverTaken):
+		return Binding{}, err // the stored one is another one
+	case err != nil:
 		return Binding{}, s.undo(ctx, b, err)
 	}
 	stored, err := s.stored(ctx, bridgeID)
-	if err == nil && s.attacher != nil {
-		err = s.attacher.Attach(ctx, stored, m)
+	if err == nil {
+		err = s.show(ctx, stored, m)
 	}
 	if err != nil {
 		return Binding{}, s.undo(ctx, b, err)
@@ -165,9 +171,6 @@ func (s *Service) stored(ctx context.Context, bridgeID string) (Binding, error) 
 
 // undo removes a binding that may be stored, and returns why.
 func (s *Service) undo(ctx context.Context, b Binding, why error) error {
-	if errors.Is(why, ErrAlreadyBound) || errors.Is(why, ErrDriverTaken) {
-		return why // the stored one is another one
-	}
 	if err := s.store.RemoveBinding(ctx, b.BridgeID); err != nil && !errors.Is(err, ErrNotBound) {
 		s.opts.Logger.Error("failed to remove a binding that failed", "bridge", b.BridgeID, "error", err)
 	}

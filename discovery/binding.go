@@ -60,7 +60,7 @@ type Info struct {
 	Online   bool      // the link is open, or it was and three heartbeats are not missed yet
 	LinkOpen bool      //
 	Missed   int       // heartbeats in a row
-	Problem  string    // why the last heartbeat was missed, for people; empty if it was not
+	Problem  string    // why its tags are not shown, or why the last heartbeat was missed, for people; empty for neither
 	Since    time.Time // of LinkOpen; when the bridge was bound, or the service began, if there was no change since
 
 	// Down means that samples do not arrive: the link was not open for as long as three heartbeats take.

@@ -147,12 +147,12 @@ var (
 	errUnbound = errors.New("the bridge says that it is not bound to this engine")
 )
 
-// ask returns the first of the URLs at which the bridge says that it is bound to this engine.
+// ask returns the first of the URLs at which the bridge says that it is bound to this engine. They share the time, so that one that does
+// not answer leaves some to the last.
 func (s *Service) ask(ctx context.Context, b Binding, urls []string) (at string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	for _, url := range urls {
-		one, cancel := context.WithTimeout(ctx, statusTimeout)
+	end := time.Now().Add(checkTimeout)
+	for i, url := range urls {
+		one, cancel := context.WithTimeout(ctx, min(statusTimeout, time.Until(end)/time.Duration(len(urls)-i)))
 		st, failed := s.bridges.Status(one, url)
 		cancel()
 		switch {
@@ -160,11 +160,13 @@ func (s *Service) ask(ctx context.Context, b Binding, urls []string) (at string,
 		case st.BridgeID != b.BridgeID:
 			failed = errOther
 		case st.Status != link.StatusBound || st.BoundEngineID != b.EngineID:
-			return "", errUnbound
+			failed = errUnbound // or another one pretends to be the bridge
 		default:
 			return url, nil
 		}
-		err = failed
+		if !errors.Is(err, errUnbound) {
+			err = failed
+		}
 	}
 	return "", err
 }

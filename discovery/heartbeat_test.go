@@ -151,6 +151,27 @@ func TestABridgeIsFoundAgainAtAnotherAddress(t *testing.T) {
 	})
 }
 
+// Addresses that do not answer, and others that pretend to be the bridge, leave time for the one that is.
+func TestTheLastAddressIsAskedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := linkedRig(t, "b1")
+		defer func() { r.stop() }()
+		r.net.mu.Lock()
+		moved := r.net.hosts[urlOf("b1")]
+		dead := &host{delay: time.Hour}
+		r.net.hosts[urlOf("b1")], r.net.hosts["http://10.0.0.6:5100"], r.net.hosts["http://10.0.0.7:5100"] = dead, dead, dead
+		r.net.hosts["http://10.0.0.8:5100"] = &host{status: link.Status{BridgeID: "b1", Status: link.StatusFree}}
+		r.net.hosts["http://10.0.0.9:5100"] = moved
+		r.net.mu.Unlock()
+		for _, addr := range []string{"10.0.0.6", "10.0.0.7", "10.0.0.8", "10.0.0.9"} {
+			r.scan.found = append(r.scan.found, found("b1", addr, "bound"))
+		}
+		time.Sleep(3 * time.Minute)
+		require.True(t, r.info("b1").Online, r.info("b1").Problem)
+		require.Equal(t, "http://10.0.0.9:5100", r.info("b1").BaseURL())
+	})
+}
+
 func TestHTTPSIsNotGivenUpForAnAddressOfTheNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

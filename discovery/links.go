@@ -33,7 +33,7 @@ func (s *Service) OpenLink(ctx context.Context, h link.Hello) (linked.Grant, err
 	}
 	switch {
 	case h.Key != "" && equal(h.Key, b.Key):
-		return grant, nil
+		return grant, s.showHidden(ctx, b)
 	case h.Key != "" || !equal(h.Token, b.Token):
 		s.opts.Logger.Warn("link of a bridge refused: it has another key or token", "bridge", b.BridgeID)
 		return linked.Grant{}, link.ErrRefused
@@ -44,7 +44,19 @@ func (s *Service) OpenLink(ctx context.Context, h link.Hello) (linked.Grant, err
 			return linked.Grant{}, err
 		}
 	}
-	return grant, nil
+	return grant, s.showHidden(ctx, b)
+}
+
+// showHidden shows the tags of a bridge if they could not be shown before. Without them its samples would wait.
+func (s *Service) showHidden(ctx context.Context, b Binding) error {
+	s.mu.Lock()
+	known := s.bridge[b.BridgeID]
+	hidden := known != nil && known.hidden != ""
+	s.mu.Unlock()
+	if !hidden {
+		return nil
+	}
+	return s.showStored(ctx, b)
 }
 
 // ConfirmKey implements linked.Bindings.
@@ -111,10 +123,7 @@ func (s *Service) UpdateManifest(ctx context.Context, bridgeID string, m link.Ma
 	}
 	s.mu.Unlock()
 	s.opts.Logger.Info("manifest of a bridge changed", "bridge", bridgeID, "tags", len(m.Tags))
-	if s.attacher == nil {
-		return nil
-	}
-	return s.attacher.Attach(ctx, b, m)
+	return s.show(ctx, b, m)
 }
 
 // LinkChanged implements linked.Bindings.

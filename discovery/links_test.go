@@ -146,6 +146,41 @@ func TestPositionsOutlastRestartsAndBindings(t *testing.T) {
 	require.Zero(t, position("one"))
 }
 
+// Without its tags the samples of a bridge would wait, and nobody would learn of it.
+func TestABridgeThatCannotBeShownHasNoLink(t *testing.T) {
+	r := newRig(t, "b1")
+	r.mustBind("b1")
+	key := r.link("b1")
+	hello := link.Hello{BridgeID: "b1", Key: key, Epoch: "one"}
+	r.house.drivers, r.house.fail = map[string]int{}, discovery.ErrDriverTaken // a driver of the settings has its id
+	r.open()
+	_, err := r.OpenLink(t.Context(), hello)
+	require.ErrorIs(t, err, discovery.ErrDriverTaken)
+	require.Contains(t, r.info("b1").Problem, "another driver with the id")
+	r.house.fail = nil
+	_, err = r.OpenLink(t.Context(), hello)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"b1": 1}, r.house.drivers)
+	require.Empty(t, r.info("b1").Problem)
+
+	m := r.net.hosts[urlOf("b1")].manifest
+	m.Tags, r.house.fail = many(3), errDisk
+	require.ErrorIs(t, r.UpdateManifest(t.Context(), "b1", m), errDisk)
+	require.Equal(t, "its tags cannot be shown: internal error", r.info("b1").Problem)
+	r.house.fail = nil
+	_, err = r.OpenLink(t.Context(), hello)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"b1": 3}, r.house.drivers, "by the manifest that is stored")
+}
+
+func TestALinkOfABridgeThatIsNoLongerBoundIsRefused(t *testing.T) {
+	r := newRig(t, "b1")
+	r.mustBind("b1")
+	require.NoError(t, r.LinkChanged(t.Context(), "b1", true))
+	require.NoError(t, r.Unbind(t.Context(), "b1"))
+	require.ErrorIs(t, r.LinkChanged(t.Context(), "b1", true), link.ErrRefused)
+}
+
 func TestAManifestThatChanges(t *testing.T) {
 	r := newRig(t, "b1")
 	r.mustBind("b1")

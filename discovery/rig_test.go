@@ -59,6 +59,9 @@ func (n *network) call(ctx context.Context, what, url string) (*host, error) {
 	case <-ctx.Done():
 		return nil, discovery.ErrConnection.Wrap(ctx.Err())
 	}
+	if ctx.Err() != nil {
+		return nil, discovery.ErrConnection.Wrap(ctx.Err())
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return h, h.fail

@@ -45,13 +45,18 @@ func (s *Service) find(ctx context.Context, b Binding) []string {
 	return addURLs([]string{b.BaseURL()}, q.found[b.BridgeID])[1:]
 }
 
-// problemOf returns what is wrong, for people: the text of an error for callers, without addresses.
+// problemOf returns what is wrong with a heartbeat, for people.
 func problemOf(err error) string {
-	if f, ok := fault.From(err); ok {
-		return f.Message
-	}
 	if errors.Is(err, errOther) || errors.Is(err, errUnbound) {
 		return err.Error()
 	}
-	return ErrConnection.Message
+	return messageOf(err, ErrConnection.Message)
+}
+
+// messageOf returns the text of an error for callers, which has no addresses, or else other.
+func messageOf(err error, other string) string {
+	if f, ok := fault.From(err); ok {
+		return f.Message
+	}
+	return other
 }

@@ -120,7 +120,8 @@ type bridge struct {
 	since   time.Time // of link
 	missed  int
 	problem string
-	unsaved bool // HeartbeatAt is newer than in the store
+	unsaved bool   // HeartbeatAt is newer than in the store
+	hidden  string // why its tags could not be shown; empty if they are
 
 	downSeen time.Time // when this process learned of DriverDownAt, or began
 	downTold bool      // DriverDown was reported by States
@@ -166,25 +167,54 @@ func (s *Service) take(b Binding) *bridge {
 }
 
 // Attach shows the bound bridges through a, now and whenever one is bound. Call it once, before anything else. A bridge that cannot be
-// shown stays bound: the error is logged.
+// shown stays bound and has no link: the error is logged, and each time that it opens its link it is tried again.
 func (s *Service) Attach(ctx context.Context, a Attacher) error {
 	if a == nil {
 		return fault.Option("discovery", "attacher", "is required")
 	}
 	s.attacher = a
 	for _, info := range s.Bindings() {
-		m, err := s.store.Manifest(ctx, info.BridgeID)
+		err := s.showStored(ctx, info.Binding)
 		if ctx.Err() != nil {
 			return ctx.Err()
-		}
-		if err == nil {
-			err = a.Attach(ctx, info.Binding, m)
 		}
 		if err != nil {
 			s.opts.Logger.Error("failed to show a bridge", "bridge", info.BridgeID, "driver", info.DriverID, "error", err)
 		}
 	}
 	return nil
+}
+
+// showStored shows the tags of a bridge by the manifest of the store.
+func (s *Service) showStored(ctx context.Context, b Binding) error {
+	m, err := s.store.Manifest(ctx, b.BridgeID)
+	if err != nil {
+		s.setHidden(b.BridgeID, err)
+		return err
+	}
+	return s.show(ctx, b, m)
+}
+
+// show shows the tags of a bridge.
+func (s *Service) show(ctx context.Context, b Binding, m link.Manifest) error {
+	if s.attacher == nil {
+		return nil
+	}
+	err := s.attacher.Attach(ctx, b, m)
+	s.setHidden(b.BridgeID, err)
+	return err
+}
+
+func (s *Service) setHidden(bridgeID string, err error) {
+	why := ""
+	if err != nil {
+		why = "its tags cannot be shown: " + messageOf(err, "internal error")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.bridge[bridgeID]; b != nil {
+		b.hidden = why
+	}
 }
 
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
@@ -211,7 +241,7 @@ func (s *Service) list(told bool) []Info {
 }
 
 func (b *bridge) info(now time.Time, heartbeat time.Duration) Info {
-	i := Info{Binding: b.clone(), LinkOpen: b.link, Missed: b.missed, Problem: b.problem, Since: b.since,
+	i := Info{Binding: b.clone(), LinkOpen: b.link, Missed: b.missed, Problem: cmp.Or(b.hidden, b.problem), Since: b.since,
 		Online:     b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit,
 		Down:       !b.link && (b.Offline || now.Sub(b.since) >= missedLimit*heartbeat),
 		DriverDown: b.downTold && !b.DriverDownAt.IsZero()}

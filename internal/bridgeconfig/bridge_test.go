@@ -264,3 +264,18 @@ func FuzzFiles(f *testing.F) {
 		require.Equal(t, problems.Err() == nil, o.Driver.Driver != nil)
 	})
 }
+
+// A bridge that only this machine can reach is not announced to others, but finds engines.
+func TestOnlyWhatOthersReachIsAnnounced(t *testing.T) {
+	for listen, announced := range map[string]bool{":5100": true, "0.0.0.0:5100": true, "10.0.0.5:5100": true, "127.0.0.1:5100": false, "[::1]:5100": false, "localhost:5100": false} {
+		b := bridgeconfig.Defaults()
+		b.Server.Listen = listen
+		o := build(t, b)
+		require.Equal(t, announced, o.Advertise != nil, listen)
+		require.NotNil(t, o.FindEngines)
+		b.Discovery.Mdns = false
+		o = build(t, b)
+		require.Nil(t, o.Advertise)
+		require.Nil(t, o.FindEngines)
+	}
+}

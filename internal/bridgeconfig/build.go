@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"time"
 
@@ -58,15 +60,7 @@ func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger
 		Vendors:  b.License.vendors(),
 		Settings: b.shown(log),
 	}
-	if b.Discovery.Mdns {
-		o.Advertise = func(id string, port int, text []string) (bridgehost.Advertisement, error) {
-			return mdns.Advertise(mdns.Service{Instance: id, Type: "_platform-bridge._tcp", Port: port, Text: text}, mdns.Options{Logger: log})
-		}
-		scanner := mdns.NewScanner(mdns.ScannerOptions{})
-		o.FindEngines = func(ctx context.Context) ([]discovery.Found, error) {
-			return scanner.Scan(ctx, "_platform-engine._tcp")
-		}
-	}
+	b.useMDNS(&o, log)
 	o.Ingest.From, _ = remote.ParseNetworks(b.Ingest.AllowedCIDRs) // validated
 	if files, err := b.Server.TLS.Certificates(log); err != nil {
 		p.Add("server.tls", "is not usable: "+err.Error())
@@ -74,6 +68,29 @@ func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger
 		o.Server.TLS, o.Server.Certificate = files.Config(), files.Status
 	}
 	return o
+}
+
+// useMDNS has the bridge announced and engines looked for. A bridge that listens on a loopback address only is of no use to others.
+func (b Bridge) useMDNS(o *bridgehost.Options, log *slog.Logger) {
+	if !b.Discovery.Mdns {
+		return
+	}
+	scanner := mdns.NewScanner(mdns.ScannerOptions{})
+	o.FindEngines = func(ctx context.Context) ([]discovery.Found, error) {
+		return scanner.Scan(ctx, discovery.EngineService)
+	}
+	host, _, _ := net.SplitHostPort(b.Server.Listen) // validated
+	only, err := netip.ParseAddr(host)
+	if host == "localhost" || only.IsLoopback() {
+		return
+	}
+	var addresses []netip.Addr // none: those of all interfaces
+	if err == nil && !only.IsUnspecified() {
+		addresses = []netip.Addr{only}
+	}
+	o.Advertise = func(id string, port int, text []string) (bridgehost.Advertisement, error) {
+		return mdns.Advertise(mdns.Service{Instance: id, Type: discovery.BridgeService, Port: port, Text: text, Addresses: addresses}, mdns.Options{Logger: log})
+	}
 }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

@@ -208,9 +208,7 @@ func (p *plant) texts() (list []int64) {
 
 // dropped returns how many entries the bridge's buffer has dropped.
 func (p *plant) dropped() int64 {
-	var login struct{ AccessToken string }
-	p.post("/api/bridge/auth/login", fmt.Sprintf(`{"username": "admin", "password": %q}`, password), &login)
 	var buffer struct{ Dropped int64 }
-	p.ask("/api/bridge/monitoring/buffer", login.AccessToken, &buffer)
+	p.ask("/api/bridge/monitoring/buffer", p.bridgeToken(), &buffer)
 	return buffer.Dropped
 }

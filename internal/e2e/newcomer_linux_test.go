@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ func TestNewcomersPath(t *testing.T) {
 	}
 	n := realtest.NewNetwork(t)
 	n.Cable(t, "near0", "10.79.0.1/24", "far0", "10.79.0.2/24")
-	p := &plant{t: t, http: http.DefaultClient}
+	p := &plant{t: t}
 	p.engine = start(t, here, "engine", "10.79.0.1:5001", []string{"Auth__AdminPassword=" + password}, "-data", t.TempDir())
 	p.bridge = start(t, n.Args, "bridge", "10.79.0.2:5100", nil, "-data", t.TempDir())
 	p.login()

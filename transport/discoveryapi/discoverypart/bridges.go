@@ -24,7 +24,7 @@ type bridges struct {
 	stopOnce sync.Once
 	stopping chan struct{} // closed when the server stops
 
-	mu       sync.Mutex
+	mu       sync.Mutex      // not held while drivers are added and removed: one that does not stop must not delay other bridges
 	attached map[string]bool // by bridge id
 }
 
@@ -38,8 +38,9 @@ func (b *bridges) Attach(_ context.Context, bound discovery.Binding, m link.Mani
 		return err
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.attached[bound.BridgeID] {
+	attached := b.attached[bound.BridgeID]
+	b.mu.Unlock()
+	if attached {
 		err = b.tags.SetTags(bound.DriverID, list)
 	} else {
 		driver, ok := b.hub.Driver(bound.BridgeID).(bridgeDriver)
@@ -56,7 +57,9 @@ func (b *bridges) Attach(_ context.Context, bound discovery.Binding, m link.Mani
 		}
 		return err
 	}
+	b.mu.Lock()
 	b.attached[bound.BridgeID] = true
+	b.mu.Unlock()
 	if b.shells != nil {
 		b.shells.add(bound.BridgeID)
 	}
@@ -65,13 +68,14 @@ func (b *bridges) Attach(_ context.Context, bound discovery.Binding, m link.Mani
 
 // Detach implements discovery.Attacher. The shell stays: people may have completed it.
 func (b *bridges) Detach(ctx context.Context, bound discovery.Binding) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.hub.Disconnect(bound.BridgeID)
-	if !b.attached[bound.BridgeID] {
+	b.mu.Lock()
+	attached := b.attached[bound.BridgeID]
+	delete(b.attached, bound.BridgeID)
+	b.mu.Unlock()
+	if !attached {
 		return nil
 	}
-	delete(b.attached, bound.BridgeID)
 	return b.tags.RemoveDriver(ctx, bound.DriverID)
 }
 

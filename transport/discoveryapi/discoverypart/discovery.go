@@ -145,7 +145,7 @@ func (d *Discovery) open(ctx context.Context, t *tagspart.Tags, a *alarmspart.Al
 		return err
 	}
 	if s != nil && !o.WithoutShells {
-		d.shells = newShells(d.service, o.Store, s.Service(), o.Logger)
+		d.shells = newShells(o.Store, s.Service(), o.Logger)
 		d.jobs = append(d.jobs, d.shells.run)
 	}
 	d.jobs = append(d.jobs, d.service.Run, d.announcePins)

@@ -342,6 +342,53 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, "[]", strings.TrimSpace(body))
 }
 
+// stuckHistory stores nothing until it is let go, whatever the context says, as a disk that hangs does.
+type stuckHistory struct {
+	history.Store
+	stuck, free chan struct{}
+}
+
+func (s *stuckHistory) Append(ctx context.Context, samples []history.Sample) error {
+	s.stuck <- struct{}{}
+	<-s.free
+	return s.Store.Append(ctx, samples)
+}
+
+func TestABridgeWhoseDriverDoesNotStopDelaysNoOther(t *testing.T) {
+	kept := newStores(t)
+	disk := &stuckHistory{Store: kept.history, stuck: make(chan struct{}, 100), free: make(chan struct{})}
+	kept.history = disk
+	p, b, other := start(t, kept, discoverypart.Options{}), newBridge(t), newBridge(t)
+	defer p.close()
+	other.status.BridgeID, other.status.DriverID, other.manifest.BridgeID, other.manifest.DriverID = "press-2", "press2", "press-2", "press2"
+	code, body := p.call("POST", "/api/discovery/bind", map[string]string{"bridgeId": "press-1", "bridgeUrl": b.http.URL})
+	require.Equal(t, http.StatusOK, code, body)
+	_, err := b.hello(b.request.EngineURL, link.Hello{Token: token})
+	require.NoError(t, err)
+	data := link.Encode([]link.Entry{{Sample: link.Sample{Time: time.Now(), Value: tags.FloatValue(1), Quality: tags.Good}}})
+	require.NoError(t, b.conn.Send(link.FromBridge{Batch: &link.Batch{Block: link.Block{First: 1, Count: 1, Data: data}}}))
+	<-disk.stuck
+	unbound := make(chan int)
+	go func() {
+		code, _ := p.call("DELETE", "/api/discovery/unbind/press-1", nil)
+		unbound <- code
+	}()
+	eventually(t, "the binding is removed", func() bool { return len(p.bindings()) == 0 })
+	bound := make(chan int, 1)
+	go func() {
+		code, _ := p.call("POST", "/api/discovery/bind", map[string]string{"bridgeId": "press-2", "bridgeUrl": other.http.URL})
+		bound <- code
+	}()
+	select {
+	case code := <-bound:
+		require.Equal(t, http.StatusOK, code)
+	case <-time.After(20 * time.Second): // the unbind waits for 30 s
+		t.Error("the bind waits for the unbind")
+	}
+	close(disk.free)
+	require.Equal(t, http.StatusNoContent, <-unbound)
+}
+
 // A stop is no fault of the bridges: it neither makes tags Bad for rules that still follow them, nor waits for bridges.
 func TestAStopEndsLinks(t *testing.T) {
 	p, b := start(t, newStores(t), discoverypart.Options{}), newBridge(t)

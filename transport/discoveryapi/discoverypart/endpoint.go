@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/discovery"
@@ -88,17 +89,25 @@ func CheckEngineURL(text string) error {
 
 // engineURL returns where a bridge reaches the engine.
 func (d *Discovery) engineURL(ctx context.Context, bridgeURL string) (string, error) {
-	if d.opts.EngineURL != "" {
-		return d.opts.EngineURL, nil
+	if text := d.opts.EngineURL; text != "" {
+		if d.opts.Endpoint.TLS == nil && strings.HasPrefix(text, "https:") {
+			return "", discovery.ErrNoEngineURL.Because("bridges verify an https URL by the key of the engine's own certificate; it has none")
+		}
+		return text, nil
 	}
 	port, only, ok := d.opts.Endpoint.port()
 	if !ok {
 		return "", discovery.ErrNoEngineURL.Because("it has no port of its own; set the URL")
 	}
-	if !only.IsValid() {
-		var err error
-		if only, err = localAddr(ctx, bridgeURL); err != nil {
+	if !only.IsValid() || only.IsLoopback() {
+		local, err := localAddr(ctx, bridgeURL)
+		switch {
+		case err != nil:
 			return "", discovery.ErrConnection.Wrap(err)
+		case !only.IsValid():
+			only = local
+		case !local.IsLoopback():
+			return "", discovery.ErrNoEngineURL.Because("it listens on a loopback address, which bridges on other machines cannot reach")
 		}
 	}
 	u := url.URL{Scheme: d.opts.Endpoint.scheme(), Host: net.JoinHostPort(only.WithZone("").String(), strconv.Itoa(port))}

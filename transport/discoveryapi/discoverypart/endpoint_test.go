@@ -57,14 +57,18 @@ func TestTheURLOfTheEngine(t *testing.T) {
 		{Options{Endpoint: at(":5001")}, "http://[::1]:5100", "http://[::1]:5001"},
 		{Options{Endpoint: at("10.9.8.7:5001")}, "http://127.0.0.1:5100", "http://10.9.8.7:5001"},
 		{Options{Endpoint: Endpoint{Addr: at(":443").Addr, TLS: &tls.Config{}}}, "https://127.0.0.1", "https://127.0.0.1:443"},
-		{Options{EngineURL: "https://engine", Endpoint: at(":5001")}, "http://127.0.0.1", "https://engine"},
+		{Options{Endpoint: at("127.0.0.1:5001")}, "http://127.0.0.1:5100", "http://127.0.0.1:5001"},
+		{Options{EngineURL: "https://engine", Endpoint: Endpoint{TLS: &tls.Config{}}}, "http://127.0.0.1", "https://engine"},
+		{Options{EngineURL: "http://engine:5001", Endpoint: at(":5001")}, "http://127.0.0.1", "http://engine:5001"},
 	} {
 		url, err := (&Discovery{opts: c.o}).engineURL(t.Context(), c.bridge)
 		require.NoError(t, err)
 		require.Equal(t, c.want, url)
 	}
-	_, err := (&Discovery{}).engineURL(t.Context(), "http://127.0.0.1")
-	require.ErrorIs(t, err, discovery.ErrNoEngineURL)
+	for _, o := range []Options{{}, {Endpoint: at("127.0.0.1:5001")}, {EngineURL: "https://engine", Endpoint: at(":5001")}} {
+		_, err := (&Discovery{opts: o}).engineURL(t.Context(), "http://10.9.8.7:5100")
+		require.ErrorIs(t, err, discovery.ErrNoEngineURL)
+	}
 	for _, bad := range []string{"engine:5001", "ftp://engine", "http://", "http://u@engine", "http://engine/x", "http://engine?x"} {
 		require.Error(t, CheckEngineURL(bad), bad)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/otkit/otkit/aas/tagmap"
 	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/internal/backoff"
 )
 
 const (
@@ -23,7 +24,8 @@ const (
 	// maxShellTags is how many tags of a bridge are in its shell: those first in its manifest. A submodel is read and written as one document.
 	maxShellTags = 2000
 
-	shellInterval = 500 * time.Millisecond // between two attempts
+	shellInterval = 500 * time.Millisecond // between two looks for what is to be made
+	maxShellDelay = time.Minute            // between two attempts that fail: each reads the manifest
 )
 
 // ShellID returns the id of the shell of a bridge.
@@ -31,34 +33,38 @@ func ShellID(bridgeID string) string { return shellPrefix + bridgeID }
 
 // shells makes a shell for each bridge. What is there stays as it is: people may complete it.
 type shells struct {
-	source  *discovery.Service
 	store   discovery.Store
 	service *repository.Service
 	log     *slog.Logger
 	failed  string // why, as logged
 
 	mu      sync.Mutex
-	pending map[string]bool // by bridge id
+	pending map[string]time.Time // by bridge id: not before
+	// failures in a row by bridge id; of run alone.
+	failures map[string]int
 }
 
-func newShells(source *discovery.Service, store discovery.Store, service *repository.Service, log *slog.Logger) *shells {
-	return &shells{source: source, store: store, service: service, log: log, pending: map[string]bool{}}
+func newShells(store discovery.Store, service *repository.Service, log *slog.Logger) *shells {
+	return &shells{store: store, service: service, log: log, pending: map[string]time.Time{}, failures: map[string]int{}}
 }
 
 // add lets the shell of a bridge be made or brought up to date soon.
 func (s *shells) add(bridgeID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pending[bridgeID] = true
+	s.pending[bridgeID] = time.Time{}
 }
 
+// take returns the bridges whose shells are to be made now.
 func (s *shells) take() (ids []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id := range s.pending {
-		ids = append(ids, id)
+	for id, at := range s.pending {
+		if !time.Now().Before(at) {
+			ids = append(ids, id)
+			delete(s.pending, id)
+		}
 	}
-	clear(s.pending)
 	slices.Sort(ids)
 	return ids
 }
@@ -69,7 +75,9 @@ func (s *shells) run(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		for _, id := range s.take() {
-			if err := s.sync(ctx, id); err != nil && ctx.Err() == nil {
+			if err := s.sync(ctx, id); err == nil {
+				delete(s.failures, id)
+			} else if ctx.Err() == nil {
 				s.fail(id, err)
 			}
 		}
@@ -87,8 +95,15 @@ func (s *shells) fail(id string, err error) {
 		s.failed = err.Error()
 		s.log.Error("failed to make the shell of a bridge", "bridge", id, "error", err)
 	}
-	if !errors.Is(err, aas.ErrInvalidRequest) {
-		s.add(id)
+	if errors.Is(err, aas.ErrInvalidRequest) {
+		delete(s.failures, id)
+		return
+	}
+	s.failures[id]++
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, again := s.pending[id]; !again {
+		s.pending[id] = time.Now().Add(backoff.Delay(shellInterval, maxShellDelay, s.failures[id]))
 	}
 }
 
