@@ -137,6 +137,8 @@ func refusal(method string, status int) error {
 		return nil
 	case status == http.StatusConflict && method == http.MethodPost:
 		return discovery.ErrAlreadyBound
+	case status == http.StatusUnauthorized && method == http.MethodPost:
+		return discovery.ErrDenied.Because("the bind secret is missing or wrong")
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return discovery.ErrDenied.Because("it answered %d", status)
 	case status >= 300 && status < 400:

@@ -75,6 +75,7 @@ func TestCalls(t *testing.T) {
 	request := link.BindRequest{EngineID: "e", EngineURL: "http://e", EnginePins: []string{"p"}}
 	_, err = c.Bind(t.Context(), url, "", request)
 	require.ErrorIs(t, err, discovery.ErrDenied)
+	require.ErrorContains(t, err, "bind secret")
 	m, err := c.Bind(t.Context(), url, "secret", request)
 	require.NoError(t, err)
 	zero := 0.0
