@@ -113,6 +113,9 @@ func TestAPageOfAStrangerCannotBind(t *testing.T) {
 		}
 		r.do(req).is(status)
 	}
+	rebound := r.request("GET", "/api/bridge/manifest", "", nil) // a browser sends no Origin with it
+	rebound.Host = "evil.example"
+	r.do(rebound).problem(421, "MISDIRECTED_REQUEST")
 	r.from("192.0.2.9", r.request("POST", bindPath, "", bindRequest("e1"))).is(200)
 }
 

@@ -41,6 +41,8 @@ func main() {
 type command struct {
 	out, errOut io.Writer
 	settings    bridgeconfig.Bridge
+	files       []string
+	flags       map[string]any
 	problems    *settings.Problems
 	origins     settings.Origins
 }
@@ -80,8 +82,8 @@ func (c *command) read(args []string) error {
 	f.SetOutput(c.errOut)
 	config := f.String("config", "", "`FILE` with settings, or folder with an appsettings.json, a driver_settings.json or both")
 	driver := f.String("driver", "", "`FILE` with the settings of the driver (default: a simulation)")
-	flags := map[string]any{}
-	set := func(key string) func(string) error { return func(v string) error { flags[key] = v; return nil } }
+	c.flags = map[string]any{}
+	set := func(key string) func(string) error { return func(v string) error { c.flags[key] = v; return nil } }
 	f.Func("data", "data directory `DIR` (default ./bridge-data)", set("storage.dataDir"))
 	f.Func("listen", "address `ADDR` to listen on, such as :5100", set("server.listen"))
 	f.Usage = func() {
@@ -94,13 +96,13 @@ func (c *command) read(args []string) error {
 	if f.NArg() > 0 {
 		return fmt.Errorf("unknown command %q; bridge -h shows how it is called", f.Arg(0))
 	}
-	files, err := bridgeconfig.Files(*config, *driver)
-	if err != nil {
+	var err error
+	if c.files, err = bridgeconfig.Files(*config, *driver); err != nil {
 		return err
 	}
 	c.origins = make(settings.Origins)
 	var warnings []settings.Warning
-	if c.settings, c.problems, warnings, err = bridgeconfig.Read(files, os.Environ(), flags, c.origins); err != nil {
+	if c.settings, c.problems, warnings, err = bridgeconfig.Read(c.files, os.Environ(), c.flags, c.origins); err != nil {
 		return err
 	}
 	for _, w := range warnings {

@@ -217,3 +217,19 @@ func file(t testing.TB, name, text string) string {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
+
+func TestSIGHUPReloadsTheLevelOfTheLog(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "appsettings.json")
+	require.NoError(t, os.WriteFile(config, []byte(`{"Log": {"Level": "info"}}`), 0o600))
+	b := start(t, nil, "-config", config, "-data", t.TempDir())
+	hangup := func(level, line string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(config, []byte(`{"Log": {"Level": "`+level+`"}}`), 0o600))
+		require.NoError(t, b.cmd.Process.Signal(syscall.SIGHUP))
+		eventually(t, "nothing is reloaded", func() bool { return strings.Contains(b.log.String(), line) })
+	}
+	hangup("debug", "logLevel=debug")
+	hangup("loud", "failed to reload settings")
+	b.stop()
+}

@@ -26,7 +26,9 @@ func (c *command) serve(ctx context.Context) error {
 	defer heapfloor.Trim(5 * time.Second)()
 	lines := logging.NewBatch(c.errOut)
 	defer func() { _ = lines.Close() }()
-	log := c.settings.Log.New(lines, nil)
+	var level slog.LevelVar
+	log, running := c.settings.Log.New(lines, &level), c.settings
+	defer program.OnHangup(func() { running.Reload(c.files, c.flags, &level, log) })()
 	ctx, cancel := program.UntilSignal(ctx)
 	defer cancel()
 	err := c.locked(ctx, log)
@@ -58,8 +60,7 @@ func (c *command) locked(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("database in %s: %w", s.Storage.DataDir, err)
 	}
-	o.Buffer.Buffer, err = s.OpenBuffer(ctx, log)
-	if err == nil {
+	if o.Buffer.Buffer, err = s.OpenBuffer(ctx, log); err == nil {
 		err = c.runOn(ctx, o, db)
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Server.ShutdownTimeout)
@@ -76,8 +77,7 @@ func (c *command) runOn(ctx context.Context, o bridgehost.Options, db *storage.D
 	if err := errors.Join(accountsErr, auditErr); err != nil {
 		return err
 	}
-	o.Accounts.Accounts, o.Accounts.Sessions, o.Audit.Store = accounts, accounts, audit
-	o.Ping, o.Shortage = db.Ping, db.Shortage
+	o.Accounts.Accounts, o.Accounts.Sessions, o.Audit.Store, o.Ping, o.Shortage = accounts, accounts, audit, db.Ping, db.Shortage
 	b, err := bridgehost.New(ctx, o)
 	if err != nil {
 		return err

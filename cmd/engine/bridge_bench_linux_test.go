@@ -166,7 +166,7 @@ func BenchmarkBridgeFleet(b *testing.B) {
 			time.Sleep(measure)
 			return 100 * float64(r.engine.schedulerCPU()-before) / float64(measure)
 		}
-		without, memory := share(), r.engine.statusMB("RssAnon")
+		without, memory := share(), r.engine.statusMB("VmRSS")
 		for i := range bridges {
 			r.bindQuiet("quiet-" + strconv.Itoa(i))
 		}
@@ -174,7 +174,7 @@ func BenchmarkBridgeFleet(b *testing.B) {
 		time.Sleep(5 * time.Second)
 		b.ReportMetric(share()-without, "%core-engine")
 		b.ReportMetric(without, "%core-without")
-		b.ReportMetric(r.engine.statusMB("RssAnon")-memory, "MB-engine")
+		b.ReportMetric(memory, "MB-resident-without")
 		b.ReportMetric(r.engine.statusMB("VmRSS"), "MB-resident-engine")
 		b.ReportMetric(0, "ns/op")
 		r.stopQuiet()

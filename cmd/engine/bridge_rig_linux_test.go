@@ -185,6 +185,7 @@ func reportAges(b *testing.B, name string, list []change, ages func(change) time
 	for _, p := range []int{50, 99} {
 		b.ReportMetric(float64(all[len(all)*p/100])/1e6, fmt.Sprintf("ms-p%d-%s", p, name))
 	}
+	b.ReportMetric(float64(all[0])/1e6, "ms-min-"+name)
 	b.ReportMetric(float64(all[len(all)-1])/1e6, "ms-max-"+name)
 }
 

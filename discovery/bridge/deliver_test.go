@@ -113,3 +113,22 @@ func TestNewestValuesGoAheadOfABacklog(t *testing.T) {
 		r.engine.do(func() { require.False(t, r.engine.stored[len(r.engine.stored)-1].late, "the backlog is gone") })
 	})
 }
+
+func TestAPlantAsFastAsTheDrainLimitDoesNotKeepItsBacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, func(o *bridge.Options) { o.DrainPerSecond = 1000 })
+		pass(time.Second)
+		r.bind()
+		pass(time.Second)
+		r.engine.do(func() { r.engine.away = true })
+		r.engine.cut(link.ErrEnded)
+		r.count(1, 20_000)
+		r.engine.do(func() { r.engine.away = false })
+		pass(10 * time.Second)
+		for i := range 40 {
+			r.count(20_001+i*1000, 20_000+(i+1)*1000)
+			pass(time.Second)
+		}
+		r.requireCount(60_000)
+	})
+}

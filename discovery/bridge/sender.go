@@ -34,7 +34,7 @@ type sender struct {
 	overtaken  uint64 // Live frames have overtaken all entries up to this one
 	nextLive   time.Time
 	drainAt    time.Time // no entries that were overtaken before this
-	collected  uint64    // the last number that there was when drainAt was set
+	counted    uint64    // numbers up to this one were there from the begin, or drainAt does without them
 	manifestAt time.Time // not before this
 }
 
@@ -44,8 +44,9 @@ type onTheWay struct {
 }
 
 func newSender(s *session, w link.Welcome) *sender {
+	_, waiting := s.collector.ahead()
 	return &sender{session: s, rate: time.Second / time.Duration(s.host.o.DrainPerSecond), hash: s.hash, want: w.WantManifest,
-		cursor: w.Position}
+		cursor: w.Position, counted: waiting}
 }
 
 // run sends until ctx ends or the link breaks.
@@ -273,11 +274,15 @@ func (s *sender) sendBatch(b *recentBlock) error {
 	return s.conn.Send(link.FromBridge{Batch: &link.Batch{Block: b.Block, Late: late}})
 }
 
-// slow sets when entries that were overtaken are sent again. What the plant adds meanwhile does not count: else a busy one would keep its backlog for ever.
+// slow sets when entries that were overtaken are sent again. What the plant has added meanwhile does not count: else a busy one would keep its backlog
+// for ever.
 func (s *sender) slow(late int) {
 	_, collected := s.collector.ahead()
-	added := min(collected-min(s.collected, collected), uint64(late))
-	s.collected = collected
+	if late == 0 {
+		s.counted = collected
+	}
+	added := min(collected-min(s.counted, collected), uint64(late)) //nolint:gosec // not negative
+	s.counted += added
 	if now := time.Now(); s.drainAt.Before(now) {
 		s.drainAt = now
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +139,26 @@ func TestAnActivatedLicenseSurvivesARestartUntilItExpires(t *testing.T) {
 	require.False(t, late.Valid)
 	require.Equal(t, license.Community, late.Edition)
 	require.ErrorIs(t, late.Problem, license.ErrExpired)
+}
+
+func TestTheLongestKeySurvivesARestart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "license.key")
+	l := sample()
+	for range 22 {
+		l.Features = append(l.Features, strings.Repeat("f", 256))
+	}
+	key := ""
+	for n := range 256 {
+		more := l
+		more.Features = append(slices.Clone(l.Features), strings.Repeat("g", n+1))
+		if key = sign(t, more); len(key) == license.MaxKeyBytes {
+			break
+		}
+	}
+	require.Len(t, key, license.MaxKeyBytes)
+	_, err := open(t, file, issued).Activate(t.Context(), key)
+	require.NoError(t, err)
+	require.True(t, open(t, file, issued).State().Valid)
 }
 
 func TestAKeyThatIsRefusedChangesNothing(t *testing.T) {

@@ -88,15 +88,15 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
-// readKey reads one byte more than a key may have, which is refused then.
+// readKey returns one byte more than a key may have of a file that is too long, which is refused then.
 func readKey(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(f, MaxKeyBytes+1))
-	return string(raw), err
+	raw, err := io.ReadAll(io.LimitReader(f, MaxKeyBytes+1+int64(len("\n"))))
+	return strings.TrimSuffix(string(raw), "\n"), err
 }
 
 // State returns the license in force now.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -22,6 +23,28 @@ func Reachable(a net.Addr) string {
 		return "localhost:" + port
 	}
 	return addr
+}
+
+// OnHangup calls reload at each SIGHUP, which does not end the process any more, until stop is called.
+func OnHangup(reload func()) (stop func()) {
+	hangups, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(hangups, syscall.SIGHUP)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-hangups:
+				reload()
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(hangups)
+		close(done)
+		wg.Wait()
+	}
 }
 
 // UntilSignal returns a context that the first SIGINT or SIGTERM ends. The second one ends the process.

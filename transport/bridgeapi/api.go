@@ -114,6 +114,7 @@ type handlers struct {
 	o       Options
 	started time.Time
 	setup   chan struct{} // holds the one token of who may make the first account
+	exports chan struct{} // holds the one token of who may export the shell, which strangers may, and which is much work with many tags
 }
 
 var _ gen.StrictServerInterface = (*handlers)(nil)
@@ -146,8 +147,9 @@ func New(d Deps, o Options) (*API, error) {
 	if o.Body == nil {
 		o.Body = restapi.Unchanged
 	}
-	h := &handlers{Deps: d, o: o, started: o.Now(), setup: make(chan struct{}, 1)}
+	h := &handlers{Deps: d, o: o, started: o.Now(), setup: make(chan struct{}, 1), exports: make(chan struct{}, 1)}
 	h.setup <- struct{}{}
+	h.exports <- struct{}{}
 	return &API{handlers: h, body: o.Body}, nil
 }
 

@@ -73,6 +73,12 @@ func plateOf(n gen.Nameplate) shellconfig.Nameplate {
 
 // exportShell implements GET /api/bridge/config/aas/export.
 func (h *handlers) exportShell(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-h.exports:
+	case <-r.Context().Done():
+		return
+	}
+	defer func() { h.exports <- struct{}{} }()
 	env := h.Shell.Environment()
 	name, body := "application/json", []byte(nil)
 	switch format := r.URL.Query().Get("format"); format {

@@ -15,7 +15,7 @@ import (
 const ingestOperation = "ingest"
 
 var (
-	errUnknownHost = fault.New(fault.Forbidden, "MISDIRECTED_REQUEST", "a web page without a login must name a known host; Server__AllowedHosts adds names")
+	errUnknownHost = fault.New(fault.Forbidden, "MISDIRECTED_REQUEST", "a request without a login must name a known host; Server__AllowedHosts adds names")
 	errForeignPage = fault.New(fault.Forbidden, "FORBIDDEN", "the request comes from a page of another origin")
 	errSender      = fault.New(fault.Forbidden, "ADDRESS_NOT_ALLOWED", "data is not taken from this address; see Ingest__AllowedCidrs")
 	errNeedsToken  = auth.ErrUnauthenticated.Because("data needs the token of Ingest__Token")
@@ -54,6 +54,9 @@ func (p *Part) ownPage(host, origin string) error {
 func (p *Part) whoMayBind(_ context.Context, host, origin string) error {
 	if p.o.BindSecret || p.deps.Host.Status().Status != link.StatusFree {
 		return auth.ErrUnauthenticated
+	}
+	if !p.hosts.Known(host) { // a page that leads its name here reads without an Origin
+		return errUnknownHost
 	}
 	return p.ownPage(host, origin)
 }
