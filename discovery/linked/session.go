@@ -188,13 +188,13 @@ func (s *session) open(h *link.Hello) error {
 // refusal returns what a bridge is told that cannot open its link.
 func (s *session) refusal(err error) error {
 	if errors.Is(err, link.ErrRefused) {
-		s.log.Warn("link of a bridge refused: no such binding")
+		s.log.Warn("link of a bridge refused: no such binding, or another token or key")
 		return err
 	}
 	if s.ctx.Err() != nil {
 		return s.cause()
 	}
-	s.log.Error("failed to open the link of a bridge", "error", err)
+	s.log.Error("link of a bridge ended: its binding cannot be used", "error", err)
 	if _, ok := fault.From(err); ok {
 		return err
 	}
