@@ -99,7 +99,7 @@ func (s *Service) askStatus(ctx context.Context, bridgeID, url string) error {
 	case err != nil:
 		return err
 	case st.BridgeID != bridgeID:
-		return ErrMismatch
+		return ErrMismatch.Because("its id is %.100q", st.BridgeID)
 	case st.Status != link.StatusFree:
 		return ErrAlreadyBound.On("bridgeId", bridgeID)
 	case st.DriverID != "" && s.hasDriver(st.DriverID):

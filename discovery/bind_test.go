@@ -69,6 +69,13 @@ func TestWhatIsMissingInABind(t *testing.T) {
 	require.Empty(t, r.net.taken())
 }
 
+func TestBindNamesTheBridgeThatAnswersInstead(t *testing.T) {
+	r := newRig(t, "b1")
+	r.net.hosts[urlOf("b1")].status.BridgeID = "b9"
+	_, _, err := r.bind("b1")
+	require.EqualError(t, err, `another bridge answers at this URL: its id is "b9"`)
+}
+
 func TestBridgesThatCannotBeBound(t *testing.T) {
 	for name, c := range map[string]struct {
 		change   func(r *rig, h *host)

@@ -60,10 +60,10 @@ type Info struct {
 	Online   bool      // the link is open, or it was and three heartbeats are not missed yet
 	LinkOpen bool      //
 	Missed   int       // heartbeats in a row
-	Problem  string    // why its tags are not shown, or why the last heartbeat was missed, for people; empty for neither
+	Problem  string    // why its tags are not shown, its manifest is refused or the last heartbeat was missed, for people; empty for none
 	Since    time.Time // of LinkOpen; when the bridge was bound, or the service began, if there was no change since
 
-	// Down means that samples do not arrive: the link was not open for as long as three heartbeats take.
+	// Down means that samples do not arrive: for as long as three heartbeats take, no link was open for 10 s.
 	Down bool
 	// DriverDown means that the bridge's driver has no device, and that DriverDownDelay has passed since the engine learned of it.
 	DriverDown bool

@@ -75,7 +75,7 @@ func (s *Service) driverDown(ctx context.Context, bridgeID string, at time.Time,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b := s.bridge[bridgeID]; b != nil {
-		b.downSeen, b.downTold = now, false
+		b.downSeen, b.downTold = time.Now(), false
 	}
 	return nil
 }

@@ -86,6 +86,7 @@ func TestAnOpenLinkIsTheHeartbeat(t *testing.T) {
 		require.False(t, r.info("b1").Online)
 		r.LinkChanged(t.Context(), "b1", true)
 		require.True(t, r.info("b1").Online)
+		time.Sleep(10 * time.Second)
 		require.False(t, r.info("b1").Down)
 		r.net.taken()
 		time.Sleep(10 * time.Minute)
@@ -97,6 +98,37 @@ func TestAnOpenLinkIsTheHeartbeat(t *testing.T) {
 		require.True(t, r.info("b1").Online)
 		time.Sleep(35 * time.Second)
 		require.False(t, r.info("b1").Online)
+	})
+}
+
+// A link that opens and ends again and again, such as for a manifest that is refused, delivers nothing.
+func TestALinkThatDoesNotLastIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "b1")
+		r.run()
+		defer func() { r.stop() }()
+		r.mustBind("b1")
+		r.link("b1")
+		m := r.net.hosts[urlOf("b1")].manifest
+		m.DriverID = "renamed"
+		down := false
+		for range 60 {
+			require.NoError(t, r.LinkChanged(t.Context(), "b1", true))
+			require.ErrorIs(t, r.UpdateManifest(t.Context(), "b1", m), discovery.ErrDriverChanged)
+			time.Sleep(time.Second)
+			down = down || r.info("b1").Down
+			require.Equal(t, down, r.info("b1").Down, "it stays down")
+			require.NoError(t, r.LinkChanged(t.Context(), "b1", false))
+			time.Sleep(2 * time.Second)
+			require.Contains(t, r.info("b1").Problem, "another id than when it was bound")
+		}
+		require.True(t, down)
+		m.DriverID = "b1"
+		require.NoError(t, r.LinkChanged(t.Context(), "b1", true))
+		require.NoError(t, r.UpdateManifest(t.Context(), "b1", m))
+		time.Sleep(10 * time.Second)
+		require.False(t, r.info("b1").Down)
+		require.Empty(t, r.info("b1").Problem)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"time"
 
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/discovery/linked"
@@ -33,9 +34,8 @@ func (s *Service) OpenLink(ctx context.Context, h link.Hello) (linked.Grant, err
 	}
 	switch {
 	case h.Key != "" && equal(h.Key, b.Key):
-		return grant, s.showHidden(ctx, b)
+		return grant, s.prepare(ctx, b, grant.WantManifest)
 	case h.Key != "" || !equal(h.Token, b.Token):
-		s.opts.Logger.Warn("link of a bridge refused: it has another key or token", "bridge", b.BridgeID)
 		return linked.Grant{}, link.ErrRefused
 	}
 	if grant.Key = b.Key; grant.Key == "" {
@@ -44,14 +44,17 @@ func (s *Service) OpenLink(ctx context.Context, h link.Hello) (linked.Grant, err
 			return linked.Grant{}, err
 		}
 	}
-	return grant, s.showHidden(ctx, b)
+	return grant, s.prepare(ctx, b, grant.WantManifest)
 }
 
-// showHidden shows the tags of a bridge if they could not be shown before. Without them its samples would wait.
-func (s *Service) showHidden(ctx context.Context, b Binding) error {
+// prepare shows the tags of a bridge whose link opens if they could not be shown before: without them its samples would wait.
+func (s *Service) prepare(ctx context.Context, b Binding, wantManifest bool) error {
 	s.mu.Lock()
 	known := s.bridge[b.BridgeID]
 	hidden := known != nil && known.hidden != ""
+	if known != nil && !wantManifest { // it has the one that is stored again
+		known.refused = ""
+	}
 	s.mu.Unlock()
 	if !hidden {
 		return nil
@@ -92,6 +95,24 @@ func (s *Service) StorePosition(ctx context.Context, bridgeID, epoch string, thr
 
 // UpdateManifest implements linked.Bindings.
 func (s *Service) UpdateManifest(ctx context.Context, bridgeID string, m link.Manifest) error {
+	err := s.updateManifest(ctx, bridgeID, m)
+	if ctx.Err() == nil {
+		s.setRefused(bridgeID, err)
+	}
+	return err
+}
+
+func (s *Service) setRefused(bridgeID string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.bridge[bridgeID]; b != nil {
+		if b.refused = ""; err != nil {
+			b.refused = messageOf(err, "its manifest cannot be stored or shown")
+		}
+	}
+}
+
+func (s *Service) updateManifest(ctx context.Context, bridgeID string, m link.Manifest) error {
 	unlock, err := s.lock(ctx, bridgeID)
 	if err != nil {
 		return err
@@ -136,7 +157,10 @@ func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) e
 		return link.ErrRefused
 	}
 	if b.link != open {
-		b.link, b.since = open, now
+		if b.lasts() {
+			b.lasted = time.Now()
+		}
+		b.link, b.since, b.changed = open, now, time.Now()
 	}
 	wasOffline := b.Offline
 	s.heard(b, now)

@@ -118,12 +118,15 @@ type bridge struct {
 	Binding
 	link    bool
 	since   time.Time // of link
+	changed time.Time // as since, by the monotonic clock: setting the clock is no outage
+	lasted  time.Time // by the monotonic clock, when a link that had lasted ended, or the watch began
 	missed  int
 	problem string
 	unsaved bool   // HeartbeatAt is newer than in the store
 	hidden  string // why its tags could not be shown; empty if they are
+	refused string // why its manifest was refused; empty if it was not
 
-	downSeen time.Time // when this process learned of DriverDownAt, or began
+	downSeen time.Time // by the monotonic clock, when this process learned of DriverDownAt, or began
 	downTold bool      // DriverDown was reported by States
 	stop     func()    // ends its heartbeats; nil while there are none
 }
@@ -157,8 +160,8 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 
 // take adds a binding. s.mu is held, or s is new.
 func (s *Service) take(b Binding) *bridge {
-	now := s.now()
-	known := &bridge{Binding: b, since: now, downSeen: now}
+	clock := time.Now()
+	known := &bridge{Binding: b, since: s.now(), changed: clock, lasted: clock, downSeen: clock}
 	if b.Offline {
 		known.missed = missedLimit
 	}
@@ -226,24 +229,29 @@ func (s *Service) Bindings() []Info { return s.list(false) }
 func (s *Service) States() []Info { return s.list(true) }
 
 func (s *Service) list(told bool) []Info {
-	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]Info, 0, len(s.bridge))
 	for _, id := range slices.Sorted(maps.Keys(s.bridge)) {
 		b := s.bridge[id]
-		if told && !b.DriverDownAt.IsZero() && now.Sub(b.downSeen) >= DriverDownDelay {
+		if told && !b.DriverDownAt.IsZero() && time.Since(b.downSeen) >= DriverDownDelay {
 			b.downTold = true
 		}
-		all = append(all, b.info(now, s.opts.Heartbeat))
+		all = append(all, b.info(s.opts.Heartbeat))
 	}
 	return all
 }
 
-func (b *bridge) info(now time.Time, heartbeat time.Duration) Info {
-	i := Info{Binding: b.clone(), LinkOpen: b.link, Missed: b.missed, Problem: cmp.Or(b.hidden, b.problem), Since: b.since,
+// lastingLink is how long a link must be open to count as one over which samples arrive. One that the engine or the bridge cannot go on
+// with, such as for a manifest that is refused, opens and ends again and again.
+const lastingLink = 10 * time.Second
+
+func (b *bridge) lasts() bool { return b.link && time.Since(b.changed) >= lastingLink }
+
+func (b *bridge) info(heartbeat time.Duration) Info {
+	i := Info{Binding: b.clone(), LinkOpen: b.link, Missed: b.missed, Problem: cmp.Or(b.hidden, b.refused, b.problem), Since: b.since,
 		Online:     b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit,
-		Down:       !b.link && (b.Offline || now.Sub(b.since) >= missedLimit*heartbeat),
+		Down:       !b.lasts() && (b.Offline || time.Since(b.lasted) >= missedLimit*heartbeat),
 		DriverDown: b.downTold && !b.DriverDownAt.IsZero()}
 	i.Token, i.Key = "", ""
 	return i

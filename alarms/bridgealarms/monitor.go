@@ -42,7 +42,7 @@ type Options struct {
 
 // Monitor raises alarms about bridges, each an Error:
 //
-//   - bridge-offline:<id>, when the link of a bridge was not open for as long as three heartbeats take, until it is open again.
+//   - bridge-offline:<id>, when no link of a bridge has lasted for as long as three heartbeats take, until one does.
 //   - bridge-driver-offline:<id>, when the driver of a bridge has been without its device for discovery.DriverDownDelay, until it has it. An
 //     outage that was over when the engine learned of it is reported as late, see [Monitor.DriverWasDown].
 //   - bridge-samples-lost:<id>, when a bridge has dropped samples before it could deliver them. The message has their number and follows
@@ -184,9 +184,9 @@ func (m *Monitor) look(info *discovery.Info, now time.Time) {
 		m.bridges[id] = b
 	}
 	switch {
-	case info.LinkOpen:
+	case info.LinkOpen && !info.Down:
 		m.clear(&b.offline, OfflineKey+id, "", now)
-	case info.Down && b.offline == "":
+	case !info.LinkOpen && info.Down && b.offline == "":
 		m.raise(&b.offline, m.alarm(OfflineKey, &info.Binding, offlineMessage(info), now))
 	}
 	switch {

@@ -131,7 +131,10 @@ func TestABridgeThatGoesOfflineAndComesBack(t *testing.T) {
 		p.restart(bridgealarms.Options{})
 		p.set("b1", func(*discovery.Info) {})
 		require.Len(t, p.journal(), 1, "a restart neither clears it nor raises it again")
-		p.set("b1", func(b *discovery.Info) { b.LinkOpen = true })
+		p.set("b1", func(b *discovery.Info) { b.LinkOpen, b.Down = true, true })
+		p.set("b2", func(b *discovery.Info) { b.LinkOpen, b.Down = true, true })
+		require.Len(t, p.journal(), 1, "a link that has just opened may not last")
+		p.set("b1", func(b *discovery.Info) { b.Down = false })
 		require.Equal(t, []string{"Raised bridge-offline:b1", "Cleared bridge-offline:b1"}, p.journal())
 	})
 }

@@ -77,7 +77,9 @@ func (s *session) serve() error {
 
 func (s *session) logEnd(err error) {
 	switch {
-	case err == nil, errors.Is(err, link.ErrReplaced), fault.KindOf(err) == fault.Unavailable && !errors.Is(err, link.ErrSilent): // the engine stops, or so
+	case err == nil:
+		s.log.Info("link of a bridge ended")
+	case errors.Is(err, link.ErrReplaced), fault.KindOf(err) == fault.Unavailable && !errors.Is(err, link.ErrSilent): // the engine stops, or so
 		s.log.Info("link of a bridge ended", "reason", err)
 	default:
 		s.log.Warn("link of a bridge ended", "error", err)
@@ -186,13 +188,13 @@ func (s *session) open(h *link.Hello) error {
 // refusal returns what a bridge is told that cannot open its link.
 func (s *session) refusal(err error) error {
 	if errors.Is(err, link.ErrRefused) {
-		s.log.Warn("link of a bridge refused: no such binding")
+		s.log.Warn("link of a bridge refused: no such binding, or another token or key")
 		return err
 	}
 	if s.ctx.Err() != nil {
 		return s.cause()
 	}
-	s.log.Error("failed to open the link of a bridge", "error", err)
+	s.log.Error("link of a bridge ended: its binding cannot be used", "error", err)
 	if _, ok := fault.From(err); ok {
 		return err
 	}
