@@ -271,6 +271,22 @@ func TestUnbindWithTheSecretThatTheBridgeHas(t *testing.T) {
 	require.Equal(t, []string{"release " + key + " http://b1:5100"}, r.net.taken())
 }
 
+// An engine whose data directory is lost leaves its bindings in a store that it shared. Its bridges are refused by others and become free.
+func TestABindingOfAnEngineThatIsGoneCanBeRemoved(t *testing.T) {
+	r := newRig(t, "b1")
+	r.mustBind("b1")
+	r.opts.EngineID, r.opts.Shared = "engine-2", true
+	r.house.drivers = map[string]int{}
+	r.open()
+	require.NoError(t, r.net.Release(t.Context(), urlOf("b1"), token))
+	_, _, err := r.bind("b1")
+	require.ErrorIs(t, err, discovery.ErrAlreadyBound)
+	require.NoError(t, r.Unbind(t.Context(), "b1"))
+	require.ErrorIs(t, r.Unbind(t.Context(), "b1"), discovery.ErrNotBound)
+	r.mustBind("b1")
+	require.Equal(t, "engine-2", r.info("b1").EngineID)
+}
+
 func TestUnbindThatIsNotStored(t *testing.T) {
 	r := newRig(t, "b1")
 	r.mustBind("b1")
