@@ -37,6 +37,10 @@ func TestHealthFollowsTheBinding(t *testing.T) {
 	require.Equal(t, "Degraded", bound.get("results", "engine-connectivity", "status"))
 	require.Equal(t, "disconnected", bound.get("cloudConnection"))
 	require.Eventually(t, func() bool {
+		why := r.call("GET", "/health", "", nil).get("results", "engine-connectivity", "data").(map[string]any)["lastError"]
+		return why != nil && why != ""
+	}, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
 		return r.call("GET", "/health", "", nil).get("bufferedMessages").(float64) > 0
 	}, 10*time.Second, 10*time.Millisecond)
 }

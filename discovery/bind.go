@@ -99,7 +99,7 @@ func (s *Service) askStatus(ctx context.Context, bridgeID, url string) error {
 	case err != nil:
 		return err
 	case st.BridgeID != bridgeID:
-		return ErrMismatch
+		return ErrMismatch.Because("its id is %.100q", st.BridgeID)
 	case st.Status != link.StatusFree:
 		return ErrAlreadyBound.On("bridgeId", bridgeID)
 	case st.DriverID != "" && s.hasDriver(st.DriverID):
@@ -218,23 +218,26 @@ func addURLs(list, more []string) []string {
 }
 
 // Unbind removes a binding and makes the bridge free. A bridge that cannot be reached becomes free when it opens its link, which is refused then.
+// It also removes the binding of another engine that uses the store: that engine may be gone for good, and the bridge could never be bound again.
 func (s *Service) Unbind(ctx context.Context, bridgeID string) error {
 	unlock, err := s.lock(ctx, bridgeID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	b, ok := s.get(bridgeID)
-	if !ok {
-		return ErrNotBound.On("bridgeId", bridgeID)
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
+	b, ok := s.get(bridgeID)
+	if !ok {
+		if b, err = s.stored(ctx, bridgeID); err != nil {
+			return err
+		}
+	}
 	if err := s.store.RemoveBinding(ctx, bridgeID); err != nil && !errors.Is(err, ErrNotBound) {
 		return err
 	}
 	s.mu.Lock()
-	if known := s.bridge[bridgeID]; known.stop != nil {
+	if known := s.bridge[bridgeID]; known != nil && known.stop != nil {
 		known.stop()
 	}
 	delete(s.bridge, bridgeID)

@@ -69,6 +69,13 @@ func TestWhatIsMissingInABind(t *testing.T) {
 	require.Empty(t, r.net.taken())
 }
 
+func TestBindNamesTheBridgeThatAnswersInstead(t *testing.T) {
+	r := newRig(t, "b1")
+	r.net.hosts[urlOf("b1")].status.BridgeID = "b9"
+	_, _, err := r.bind("b1")
+	require.EqualError(t, err, `another bridge answers at this URL: its id is "b9"`)
+}
+
 func TestBridgesThatCannotBeBound(t *testing.T) {
 	for name, c := range map[string]struct {
 		change   func(r *rig, h *host)
@@ -262,6 +269,22 @@ func TestUnbindWithTheSecretThatTheBridgeHas(t *testing.T) {
 	key := r.link("b1")
 	require.NoError(t, r.Unbind(t.Context(), "b1"))
 	require.Equal(t, []string{"release " + key + " http://b1:5100"}, r.net.taken())
+}
+
+// An engine whose data directory is lost leaves its bindings in a store that it shared. Its bridges are refused by others and become free.
+func TestABindingOfAnEngineThatIsGoneCanBeRemoved(t *testing.T) {
+	r := newRig(t, "b1")
+	r.mustBind("b1")
+	r.opts.EngineID, r.opts.Shared = "engine-2", true
+	r.house.drivers = map[string]int{}
+	r.open()
+	require.NoError(t, r.net.Release(t.Context(), urlOf("b1"), token))
+	_, _, err := r.bind("b1")
+	require.ErrorIs(t, err, discovery.ErrAlreadyBound)
+	require.NoError(t, r.Unbind(t.Context(), "b1"))
+	require.ErrorIs(t, r.Unbind(t.Context(), "b1"), discovery.ErrNotBound)
+	r.mustBind("b1")
+	require.Equal(t, "engine-2", r.info("b1").EngineID)
 }
 
 func TestUnbindThatIsNotStored(t *testing.T) {

@@ -194,7 +194,11 @@ func (s *Service) checked(ctx context.Context, was Binding, url string, err erro
 	offline, moved := b.Offline, err == nil && url != b.BaseURL()
 	s.mu.Unlock()
 	if turned {
-		s.opts.Logger.Info("bridge turned offline or online", "bridge", was.BridgeID, "offline", offline, "error", err)
+		if offline {
+			s.opts.Logger.Warn("bridge is offline", "bridge", was.BridgeID, "error", err)
+		} else {
+			s.opts.Logger.Info("bridge is online", "bridge", was.BridgeID)
+		}
 		s.storeOffline(ctx, was.BridgeID, offline)
 	}
 	if moved {
@@ -212,7 +216,7 @@ func (s *Service) storeOffline(ctx context.Context, bridgeID string, offline boo
 		return nil
 	})
 	if err != nil && !errors.Is(err, ErrNotBound) && ctx.Err() == nil {
-		s.opts.Logger.Warn("failed to store that a bridge turned offline or online", "bridge", bridgeID, "error", err)
+		s.opts.Logger.Warn("failed to store whether a bridge is offline", "bridge", bridgeID, "offline", offline, "error", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/accounts"
@@ -126,10 +127,13 @@ func (o *Options) share() (err error) {
 
 // owner names the engine among those that share a database.
 func (o *Options) owner() (err error) {
-	if o.Alerting.Owner == "" {
+	id := o.Alerting.Owner
+	if id == "" {
 		if o.Alerting.Owner, err = alertingpart.EngineName(o.DataDir); err != nil {
 			return err
 		}
+		// Without the host: a container that is made again has another one, and must not refuse its bridges, which would be free then.
+		id, _, _ = strings.Cut(o.Alerting.Owner, "@")
 	}
 	if o.Alarms.Drivers.Engine == "" && o.Shared != nil {
 		o.Alarms.Drivers.Engine = o.Alerting.Owner
@@ -137,9 +141,9 @@ func (o *Options) owner() (err error) {
 	if o.Devices.Alarms.Engine == "" && o.Shared != nil {
 		o.Devices.Alarms.Engine = o.Alerting.Owner
 	}
-	o.Discovery.EngineID, o.Discovery.Shared = cmp.Or(o.Discovery.EngineID, o.Alerting.Owner), o.Shared != nil
+	o.Discovery.EngineID, o.Discovery.Shared = cmp.Or(o.Discovery.EngineID, id), o.Shared != nil
 	if o.Discovery.Alarms.Engine == "" && o.Shared != nil {
-		o.Discovery.Alarms.Engine = o.Alerting.Owner
+		o.Discovery.Alarms.Engine = o.Discovery.EngineID
 	}
 	o.Alarms.Drivers.ExcludeTypes = append(slices.Clip(o.Alarms.Drivers.ExcludeTypes), discoverypart.DriverType)
 	return nil

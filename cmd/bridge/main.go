@@ -84,8 +84,8 @@ func (c *command) read(args []string) error {
 	driver := f.String("driver", "", "`FILE` with the settings of the driver (default: a simulation)")
 	c.flags = map[string]any{}
 	set := func(key string) func(string) error { return func(v string) error { c.flags[key] = v; return nil } }
-	f.Func("data", "data `DIR`ectory (default ./bridge-data)", set("storage.dataDir"))
-	f.Func("listen", "`ADDR`ess to listen on, such as :5100", set("server.listen"))
+	f.Func("data", "data directory `DIR` (default ./bridge-data)", set("storage.dataDir"))
+	f.Func("listen", "address `ADDR` to listen on, such as :5100", set("server.listen"))
 	f.Usage = func() {
 		fmt.Fprint(c.errOut, usage)
 		f.PrintDefaults()

@@ -51,7 +51,7 @@ func (c *command) config(args []string) error {
 		verb, args = args[0], args[1:]
 	}
 	f := c.flags("config", "config print|check [-config FILE] [-data DIR] [-listen ADDR]")
-	f.StringVar(&c.listen, "listen", "", "`ADDR`ess to listen on")
+	f.StringVar(&c.listen, "listen", "", "address `ADDR` to listen on")
 	if verb != "print" && verb != "check" {
 		f.Usage()
 		return flag.ErrHelp

@@ -94,7 +94,7 @@ func (c *command) flags(name, usage string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(c.errOut)
 	f.StringVar(&c.configFile, "config", "", "settings `FILE`, YAML or JSON")
-	f.StringVar(&c.dataDir, "data", "", "data `DIR`ectory (default ./data)")
+	f.StringVar(&c.dataDir, "data", "", "data directory `DIR` (default ./data)")
 	f.Usage = func() {
 		fmt.Fprintln(c.errOut, "usage: engine "+usage)
 		f.PrintDefaults()

@@ -146,8 +146,8 @@ func (h *Host) free(still func(state) bool) error {
 	return nil
 }
 
-// Authorized reports whether secret is the binding token or the session key of the engine that the bridge is bound to. Once the key has been
-// used, the token is refused.
+// Authorized reports whether secret is the binding token or the session key of the engine that the bridge is bound to. Once the bridge has
+// the key, the token is refused.
 func (h *Host) Authorized(secret string) bool {
 	h.mu.Lock()
 	token, key := h.state.Token, h.state.Key

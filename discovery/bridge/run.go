@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/internal/backoff"
 )
 
@@ -28,7 +29,7 @@ var (
 
 // Run keeps the link to the engine open while the bridge is bound. It returns when ctx ends, and may not be called again.
 func (h *Host) Run(ctx context.Context) {
-	failures, found := 0, ""
+	failures, found, reason := 0, "", ""
 	for ctx.Err() == nil {
 		h.mu.Lock()
 		s, since := h.state, h.boundSince
@@ -50,7 +51,9 @@ func (h *Host) Run(ctx context.Context) {
 			failures = 0
 		}
 		failures++
-		h.report(err, failures)
+		last := reason
+		reason = reasonOf(err)
+		h.report(err, failures, failures == 1 || reason != last)
 		if errors.Is(err, link.ErrRefused) && h.refused(s, since) {
 			continue
 		}
@@ -76,9 +79,17 @@ func (h *Host) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// report logs how the link ended, and the first of several failures to open it.
-func (h *Host) report(err error, failures int) {
-	if failures == 1 {
+// reasonOf returns the code of a failure. Texts differ with each attempt: they have the ports of connections.
+func reasonOf(err error) string {
+	if e, ok := fault.From(err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// report logs how the link ended. Of several failures to open it, only the first of each reason is a warning.
+func (h *Host) report(err error, failures int, news bool) {
+	if news {
 		h.log.Warn("no link to the engine; retrying", "error", err)
 	} else {
 		h.log.Debug("no link to the engine; retrying", "error", err, "failures", failures)

@@ -135,18 +135,15 @@ func (s *session) reason(sending error) error {
 	}
 }
 
-// exchange stores a session key and then uses it. The token is kept until a link has begun with the key.
+// exchange stores a session key in place of the token, and then uses it. The engine has stored the key before.
 func (s *session) exchange(hello link.Hello, welcome *link.Welcome) error {
 	if hello.Key != "" {
-		if s.state.Token == "" {
-			return nil
-		}
-		return s.host.change(s.state, func(next *state) { next.Token = "" })
+		return nil
 	}
 	if welcome.Key == "" {
 		return link.ErrProtocol.Because("the engine has sent no session key")
 	}
-	if err := s.host.change(s.state, func(next *state) { next.Key = welcome.Key }); err != nil {
+	if err := s.host.change(s.state, func(next *state) { next.Key, next.Token = welcome.Key, "" }); err != nil {
 		return err
 	}
 	hello.Key, hello.Token = welcome.Key, ""

@@ -18,7 +18,7 @@ type state struct {
 	EngineID  string    `json:"engineId,omitempty"` // empty: the bridge is free
 	EngineURL string    `json:"engineUrl,omitempty"`
 	Pins      []string  `json:"pins,omitempty"`
-	Token     string    `json:"token,omitempty"` // until the key has been used
+	Token     string    `json:"token,omitempty"` // until there is a key
 	Key       string    `json:"key,omitempty"`   // of the session; empty before the first link
 	BoundAt   time.Time `json:"boundAt,omitzero"`
 

@@ -7,11 +7,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/otkit/otkit/discovery"
@@ -111,7 +113,7 @@ func (c *Client) call(ctx context.Context, r request) error {
 	req.Header.Set("Accept", "application/json")
 	res, err := c.http.Do(req)
 	if err != nil {
-		return discovery.ErrConnection.Wrap(err)
+		return unreachable(err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if err := refusal(r.method, res.StatusCode); err != nil || r.answer == nil || res.StatusCode == http.StatusNotFound {
@@ -130,6 +132,29 @@ func (c *Client) call(ctx context.Context, r request) error {
 	return nil
 }
 
+// unreachable returns the error for a request without an answer, with the reason but without addresses: viewers read it.
+func unreachable(err error) error {
+	e := discovery.ErrConnection
+	var (
+		certificate *tls.CertificateVerificationError
+		name        *net.DNSError
+		network     net.Error
+	)
+	switch {
+	case errors.As(err, &certificate):
+		e = e.Because("its certificate is not trusted")
+	case errors.Is(err, http.ErrSchemeMismatch):
+		e = e.Because("it does not answer with TLS")
+	case errors.As(err, &name):
+		e = e.Because("the name of its host cannot be resolved")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e = e.Because("connection refused")
+	case errors.As(err, &network) && network.Timeout():
+		e = e.Because("no answer in time")
+	}
+	return e.Wrap(err)
+}
+
 // refusal returns the error for a status; nil if the call succeeded.
 func refusal(method string, status int) error {
 	switch {
@@ -137,6 +162,8 @@ func refusal(method string, status int) error {
 		return nil
 	case status == http.StatusConflict && method == http.MethodPost:
 		return discovery.ErrAlreadyBound
+	case status == http.StatusUnauthorized && method == http.MethodPost:
+		return discovery.ErrDenied.Because("the bind secret is missing or wrong")
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return discovery.ErrDenied.Because("it answered %d", status)
 	case status >= 300 && status < 400:

@@ -18,6 +18,7 @@ import (
 	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/discovery/bridgeclient"
 	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -75,6 +76,7 @@ func TestCalls(t *testing.T) {
 	request := link.BindRequest{EngineID: "e", EngineURL: "http://e", EnginePins: []string{"p"}}
 	_, err = c.Bind(t.Context(), url, "", request)
 	require.ErrorIs(t, err, discovery.ErrDenied)
+	require.ErrorContains(t, err, "bind secret")
 	m, err := c.Bind(t.Context(), url, "secret", request)
 	require.NoError(t, err)
 	zero := 0.0
@@ -113,7 +115,7 @@ func TestBridgesThatLie(t *testing.T) {
 				}
 			}
 		}, discovery.ErrConnection, ""},
-		"no answer": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, discovery.ErrConnection, ""},
+		"no answer": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, discovery.ErrConnection, "no answer in time"},
 		"an answer drop by drop": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				_, _ = io.WriteString(w, " ")
@@ -155,11 +157,20 @@ func TestBridgesThatLie(t *testing.T) {
 	}
 	bridge := client(t, bridgeclient.Options{Timeout: short})
 	_, err := bridge.Status(t.Context(), "http://127.0.0.1:1")
-	require.ErrorIs(t, err, discovery.ErrConnection)
-	require.NotContains(t, discovery.ErrConnection.Message, "127.0.0.1")
+	requireUnreachable(t, err, "connection refused")
+	_, err = bridge.Status(t.Context(), strings.Replace(serve(t, http.NotFound), "http://", "https://", 1))
+	requireUnreachable(t, err, "it does not answer with TLS")
 	_, err = bridge.Bind(t.Context(), serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }), "", link.BindRequest{})
 	require.ErrorIs(t, err, discovery.ErrAlreadyBound)
 	require.NoError(t, bridge.Release(t.Context(), serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }), "x"), "it is free")
+}
+
+// requireUnreachable checks what callers read: the reason, and no address.
+func requireUnreachable(t *testing.T, err error, why string) {
+	t.Helper()
+	require.ErrorIs(t, err, discovery.ErrConnection)
+	e, _ := fault.From(err)
+	require.Equal(t, discovery.ErrConnection.Message+": "+why, e.Message)
 }
 
 func TestLongManifests(t *testing.T) {
@@ -186,7 +197,7 @@ func TestBridgesWithTLS(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"bridgeId":"b1"}`) }))
 	defer s.Close()
 	_, err := client(t, bridgeclient.Options{}).Status(t.Context(), s.URL)
-	require.ErrorIs(t, err, discovery.ErrConnection, "nobody vouches for it")
+	requireUnreachable(t, err, "its certificate is not trusted")
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
 	status, err := client(t, bridgeclient.Options{RootCAs: pool}).Status(t.Context(), s.URL)

@@ -23,7 +23,7 @@ const Community = "community"
 // Errors of a Service.
 var (
 	// ErrNoVendor means that no public key is known that could check a license.
-	ErrNoVendor = fault.New(fault.Conflict, "LICENSE_NO_VENDOR", "no vendor's public key is set, so that no license can be checked")
+	ErrNoVendor = fault.New(fault.Conflict, "LICENSE_NO_VENDOR", "the license cannot be checked: no public key of a vendor is set (License__PublicKeys)")
 	// ErrStore means that the key could not be stored. The license that was in force stays.
 	ErrStore = fault.New(fault.Unavailable, "LICENSE_NOT_STORED", "the license key could not be stored")
 )

@@ -77,7 +77,9 @@ func (s *session) serve() error {
 
 func (s *session) logEnd(err error) {
 	switch {
-	case err == nil, errors.Is(err, link.ErrReplaced), fault.KindOf(err) == fault.Unavailable && !errors.Is(err, link.ErrSilent): // the engine stops, or so
+	case err == nil:
+		s.log.Info("link of a bridge ended")
+	case errors.Is(err, link.ErrReplaced), fault.KindOf(err) == fault.Unavailable && !errors.Is(err, link.ErrSilent): // the engine stops, or so
 		s.log.Info("link of a bridge ended", "reason", err)
 	default:
 		s.log.Warn("link of a bridge ended", "error", err)

@@ -96,8 +96,8 @@ func (p *press) Write(ctx context.Context, items []tags.WriteItem, errs []error)
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	listen := flag.String("listen", ":5100", "`ADDR`ess to listen on")
-	dir := flag.String("data", "press-data", "data `DIR`ectory")
+	listen := flag.String("listen", ":5100", "address `ADDR` to listen on")
+	dir := flag.String("data", "press-data", "data directory `DIR`")
 	flag.Parse()
 	if err := run(ctx, *dir, *listen, func(b *bridgehost.Bridge) { fmt.Print(b.Welcome()) }); err != nil {
 		log.Fatal(err)

@@ -46,7 +46,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.bridges, "n", 50, "number of bridges")
 	flag.IntVar(&o.tags, "tags", 20, "tags of each bridge, which change every second")
-	flag.StringVar(&o.dir, "data", "fleet-data", "data `DIR`ectory")
+	flag.StringVar(&o.dir, "data", "fleet-data", "data directory `DIR`")
 	flag.StringVar(&o.host, "host", "127.0.0.1", "address to listen on")
 	flag.StringVar(&o.engine, "engine", "", "`URL` of an engine that binds the bridges")
 	flag.StringVar(&o.password, "password", "", "password of the engine's admin")

@@ -188,7 +188,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 
 func TestBadDriversAreNamed(t *testing.T) {
 	for variable, want := range map[string]string{
-		"Driver__Type=Telegraph":              "Modbus, Passive, Simulation",
+		"Driver__Type=Telegraph":              `driver is not usable: driver type is not known: "Telegraph" is not one of Modbus, Passive, Simulation`,
 		"Driver__Settings__TagsPerDevice=-1":  "TagsPerDevice",
 		"Driver__Settings__NoSuchMember=true": "NoSuchMember",
 	} {

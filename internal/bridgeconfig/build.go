@@ -123,7 +123,7 @@ func (b Bridge) driver(p *settings.Problems, bridgeID string, log *slog.Logger) 
 	if err != nil {
 		e, ok := fault.From(err)
 		if !ok || len(e.Fields) == 0 {
-			p.Add("driver", err.Error())
+			p.Add("driver", "is not usable: "+err.Error())
 			return out
 		}
 		for _, f := range e.Fields {

@@ -21,7 +21,7 @@ func (l *loader) loadFile(name string) error {
 		if errors.As(err, &path) {
 			cause = path.Err
 		}
-		return ErrFile.Because("%s: %v", name, cause).Wrap(err)
+		return ErrFile.Because("%s", name).Wrap(cause)
 	}
 	value, err := parseFile(name, text)
 	if err != nil {

@@ -211,7 +211,7 @@ func TestFileThatCannotBeRead(t *testing.T) {
 	_, _, err := settings.Load(engineconfig.Defaults(), settings.Options{File: path})
 	require.ErrorIs(t, err, settings.ErrFile)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	require.True(t, strings.HasPrefix(err.Error(), "settings file cannot be read: "+path+": no such file or directory"), err.Error())
+	require.EqualError(t, err, "settings file cannot be read: "+path+": no such file or directory")
 }
 
 func TestProblemsAreBounded(t *testing.T) {

@@ -41,13 +41,16 @@ func (p *Part) checkDriver(context.Context) health.Result {
 // checkLink is Unhealthy while the bridge is free, as its interface has it.
 func (p *Part) checkLink(context.Context) health.Result {
 	l := p.deps.Host.Link()
-	r := health.Result{Status: health.Healthy, Description: "connected to the engine (liveness: /health/live)",
+	r := health.Result{Status: health.Healthy, Description: "connected to the engine",
 		Data: map[string]any{"engineUrl": l.EngineURL, "isConnected": l.Connected, "discoveryMethod": l.DiscoveryMethod}}
 	switch {
 	case p.deps.Host.Status().Status != link.StatusBound:
 		r.Status, r.Description = health.Unhealthy, "the bridge is not bound to an engine (liveness: /health/live)"
 	case !l.Connected:
 		r.Status, r.Description = health.Degraded, "the engine is not connected; data is buffered (liveness: /health/live)"
+		if l.LastError != "" {
+			r.Data["lastError"] = l.LastError
+		}
 	}
 	return r
 }
