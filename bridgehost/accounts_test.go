@@ -86,6 +86,16 @@ func TestAPageOfAStrangerCannotSetUp(t *testing.T) {
 	r.do(own).is(201)
 }
 
+func TestAPageOfACORSOriginMaySetUp(t *testing.T) {
+	r := start(t, func(o *bridgehost.Options) { o.Server.CORSOrigins = []string{"http://hmi.example"} })
+	req := r.request("POST", setupPath, "", credentials("ann", adminPassword))
+	req.Header.Set("Origin", "http://evil.example")
+	r.do(req).is(403)
+	req = r.request("POST", setupPath, "", credentials("ann", adminPassword))
+	req.Header.Set("Origin", "http://hmi.example")
+	r.do(req).is(201)
+}
+
 func TestWhoGuessesTheCodeIsSlowed(t *testing.T) {
 	r := start(t)
 	for range 100 {

@@ -181,7 +181,7 @@ func (b *Bridge) newPart() error {
 		License: vendor, Shell: b.shell},
 		bridgepart.Options{DriverID: o.Driver.ID, DriverType: o.Driver.Type, Name: o.Name, Location: o.Location, TenantID: o.TenantID,
 			BindSecret: o.Link.BindSecret != "", SetupCode: b.setupCode, Ingest: o.Ingest, BufferEnabled: o.Buffer.OnDisk, BufferTTL: o.Buffer.TTL,
-			Settings: o.Settings, AllowedHosts: o.Server.Access.AllowedHosts, Now: o.Server.Now, Logger: o.Server.Logger})
+			Settings: o.Settings, AllowedHosts: o.Server.Access.AllowedHosts, CORSOrigins: o.Server.CORSOrigins, Now: o.Server.Now, Logger: o.Server.Logger})
 	return err
 }
 

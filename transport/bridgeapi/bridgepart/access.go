@@ -3,6 +3,7 @@ package bridgepart
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/otkit/otkit/discovery/link"
@@ -26,7 +27,7 @@ var (
 // and may guess a secret.
 const strangersPerSecond = 2
 
-// anyone admits programs everywhere, not too often, and web pages of the bridge itself.
+// anyone admits programs everywhere, not too often, and web pages of the bridge itself and of the CORS origins.
 func (p *Part) anyone(ctx context.Context, host, origin string) error {
 	if from, _ := remote.From(ctx); !from.Local {
 		if err := p.strangers.Allow(from.Host()); err != nil {
@@ -43,6 +44,9 @@ func (p *Part) ownPage(host, origin string) error {
 	}
 	if !p.hosts.Known(host) {
 		return errUnknownHost
+	}
+	if slices.ContainsFunc(p.o.CORSOrigins, func(s string) bool { return s == "*" || strings.EqualFold(s, origin) }) {
+		return nil
 	}
 	if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, host) {
 		return errForeignPage

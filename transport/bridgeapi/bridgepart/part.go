@@ -58,6 +58,7 @@ type Options struct {
 	Settings      func() map[string]any // see bridgeapi.Options
 
 	AllowedHosts []string         // names, beside those of this machine, by which web pages may address the bridge; * for any
+	CORSOrigins  []string         // of web pages, besides the bridge's own, that may call without a token; * for any
 	Now          func() time.Time // default: time.Now
 	Logger       *slog.Logger     // default: discards
 }
