@@ -20,7 +20,7 @@ func linkedRig(t *testing.T, bridges ...string) *rig {
 	for _, id := range bridges {
 		r.mustBind(id)
 		r.link(id)
-		r.LinkChanged(t.Context(), id, false)
+		require.NoError(t, r.LinkChanged(t.Context(), id, false))
 	}
 	r.net.taken()
 	r.run()
@@ -84,7 +84,7 @@ func TestAnOpenLinkIsTheHeartbeat(t *testing.T) {
 		r.net.change(urlOf("b1"), gone) // a bridge behind NAT
 		time.Sleep(2 * time.Minute)
 		require.False(t, r.info("b1").Online)
-		r.LinkChanged(t.Context(), "b1", true)
+		require.NoError(t, r.LinkChanged(t.Context(), "b1", true))
 		require.True(t, r.info("b1").Online)
 		time.Sleep(10 * time.Second)
 		require.False(t, r.info("b1").Down)
@@ -93,7 +93,7 @@ func TestAnOpenLinkIsTheHeartbeat(t *testing.T) {
 		require.Empty(t, r.net.taken())
 		require.True(t, r.info("b1").Online)
 		require.WithinDuration(t, time.Now(), r.info("b1").HeartbeatAt, 31*time.Second)
-		r.LinkChanged(t.Context(), "b1", false)
+		require.NoError(t, r.LinkChanged(t.Context(), "b1", false))
 		time.Sleep(59 * time.Second)
 		require.True(t, r.info("b1").Online)
 		time.Sleep(35 * time.Second)
@@ -195,9 +195,11 @@ func TestTheLastAddressIsAskedToo(t *testing.T) {
 		r.net.hosts["http://10.0.0.8:5100"] = &host{status: link.Status{BridgeID: "b1", Status: link.StatusFree}}
 		r.net.hosts["http://10.0.0.9:5100"] = moved
 		r.net.mu.Unlock()
+		r.scan.mu.Lock()
 		for _, addr := range []string{"10.0.0.6", "10.0.0.7", "10.0.0.8", "10.0.0.9"} {
 			r.scan.found = append(r.scan.found, found("b1", addr, "bound"))
 		}
+		r.scan.mu.Unlock()
 		time.Sleep(3 * time.Minute)
 		require.True(t, r.info("b1").Online, r.info("b1").Problem)
 		require.Equal(t, "http://10.0.0.9:5100", r.info("b1").BaseURL())
@@ -213,7 +215,7 @@ func TestHTTPSIsNotGivenUpForAnAddressOfTheNetwork(t *testing.T) {
 		_, _, err := r.Bind(t.Context(), discovery.BindRequest{BridgeID: "b1", BridgeURL: "https://b1"})
 		require.NoError(t, err)
 		r.link("b1")
-		r.LinkChanged(t.Context(), "b1", false)
+		require.NoError(t, r.LinkChanged(t.Context(), "b1", false))
 		r.run()
 		defer func() { r.stop() }()
 		r.net.change("https://b1", gone)

@@ -357,7 +357,7 @@ func (r *rig) link(id string) (key string) {
 	g, err := r.OpenLink(r.t.Context(), link.Hello{BridgeID: id, Token: token, Epoch: "one"})
 	require.NoError(r.t, err)
 	require.NoError(r.t, r.ConfirmKey(r.t.Context(), id))
-	r.LinkChanged(r.t.Context(), id, true)
+	require.NoError(r.t, r.LinkChanged(r.t.Context(), id, true))
 	r.net.mu.Lock()
 	defer r.net.mu.Unlock()
 	for _, h := range r.net.hosts {

@@ -116,7 +116,7 @@ func (c *Client) call(ctx context.Context, r request) error {
 		return unreachable(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	if err := refusal(r.method, res.StatusCode); err != nil || r.answer == nil || res.StatusCode == http.StatusNotFound {
+	if err := refusal(r.method, res.StatusCode); err != nil || r.answer == nil {
 		return err
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, r.limit+1))

@@ -1,6 +1,7 @@
 package linked
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -50,9 +51,9 @@ func New(b Bindings, o Options) (*Hub, error) {
 			return nil, fault.Option("linked", path, "must not be negative")
 		}
 	}
-	o.UnknownTagWait = orDefault(o.UnknownTagWait, 10*time.Second)
-	o.MinBackoff = orDefault(o.MinBackoff, 100*time.Millisecond)
-	o.MaxBackoff = max(o.MinBackoff, orDefault(o.MaxBackoff, 10*time.Second))
+	o.UnknownTagWait = cmp.Or(o.UnknownTagWait, 10*time.Second)
+	o.MinBackoff = cmp.Or(o.MinBackoff, 100*time.Millisecond)
+	o.MaxBackoff = max(o.MinBackoff, cmp.Or(o.MaxBackoff, 10*time.Second))
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -76,13 +77,6 @@ func (h *Hub) done() {
 	if h.running--; h.running == 0 && h.closed {
 		close(h.idle)
 	}
-}
-
-func orDefault(d, def time.Duration) time.Duration {
-	if d == 0 {
-		return def
-	}
-	return d
 }
 
 // Driver returns the driver of a bridge, which is a [tags.Forwarder] and a [tags.Browser]: the same one each time. The address of its points is the name of the

@@ -200,6 +200,9 @@ func (s *Store) SetHeartbeats(ctx context.Context, at map[string]time.Time) erro
 		return nil
 	}
 	return s.set.Update(ctx, "bridges.heartbeats", func(ctx context.Context, tx *storage.Tx) error {
+		if err := tx.Lock(ctx, "bridge_bindings"); err != nil { // else an UpdateBinding could put the old times back
+			return err
+		}
 		for id, t := range at {
 			if _, err := tx.Exec(ctx, "UPDATE bridge_bindings SET heartbeat_us = ? WHERE bridge_id = ?", storage.Timestamp(t), id); err != nil {
 				return err
