@@ -94,10 +94,14 @@ func (s *session) number(name string) float64 {
 	return n
 }
 
-// good waits until a tag is Good.
+// good waits until a tag is Good. Tags of devices are defined when these report for the first time.
 func (s *session) good(name string) {
 	s.t.Helper()
-	eventually(s.t, name+" is not Good", func() bool { return s.read(name).Quality == client.Good })
+	eventually(s.t, name+" is not Good", func() bool {
+		answer, err := s.ReadTagWithResponse(s.t.Context(), name)
+		require.NoError(s.t, err)
+		return answer.JSON200 != nil && answer.JSON200.Tag.Quality == client.Good
+	})
 }
 
 // write queues a write that must be taken, and gives its id.
