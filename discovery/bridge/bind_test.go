@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -335,24 +336,26 @@ func TestWhatTheBufferCouldNotTakeDoesNotGoToAnotherEngine(t *testing.T) {
 
 func TestAnAnnouncedAddressDoesNotTakeTheBindingFromHTTPS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var dialed []string
-		found := "http://stranger:5001"
+		var dialed sync.Map // by URL
+		var found atomic.Value
+		found.Store("http://stranger:5001")
 		r := newRig(t, 1, func(o *bridge.Options) {
-			o.FindEngine = func(context.Context, string) (string, error) { return found, nil }
+			o.FindEngine = func(context.Context, string) (string, error) { return found.Load().(string), nil } //nolint:forcetypeassert // stored above
 			o.Dial = func(_ context.Context, url string, _ []string) (link.BridgeConn, error) {
-				dialed = append(dialed, url)
+				dialed.Store(url, true)
 				return nil, errors.New("connection refused")
 			}
 		})
+		wasDialed := func(url string) bool { _, ok := dialed.Load(url); return ok }
 		q := link.BindRequest{EngineID: "e", EngineURL: "https://engine:5001", EnginePins: []string{"sha256/" + strings.Repeat("A", 43) + "="}}
 		_, err := r.host.Bind(t.Context(), q, "")
 		require.NoError(t, err)
 		pass(time.Minute)
-		require.NotEmpty(t, dialed)
-		require.NotContains(t, dialed, found)
-		found = "https://engine.new:5001"
+		require.True(t, wasDialed("https://engine:5001"))
+		require.False(t, wasDialed("http://stranger:5001"))
+		found.Store("https://engine.new:5001")
 		pass(time.Minute)
-		require.Contains(t, dialed, found)
+		require.True(t, wasDialed("https://engine.new:5001"))
 	})
 }
 

@@ -4,10 +4,12 @@
 package realtest
 
 import (
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -39,14 +41,22 @@ func Need(t testing.TB, program string, globs ...string) string {
 	return ""
 }
 
-// FreePort returns a TCP port on 127.0.0.1 that was free a moment ago, for a server that cannot be
-// told to choose one itself.
+// FreePort returns a TCP port on 127.0.0.1 that is free, for a server that cannot be told to choose one itself, or that
+// must have it again after a restart. It is below those that systems give to connections and to listeners without a port.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const lowest, highest = 10_000, 32_000
+	for range 1000 {
+		port := lowest + rand.IntN(highest-lowest) //nolint:gosec // tests that run at the same time take different ones
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
