@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	otkit "github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/internal/realtest"
 	"github.com/otkit/otkit/openapi/client"
 )
 
@@ -38,7 +38,7 @@ func ownAddress(t testing.TB) string {
 			return p.Addr().String()
 		}
 	}
-	t.Skip("this machine has no address but loopback")
+	realtest.Skip(t, "this machine has no address but loopback")
 	return ""
 }
 
@@ -356,10 +356,7 @@ func TestAFloodOfLoginsKeepsNobodyOut(t *testing.T) {
 
 // With every connection taken that the limit of open files allows, liveness is told and the database is written.
 func TestConnectionsLeaveFilesForStorage(t *testing.T) {
-	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("there is no sh to set a limit of open files with")
-	}
+	sh := realtest.Need(t, "sh")
 	e := launch(t, sh, append([]string{"Server__MaxConnectionsPerAddress=-1"}, known...), "-c", `ulimit -n 400 && exec "$0" "$@"`, binary(t), "-data", t.TempDir(), "-listen", "127.0.0.1:0")
 	e.ready()
 	require.Contains(t, e.log.String(), "the limit of open files allows fewer connections")

@@ -18,7 +18,7 @@ func TestIngestScript(t *testing.T) {
 	t.Parallel()
 	realtest.Need(t, "curl")
 	if _, err := os.Stat("/proc/loadavg"); err != nil {
-		t.Skip("there is no /proc/loadavg")
+		realtest.Skip(t, "there is no /proc/loadavg")
 	}
 	settings, err := os.ReadFile("../../examples/bridge-ingest/driver_settings.json")
 	require.NoError(t, err)
@@ -33,6 +33,7 @@ func TestIngestScript(t *testing.T) {
 		return string(out)
 	}
 	require.Empty(t, send(token, "2"))
+	require.Contains(t, send("another", "1"), "401", "what is refused is said, and not repeated")
 	p.engine.kill()
 	require.Empty(t, send(token, "2"))
 	p.engine.start()
