@@ -202,7 +202,7 @@ func sampleOf(tag *Tag, r *Reading, now time.Time) Sample {
 		return s
 	}
 	if r.Quality == Bad && r.Value.IsZero() {
-		s.Reason = cmp.Or(r.Reason, ReasonDriver)
+		s.Reason = r.reason()
 		return s
 	}
 	v, ok := tag.engineering(r.Value)
@@ -213,11 +213,20 @@ func sampleOf(tag *Tag, r *Reading, now time.Time) Sample {
 	s.Value = v
 	switch {
 	case s.Quality != Good:
-		s.Reason = cmp.Or(r.Reason, ReasonDriver)
+		s.Reason = r.reason()
 	case tag.outside(v):
 		s.Quality, s.Reason = Uncertain, ReasonOutOfRange
 	}
 	return s
+}
+
+// reason returns why the device's value is not good. That a tag was removed is for the engine alone to say: rules end the
+// alarms of such a tag.
+func (r *Reading) reason() Reason {
+	if r.Reason == ReasonRemoved {
+		return ReasonDriver
+	}
+	return cmp.Or(r.Reason, ReasonDriver)
 }
 
 // engineering applies value = raw*Scale + Offset and the tag's data type. An Int is rounded to the
