@@ -21,6 +21,11 @@ func (h *Host) manifest(ctx context.Context) (link.Manifest, error) {
 		available, active := h.o.Submodels()
 		m.AvailableSubmodels, m.ActiveSubmodels = append(m.AvailableSubmodels, available...), append(m.ActiveSubmodels, active...)
 	}
+	shell := link.DefaultShell(h.o.ID)
+	if h.o.Shell != nil {
+		shell = h.o.Shell()
+	}
+	m.Shell = &shell
 	err := h.eachTag(ctx, func(s *tags.Snapshot) { m.Tags = append(m.Tags, h.manifestTag(s.Tag)) })
 	slices.SortStableFunc(m.Tags, func(a, b link.ManifestTag) int { return strings.Compare(a.Name, b.Name) })
 	m.Tags = slices.CompactFunc(m.Tags, func(a, b link.ManifestTag) bool { return a.Name == b.Name }) // x and <driver>.x
@@ -38,7 +43,7 @@ type manifestCache struct {
 // Manifest describes the bridge and its tags. It has no token.
 func (h *Host) Manifest(ctx context.Context) (link.Manifest, error) { return h.manifest(ctx) }
 
-// ManifestChanged reports that tags were defined or removed, or that Options.Submodels returns something else. The engine gets the new
+// ManifestChanged reports that tags were defined or removed, or that Options.Submodels or Options.Shell return something else. The engine gets the new
 // manifest. Tags that appear or change with a new value are noticed without it.
 func (h *Host) ManifestChanged() {
 	h.collector.setTagsChanged(true)

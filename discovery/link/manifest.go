@@ -15,6 +15,7 @@ type Manifest struct {
 
 	AvailableSubmodels []string `json:"availableSubmodels"` // idShorts that the bridge can provide
 	ActiveSubmodels    []string `json:"activeSubmodels"`    // those that it provides
+	Shell              *Shell   `json:"shell,omitempty"`    // nil: the one of DefaultShell
 
 	BindingToken string `json:"bindingToken,omitempty"` // only in the answer to a bind request
 }
