@@ -9,7 +9,7 @@ import (
 	"github.com/otkit/otkit/tags"
 )
 
-// A Builder builds shells. Safe for concurrent use.
+// Builder builds shells. Safe for concurrent use.
 type Builder struct{ mapper *tagmap.Mapper }
 
 // NewBuilder returns a builder that maps tags by the default rules.
@@ -23,7 +23,7 @@ func NewBuilder() (*Builder, error) {
 
 // Environment returns the shell of a configuration with its active submodels, in the order OperationalData, TechnicalData, Nameplate,
 // TimeSeries; any others follow and are empty. Elements that show tags have no values. What the nameplate of the configuration has replaces
-// what a tag shows, and is marked by [IsConfigured].
+// what a tag shows; its elements have a [tagmap.GeneratedExtension].
 func (b *Builder) Environment(c Config, list []tags.Tag) *aas.Environment {
 	env := &aas.Environment{}
 	shell := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: c.GlobalAssetID}}
@@ -52,6 +52,11 @@ func (b *Builder) Environment(c Config, list []tags.Tag) *aas.Environment {
 	return env
 }
 
+// SubmodelID returns the id that Environment gives the submodel of a shell.
+func (b *Builder) SubmodelID(shellID, idShort string) string {
+	return b.mapper.Submodel(shellID, tagmap.Target(idShort)).ID
+}
+
 func place(name string) int {
 	if i := slices.Index(allTargets, name); i >= 0 {
 		return i
@@ -70,17 +75,8 @@ func (n Nameplate) fill(m *aas.Submodel) {
 	}
 }
 
-// configured is the name of the extension of elements that are from a configuration.
-const configured = "otkit:configured"
-
-// IsConfigured reports whether an element is one that [Builder.Environment] has made of a member of a configuration. Whoever keeps the
-// environment may replace and remove such elements when the configuration changes; others may be somebody's.
-func IsConfigured(e aas.Element) bool {
-	return slices.ContainsFunc(e.Common().Extensions, func(x aas.Extension) bool { return x.Name == configured })
-}
-
 func (p property) element() aas.Element {
-	common := aas.Referable{IDShort: p.idShort, Extensions: []aas.Extension{{Name: configured}}}
+	common := aas.Referable{IDShort: p.idShort, Extensions: []aas.Extension{{Name: tagmap.GeneratedExtension}}}
 	if p.multi {
 		e := &aas.MultiLanguageProperty{Value: []aas.LangString{{Language: "en", Text: p.value}}}
 		e.Referable, e.SemanticID = common, aas.Global(p.semantic)
