@@ -32,7 +32,7 @@ func TestANewcomersBridge(t *testing.T) {
 	b.call(200, "GET", "/health/ready", "", nil)
 	b.call(200, "GET", "/health/live", "", nil)
 	token := b.admin()
-	require.EqualValues(t, 8, b.call(200, "GET", "/api/bridge/monitoring/tags", token, nil)["totalCount"])
+	require.EqualValues(t, 10, b.call(200, "GET", "/api/bridge/monitoring/tags", token, nil)["totalCount"])
 	settings := b.call(200, "GET", "/api/bridge/config", token, nil)
 	require.Equal(t, "Simulation", settings["driver"].(map[string]any)["type"])
 	b.stop()

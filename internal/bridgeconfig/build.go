@@ -3,7 +3,6 @@ package bridgeconfig
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
@@ -103,23 +102,21 @@ func (b Bridge) access() server.AccessOptions {
 	return o
 }
 
-// demo are the settings of a Simulation without any.
-var demo = json.RawMessage(`{"DeviceCount":1,"TagsPerDevice":8,"UpdateIntervalMs":1000}`)
-
 // driver makes the driver, unless its settings are not valid.
 func (b Bridge) driver(p *settings.Problems, bridgeID string, log *slog.Logger) bridgehost.Driver {
 	d := driverconfig.Settings{ID: b.Driver.ID, Type: b.Driver.Type, IPAddress: b.Driver.IPAddress, Port: b.Driver.Port, Settings: b.Driver.Settings}
 	if d.ID == "" {
 		d.ID = bridgeID
 	}
-	if d.Type == simdriver.TypeName && len(d.Settings) == 0 {
-		d.Settings = demo
+	types := drivertypes.Factories()
+	if len(d.Settings) == 0 {
+		types[simdriver.TypeName] = plant
 	}
 	out := bridgehost.Driver{ID: d.ID, Type: d.Type}
 	if p.Has("driver") {
 		return out
 	}
-	driver, list, err := drivertypes.Factories().Build(d, log)
+	driver, list, err := types.Build(d, log)
 	if err != nil {
 		e, ok := fault.From(err)
 		if !ok || len(e.Fields) == 0 {
@@ -170,7 +167,7 @@ func (b Bridge) OpenBuffer(ctx context.Context, log *slog.Logger) (bridge.Buffer
 	store, err := bufferstore.Open(ctx, sqlite.Files{}, bufferstore.Options{Path: b.BufferFile(), MaxBytes: b.OfflineBuffer.MaxSizeMb << 20,
 		TTL: time.Duration(b.OfflineBuffer.MessageTTLHours) * time.Hour, Logger: log})
 	if err != nil {
-		return nil, fmt.Errorf("offline buffer: %w", err)
+		return nil, err
 	}
 	return store, nil
 }
