@@ -139,7 +139,11 @@ func TestSettingsArePrintedAndChecked(t *testing.T) {
 	require.NotContains(t, r.out, "open-sesame")
 	require.Equal(t, result{0, "settings are valid\n", ""}, run(t, nil, "config", "check"))
 	run(t, []string{"Driver__Settings__Fancy=1"}, "config", "check").refused(t, "Fancy")
-	require.Equal(t, 2, run(t, nil, "-h").code)
+	for _, args := range [][]string{{"-h"}, {"help"}, {"users", "-h"}, {"users", "list", "-h"}} {
+		r := run(t, nil, args...)
+		require.Equal(t, 0, r.code, args)
+		require.Contains(t, r.err, "usage: bridge ", args)
+	}
 	require.Equal(t, 0, run(t, nil, "version").code)
 }
 

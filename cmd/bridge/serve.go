@@ -56,7 +56,7 @@ func (c *command) locked(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	db, err := sqlite.Open(ctx, sqlite.Options{Options: storage.Options{Logger: log, Reserve: s.Storage.Reserve, OnQuery: o.Server.Metrics.ObserveStore},
-		Dir: s.Storage.DataDir, State: "bridge.db", Readers: 2}, accountstore.Schema(), auditstore.Schema())
+		Dir: s.Storage.DataDir, State: databaseFile, Readers: 2}, schemas()...)
 	if err != nil {
 		return fmt.Errorf("database in %s: %w", s.Storage.DataDir, err)
 	}

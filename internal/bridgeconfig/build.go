@@ -3,7 +3,6 @@ package bridgeconfig
 import (
 	"context"
 	"crypto/ed25519"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
