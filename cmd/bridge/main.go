@@ -15,11 +15,13 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"github.com/otkit/otkit/internal/bridgeconfig"
 	"github.com/otkit/otkit/internal/program"
 	"github.com/otkit/otkit/internal/settings"
 	release "github.com/otkit/otkit/internal/version"
+	"github.com/otkit/otkit/transport/oneport"
 )
 
 const usage = `usage: bridge [-config DIR-OR-FILE] [-driver FILE] [-data DIR] [-listen ADDR]
@@ -41,6 +43,8 @@ type command struct {
 	flags       map[string]any
 	problems    *settings.Problems
 	origins     settings.Origins
+
+	certificates atomic.Pointer[oneport.CertificateFiles] // of the running bridge; nil without TLS
 }
 
 // run is main without the process.

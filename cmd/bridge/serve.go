@@ -28,7 +28,7 @@ func (c *command) serve(ctx context.Context) error {
 	defer func() { _ = lines.Close() }()
 	var level slog.LevelVar
 	log, running := c.settings.Log.New(lines, &level), c.settings
-	defer program.OnHangup(func() { running.Reload(c.files, c.flags, &level, log) })()
+	defer program.OnHangup(func() { running.Reload(c.files, c.flags, &level, c.certificates.Load(), log) })()
 	ctx, cancel := program.UntilSignal(ctx)
 	defer cancel()
 	err := c.locked(ctx, log)
@@ -51,7 +51,8 @@ func (c *command) locked(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	o := s.Build(c.problems, id, release.String(), log)
+	o, certificates := s.Build(c.problems, id, release.String(), log)
+	c.certificates.Store(certificates)
 	if err := c.problems.Err(); err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func build(t *testing.T, b bridgeconfig.Bridge) bridgehost.Options {
 	t.Helper()
 	_, problems, _, err := bridgeconfig.Read(nil, nil, nil, nil)
 	require.NoError(t, err)
-	o := b.Build(problems, "bridge-1", "1.2.3", slog.New(slog.DiscardHandler))
+	o, _ := b.Build(problems, "bridge-1", "1.2.3", slog.New(slog.DiscardHandler))
 	require.NoError(t, problems.Err())
 	return o
 }
@@ -264,7 +264,7 @@ func FuzzFiles(f *testing.F) {
 		if err != nil || problems.Err() != nil || b.Server.TLS.CertFile != "" {
 			return
 		}
-		o := b.Build(problems, "b", "1", slog.New(slog.DiscardHandler))
+		o, _ := b.Build(problems, "b", "1", slog.New(slog.DiscardHandler))
 		require.Equal(t, problems.Err() == nil, o.Driver.Driver != nil)
 	})
 }

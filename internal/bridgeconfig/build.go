@@ -28,20 +28,21 @@ import (
 	"github.com/otkit/otkit/transport/bridgeapi/bridgepart"
 	"github.com/otkit/otkit/transport/bridgelink"
 	"github.com/otkit/otkit/transport/metrics"
+	"github.com/otkit/otkit/transport/oneport"
 	"github.com/otkit/otkit/transport/remote"
 	"github.com/otkit/otkit/transport/server"
 )
 
 // Build returns the options of a bridge by its settings, without stores, link and announcement. It reads the files that the settings name and
-// needs no network. id is that of the bridge where the settings have none. What is wrong is added to p.
-func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger) bridgehost.Options {
+// needs no network. id is that of the bridge where the settings have none. What is wrong is added to p. certificates is nil without TLS.
+func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger) (o bridgehost.Options, certificates *oneport.CertificateFiles) {
 	if b.Bridge.ID != "" {
 		id = b.Bridge.ID
 	}
 	if b.Bridge.Name == "" {
 		b.Bridge.Name, _ = os.Hostname() // without a name the id has to do
 	}
-	o := bridgehost.Options{
+	o = bridgehost.Options{
 		DataDir: b.Storage.DataDir, ID: id, Name: b.Bridge.Name, Location: b.Bridge.Location, TenantID: b.Bridge.TenantID,
 		Server: server.Options{Version: version, Logger: log, Metrics: metrics.New(metrics.Options{Version: version}), MetricsToken: b.Metrics.Token,
 			Listen: b.Server.Listen, MaxConns: b.Server.MaxConnections, MaxBodyBytes: b.Server.MaxBodyBytes,
@@ -63,9 +64,9 @@ func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger
 	if files, err := b.Server.TLS.Certificates(log); err != nil {
 		p.Add("server.tls", "is not usable: "+err.Error())
 	} else if files != nil {
-		o.Server.TLS, o.Server.Certificate = files.Config(), files.Status
+		o.Server.TLS, o.Server.Certificate, certificates = files.Config(), files.Status, files
 	}
-	return o
+	return o, certificates
 }
 
 // useMDNS has the bridge announced and engines looked for. A bridge that listens on a loopback address only is of no use to others.
