@@ -139,7 +139,7 @@ func (h *Host) free(still func(state) bool) error {
 	h.conn = LinkStatus{Since: h.o.Now()}
 	h.mu.Unlock()
 	if end != nil {
-		end()
+		end(errReleased)
 	}
 	h.log.Info("bridge free", "engine", old.EngineID)
 	h.tellStatus()

@@ -196,6 +196,48 @@ func TestABridgeThatIsRefusedIsFree(t *testing.T) {
 	})
 }
 
+// An engine that got the address of another one, over http, must not take its bridges away.
+func TestARefusalOfAnotherEngineDoesNotMakeABridgeFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		r.bind()
+		pass(time.Second)
+		r.engine.do(func() { r.engine.refuse, r.engine.id = true, "engine-2" })
+		r.engine.cut(link.ErrEnded)
+		r.count(1, 10)
+		pass(time.Hour)
+		require.Equal(t, link.StatusBound, r.host.Status().Status)
+		require.Contains(t, r.host.Link().LastError, "engine-2")
+		r.engine.do(func() { r.engine.refuse = false })
+		pass(time.Minute)
+		require.True(t, r.host.Link().Connected)
+		r.requireCount(10)
+	})
+}
+
+func TestTheEngineLearnsThatABridgeIsReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, deaf := range []bool{false, true} {
+			r := newRig(t, 1)
+			r.engine.deaf = deaf
+			r.bind()
+			pass(time.Second)
+			require.NoError(t, r.host.Release(t.Context()))
+			require.Equal(t, link.StatusFree, r.host.Status().Status, "whatever the engine does")
+			r.count(1, 5)
+			pass(10 * time.Second)
+			require.Equal(t, 1, r.engine.released)
+			require.Empty(t, r.engine.values("t0"))
+			require.False(t, r.host.Link().Connected)
+			r.bind()
+			pass(time.Second)
+			require.True(t, r.host.Link().Connected)
+			r.end()
+			require.Equal(t, 1, r.engine.released, "a process that ends is not released")
+		}
+	})
+}
+
 func TestAnEngineMayStoreTheBindingLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1)

@@ -33,9 +33,9 @@ type Host struct {
 
 	mu         sync.Mutex
 	state      state
-	binding    bool               // a bind request is in progress
-	boundSince time.Time          // when the bridge was bound by this process; zero if it was before
-	session    context.CancelFunc // ends the link; nil if there is none
+	binding    bool                    // a bind request is in progress
+	boundSince time.Time               // when the bridge was bound by this process; zero if it was before
+	session    context.CancelCauseFunc // ends the link; nil if there is none
 	conn       LinkStatus
 	found      string // address of an engine in the network
 
@@ -168,7 +168,7 @@ func (h *Host) checkEpoch(ctx context.Context) bool {
 	end := h.session
 	h.mu.Unlock()
 	if end != nil {
-		end()
+		end(nil)
 	}
 	h.reportDamage(ctx)
 	return true
