@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/otkit/otkit/bridgehost"
 	"github.com/otkit/otkit/internal/bridgeconfig"
 	"github.com/otkit/otkit/internal/settings"
+	"github.com/otkit/otkit/tags"
 )
 
 var update = flag.Bool("update", false, "write the reference of the settings again")
@@ -124,7 +126,7 @@ func build(t *testing.T, b bridgeconfig.Bridge) bridgehost.Options {
 	t.Helper()
 	_, problems, _, err := bridgeconfig.Read(nil, nil, nil, nil)
 	require.NoError(t, err)
-	o := b.Build(problems, "bridge-1", "1.2.3", slog.New(slog.DiscardHandler))
+	o, _ := b.Build(problems, "bridge-1", "1.2.3", slog.New(slog.DiscardHandler))
 	require.NoError(t, problems.Err())
 	return o
 }
@@ -133,7 +135,9 @@ func TestNothingSetIsASimulation(t *testing.T) {
 	o := build(t, read(t, nil))
 	require.Equal(t, "Simulation", o.Driver.Type)
 	require.Equal(t, "bridge-1", o.Driver.ID, "two bridges of newcomers have drivers of different ids")
-	require.Len(t, o.Driver.Options.Tags, 8)
+	require.Len(t, o.Driver.Options.Tags, 10)
+	i := slices.IndexFunc(o.Driver.Options.Tags, func(t tags.Tag) bool { return t.Name == "bridge-1.setpoint" })
+	require.Equal(t, tags.ReadWrite, o.Driver.Options.Tags[i].Access)
 	require.Equal(t, 100, o.Ingest.RatePerSecond)
 	require.Equal(t, 72*time.Hour, o.Buffer.TTL)
 	require.NotNil(t, o.Advertise)
@@ -260,7 +264,7 @@ func FuzzFiles(f *testing.F) {
 		if err != nil || problems.Err() != nil || b.Server.TLS.CertFile != "" {
 			return
 		}
-		o := b.Build(problems, "b", "1", slog.New(slog.DiscardHandler))
+		o, _ := b.Build(problems, "b", "1", slog.New(slog.DiscardHandler))
 		require.Equal(t, problems.Err() == nil, o.Driver.Driver != nil)
 	})
 }
