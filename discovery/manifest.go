@@ -17,6 +17,11 @@ func (b *Binding) TakeManifest(m link.Manifest) {
 	b.DriverType, b.ManifestHash, b.TagCount, b.ActiveSubmodels = m.DriverType, m.Hash(), len(m.Tags), Submodels(m)
 }
 
+// copyManifest sets what TakeManifest has set in from.
+func (b *Binding) copyManifest(from *Binding) {
+	b.DriverType, b.ManifestHash, b.TagCount, b.ActiveSubmodels = from.DriverType, from.ManifestHash, from.TagCount, from.ActiveSubmodels
+}
+
 // Submodels returns the active submodels of a manifest: all that are available if it does not say.
 func Submodels(m link.Manifest) []string {
 	active := m.ActiveSubmodels

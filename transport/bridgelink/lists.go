@@ -105,7 +105,8 @@ func (p *parts) add(m *platformv1.BridgeFrame, size int) (f link.FromBridge, who
 			return link.FromBridge{}, false, err
 		}
 		f.Manifest, p.manifest, p.manifestSize = p.manifest, nil, 0
-		f.Manifest.AvailableSubmodels, f.Manifest.ActiveSubmodels = part.Manifest.GetAvailableSubmodels(), part.Manifest.GetActiveSubmodels()
+		f.Manifest.AvailableSubmodels = part.Manifest.GetAvailableSubmodels()
+		f.Manifest.ActiveSubmodels = append([]string{}, part.Manifest.GetActiveSubmodels()...) // none are active: nil would be all
 		f.Manifest.Shell = shellOf(part.Manifest.GetShell())
 	case *platformv1.BridgeFrame_Browsed:
 		if p.browsed == nil {
