@@ -28,6 +28,7 @@ func (c *command) serve(ctx context.Context) error {
 	defer func() { _ = lines.Close() }()
 	var level slog.LevelVar
 	log, running := c.settings.Log.New(lines, &level), c.settings
+	program.UseLog(log)
 	defer program.OnHangup(func() { running.Reload(c.files, c.flags, &level, c.certificates.Load(), log) })()
 	ctx, cancel := program.UntilSignal(ctx)
 	defer cancel()

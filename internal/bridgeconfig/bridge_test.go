@@ -204,6 +204,18 @@ func TestBadDriversAreNamed(t *testing.T) {
 	}
 }
 
+func TestAMistakeWithTLSIsToldOnce(t *testing.T) {
+	for variables, want := range map[string]string{
+		"Server__Tls__CertFile=a.pem": "server.tls.keyFile is needed with server.tls.certFile",
+		"Server__Tls__CertFile=/nowhere/a.pem,Server__Tls__KeyFile=/nowhere/a.key": "server.tls is not usable: CertFile and KeyFile: open /nowhere/a.pem: no such file or directory",
+	} {
+		b, problems, _, err := bridgeconfig.Read(nil, strings.Split(variables, ","), nil, nil)
+		require.NoError(t, err)
+		b.Build(problems, "b", "1", slog.New(slog.DiscardHandler))
+		require.EqualError(t, problems.Err(), "settings are not valid: "+want)
+	}
+}
+
 func TestAnUnknownVariableIsAWarning(t *testing.T) {
 	_, problems, warnings, err := bridgeconfig.Read(nil, []string{"Driver__IpAdress=10.0.0.1", "PATH=/bin", "Other__Program=1"}, nil, nil)
 	require.NoError(t, err)

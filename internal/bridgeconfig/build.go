@@ -61,7 +61,7 @@ func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger
 	}
 	b.useMDNS(&o, log)
 	o.Ingest.From, _ = remote.ParseNetworks(b.Ingest.AllowedCIDRs) // validated
-	if files, err := b.Server.TLS.Certificates(log); err != nil {
+	if files, err := b.Server.TLS.Certificates(log); err != nil && !p.Has("server.tls") {
 		p.Add("server.tls", "is not usable: "+err.Error())
 	} else if files != nil {
 		o.Server.TLS, o.Server.Certificate, certificates = files.Config(), files.Status, files

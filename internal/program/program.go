@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -28,6 +29,12 @@ func ExitCode(name string, err error, errOut io.Writer) int {
 	}
 	fmt.Fprintf(errOut, "%s: %s\n", name, OneLine(err))
 	return 1
+}
+
+// UseLog has log write what packages print to the standard log, at level Debug: mDNS warns there of each interface.
+func UseLog(log *slog.Logger) {
+	slog.SetLogLoggerLevel(slog.LevelDebug)
+	slog.SetDefault(log)
 }
 
 // OneLine returns the text of an error as one line. Joined errors and those of the PostgreSQL driver have several.
