@@ -1066,11 +1066,34 @@ type BridgeManifest struct {
 	AvailableSubmodels []string `json:"availableSubmodels"`
 
 	// BindingToken That of the binding.
-	BindingToken string      `json:"bindingToken,omitempty,omitzero"`
-	BridgeID     string      `json:"bridgeId"`
-	DriverID     string      `json:"driverId"`
-	DriverType   string      `json:"driverType"`
-	Tags         []BridgeTag `json:"tags"`
+	BindingToken string `json:"bindingToken,omitempty,omitzero"`
+	BridgeID     string `json:"bridgeId"`
+	DriverID     string `json:"driverId"`
+	DriverType   string `json:"driverType"`
+
+	// Shell The shell of the bridge, as the bridge is configured.
+	Shell BridgeShell `json:"shell,omitempty,omitzero"`
+	Tags  []BridgeTag `json:"tags"`
+}
+
+// BridgeNameplate defines model for BridgeNameplate.
+type BridgeNameplate struct {
+	HardwareVersion                string `json:"hardwareVersion,omitempty,omitzero"`
+	ManufacturerName               string `json:"manufacturerName,omitempty,omitzero"`
+	ManufacturerProductDesignation string `json:"manufacturerProductDesignation,omitempty,omitzero"`
+	SerialNumber                   string `json:"serialNumber,omitempty,omitzero"`
+	SoftwareVersion                string `json:"softwareVersion,omitempty,omitzero"`
+	YearOfConstruction             string `json:"yearOfConstruction,omitempty,omitzero"`
+}
+
+// BridgeShell The shell of the bridge, as the bridge is configured.
+type BridgeShell struct {
+	AssetKind         string          `json:"assetKind"`
+	EquipmentCategory string          `json:"equipmentCategory,omitempty,omitzero"`
+	GlobalAssetID     string          `json:"globalAssetId"`
+	ID                string          `json:"id"`
+	IDShort           string          `json:"idShort"`
+	Nameplate         BridgeNameplate `json:"nameplate,omitempty,omitzero"`
 }
 
 // BridgeStatus defines model for BridgeStatus.
@@ -3568,6 +3591,8 @@ type ClientInterface interface {
 
 	// GetTagHistory Read the stored samples of a tag, reduced so that a plot keeps its shape
 	//
+	// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
+	//
 	// Corresponds with GET /api/v1/tags/{tag_name}/history (the `GetTagHistory` operationId).
 	GetTagHistory(ctx context.Context, tagName TagName, params *GetTagHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -5911,6 +5936,8 @@ func (c *Client) ReadTag(ctx context.Context, tagName TagName, reqEditors ...Req
 }
 
 // GetTagHistory Read the stored samples of a tag, reduced so that a plot keeps its shape
+//
+// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
 //
 // Corresponds with GET /api/v1/tags/{tag_name}/history (the `GetTagHistory` operationId).
 func (c *Client) GetTagHistory(ctx context.Context, tagName TagName, params *GetTagHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -12713,6 +12740,8 @@ type ClientWithResponsesInterface interface {
 	ReadTagWithResponse(ctx context.Context, tagName TagName, reqEditors ...RequestEditorFn) (*ReadTagResponse, error)
 
 	// GetTagHistoryWithResponse Read the stored samples of a tag, reduced so that a plot keeps its shape
+	//
+	// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24935,6 +24964,8 @@ func (c *ClientWithResponses) ReadTagWithResponse(ctx context.Context, tagName T
 }
 
 // GetTagHistoryWithResponse Read the stored samples of a tag, reduced so that a plot keeps its shape
+//
+// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
 //
 // Returns a wrapper object for the known response body format(s).
 //
