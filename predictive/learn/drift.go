@@ -4,11 +4,13 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 const (
-	defaultBins = 10
-	maxBins     = 1000
+	defaultHistogramBins = 10
+	maxHistogramBins     = 1000
 )
 
 // Histogram has the distribution of a feature in training data. It is immutable and safe for concurrent use.
@@ -32,9 +34,9 @@ type Drift struct {
 // NewHistogram returns the distribution of values in bins that have about the same number of them, 2 to 1000; 0 means 10. There are
 // fewer bins where values repeat. NaN is a missing value and has a bin of its own. At least one value must not be missing.
 func NewHistogram(values []float64, bins int) (*Histogram, error) {
-	setDefault(&bins, defaultBins)
-	if bins < 2 || bins > maxBins {
-		return nil, dataError("%d bins; 2 to %d are possible", bins, maxBins)
+	setDefault(&bins, defaultHistogramBins)
+	if bins < 2 || bins > maxHistogramBins {
+		return nil, dataError("%d bins; 2 to %d are possible", bins, maxHistogramBins)
 	}
 	sorted := make([]float64, 0, len(values))
 	for _, v := range values {
@@ -74,7 +76,7 @@ func (h *Histogram) Compare(values []float64) (Drift, error) {
 		return Drift{}, dataError("no values")
 	}
 	counts := h.count(values)
-	n, m := sumOf(h.counts), sumOf(counts)
+	n, m := floats.Sum(h.counts), floats.Sum(counts)
 	var d Drift
 	for i, before := range h.counts {
 		before = (before + 0.5) / (n + 0.5*float64(len(counts)))
@@ -109,14 +111,6 @@ func (h *Histogram) count(values []float64) []float64 {
 	return counts
 }
 
-func sumOf(values []float64) float64 {
-	var sum float64
-	for _, v := range values {
-		sum += v
-	}
-	return sum
-}
-
 // MarshalBinary returns the histogram as bytes, 16 for each bin. The error is always nil.
 func (h *Histogram) MarshalBinary() ([]byte, error) {
 	e := newEncoder(kindHistogram, 1)
@@ -128,14 +122,14 @@ func (h *Histogram) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary replaces the histogram by one that MarshalBinary wrote; see [ErrModel].
 func (h *Histogram) UnmarshalBinary(data []byte) error {
 	d := newDecoder(data, kindHistogram, 1)
-	read := Histogram{edges: make([]float64, d.count(maxBins, 8))}
+	read := Histogram{edges: make([]float64, d.count(maxHistogramBins, 8))}
 	for i := range read.edges {
 		read.edges[i] = d.float()
 		if i > 0 && read.edges[i] <= read.edges[i-1] {
 			d.fail("an edge is not above the one before")
 		}
 	}
-	read.counts = d.finites(maxBins + 2)
+	read.counts = d.finites(maxHistogramBins + 2)
 	if len(read.edges) == 0 || len(read.counts) != len(read.edges)+2 {
 		d.fail("the histogram has %d edges and %d counts", len(read.edges), len(read.counts))
 	}
@@ -144,7 +138,7 @@ func (h *Histogram) UnmarshalBinary(data []byte) error {
 			d.fail("a count is %v", c)
 		}
 	}
-	if d.err == nil && !(sumOf(read.counts[:len(read.counts)-1]) > 0) {
+	if d.err == nil && !(floats.Sum(read.counts[:len(read.counts)-1]) > 0) {
 		d.fail("the histogram is empty")
 	}
 	if err := d.end(); err != nil {

@@ -27,7 +27,8 @@ const (
 type Season struct {
 	period   time.Duration
 	strength float64
-	profile  []float64 // by equal parts of the period, from multiples of it since 1970
+	origin   time.Time
+	profile  []float64 // at equal parts of the period, the first at the origin
 }
 
 // FindSeason returns the strongest season in the samples of a signal, or nil if there is none. At least three periods are needed.
@@ -45,27 +46,28 @@ func FindSeason(ctx context.Context, times []time.Time, values []float64) (*Seas
 	}
 	g := newGrid(times, values)
 	if g == nil {
-		return nil, nil
+		return nil, ctx.Err()
 	}
 	type candidate struct {
 		period, strength float64
 	}
 	var best candidate
-	for _, lag := range g.candidates() {
+	correlation := g.autocorrelation()
+	for _, lag := range peaks(correlation) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		period := g.refine(lag)
+		period := g.refine(correlation, lag)
 		strength := g.strength(period)
 		// A longer period explains no less, so it must explain clearly more.
-		if longer := period > best.period; best.period == 0 || longer && strength > best.strength+0.05 || !longer && strength > best.strength-0.05 {
+		if longer := period > best.period; best.period == 0 || longer && strength > best.strength+0.1 || !longer && strength > best.strength-0.1 {
 			best = candidate{period, strength}
 		}
 	}
 	if best.strength < minStrength {
 		return nil, ctx.Err()
 	}
-	s := &Season{period: time.Duration(best.period * float64(g.step)), strength: best.strength}
+	s := &Season{period: time.Duration(best.period * float64(g.step)), strength: best.strength, origin: g.start}
 	s.profile = g.profile(float64(s.period)/float64(g.step), 0, len(g.values))
 	return s, ctx.Err()
 }
@@ -86,32 +88,29 @@ func (s *Season) Strength() float64 {
 	return s.strength
 }
 
-// At returns the difference from the mean that is expected at t, between the two nearest values of the profile; 0 for nil.
+// At returns the difference from the mean that is expected at t, between the two nearest values of the profile; 0 for nil. The time must
+// be less than 292 years from that of the samples.
 func (s *Season) At(t time.Time) float64 {
 	if s == nil {
 		return 0
 	}
-	return interpolate(s.profile, phase(t, s.period))
+	return interpolate(s.profile, phase(t, s.origin, s.period))
 }
 
-// phase returns the share of the period that has passed at t since a multiple of it, counted from 1970.
-func phase(t time.Time, period time.Duration) float64 {
-	// Seconds and nanoseconds apart, as time in nanoseconds overflows in the year 2262.
-	whole := math.Mod(float64(t.Unix()), period.Seconds()) + float64(t.Nanosecond())/1e9
-	p := math.Mod(whole/period.Seconds(), 1)
+// phase returns the share of a period that has passed at t since a multiple of it from the origin.
+func phase(t, origin time.Time, period time.Duration) float64 {
+	p := t.Sub(origin) % period
 	if p < 0 {
-		p++
+		p += period
 	}
-	return p
+	return float64(p) / float64(period)
 }
 
-// interpolate returns the value of a profile at a phase from 0 to 1. Its values are at the middle of equal parts.
+// interpolate returns the value of a profile at a phase from 0 to 1.
 func interpolate(profile []float64, phase float64) float64 {
 	n := len(profile)
-	at := phase*float64(n) - 0.5
-	i := int(math.Floor(at))
-	part := at - float64(i)
-	return profile[(i+n)%n]*(1-part) + profile[(i+1)%n]*part
+	i, part := math.Modf(phase * float64(n))
+	return profile[int(i)%n]*(1-part) + profile[(int(i)+1)%n]*part
 }
 
 // grid has the mean of the samples in equal steps of time, without their trend. NaN is an empty cell.
@@ -139,9 +138,9 @@ func newGrid(times []time.Time, values []float64) *grid {
 	}
 	first, span := times[kept[0]], times[kept[len(kept)-1]].Sub(times[kept[0]])
 	g := &grid{start: first, step: max(time.Duration(medianOf(intervals)), span/(maxGrid-1), 1)}
-	sums, counts := make([]float64, span/g.step+1), make([]float64, span/g.step+1)
+	sums, counts := make([]float64, span/g.step+2), make([]float64, span/g.step+2)
 	for _, i := range kept {
-		cell := times[i].Sub(first) / g.step
+		cell := (times[i].Sub(first) + g.step/2) / g.step
 		sums[cell] += values[i]
 		counts[cell]++
 	}
@@ -222,40 +221,41 @@ func lagged(fft *fourier.FFT, padded []float64) []float64 {
 	return fft.Sequence(nil, c)
 }
 
-// candidates returns the highest peaks of the autocorrelation, in steps, the highest first.
-func (g *grid) candidates() []float64 {
-	list := g.autocorrelation()
-	var peaks []int
-	for lag := minPhases; lag < len(list)-1; lag++ {
-		if list[lag] >= minCorrelation && list[lag] >= list[lag-1] && list[lag] > list[lag+1] {
-			peaks = append(peaks, lag)
+// peaks returns the highest peaks of an autocorrelation, in steps, the highest first.
+func peaks(correlation []float64) []int {
+	var lags []int
+	for lag := minPhases; lag < len(correlation)-1; lag++ {
+		if c := correlation[lag]; c >= minCorrelation && c >= correlation[lag-1] && c > correlation[lag+1] {
+			lags = append(lags, lag)
 		}
 	}
-	slices.SortStableFunc(peaks, func(a, b int) int { return cmp.Compare(list[b], list[a]) })
-	lags := make([]float64, min(len(peaks), maxCandidates))
-	for i := range lags {
-		lags[i] = float64(peaks[i])
-	}
-	return lags
+	slices.SortStableFunc(lags, func(a, b int) int { return cmp.Compare(correlation[b], correlation[a]) })
+	return lags[:min(len(lags), maxCandidates)]
 }
 
-// refine returns the period near a lag, in steps, that is a natural one or fits best.
-func (g *grid) refine(lag float64) float64 {
+// refine returns the period near a lag of the autocorrelation, in steps, that is a natural one or fits better.
+func (g *grid) refine(correlation []float64, lag int) float64 {
 	for _, natural := range []time.Duration{time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour} {
-		if steps := float64(natural) / float64(g.step); math.Abs(lag-steps) <= max(0.02*steps, 1) {
+		if steps := float64(natural) / float64(g.step); math.Abs(float64(lag)-steps) <= max(0.02*steps, 1) {
 			return steps
 		}
 	}
-	// Over all cycles, a period that is off by part of a step adds up to a part of the period.
-	best, fit := lag, g.explained(lag, 0, len(g.values), 0, len(g.values))
-	tries := min(max(int(2*float64(len(g.values))/lag), 4), 40)
-	for i := -tries; i <= tries; i++ {
-		period := lag + float64(i)/float64(tries)
-		if f := g.explained(period, 0, len(g.values), 0, len(g.values)); f > fit {
-			best, fit = period, f
+	// A period that is off by part of a step is off by many after as many cycles. Its multiples show that part.
+	period := float64(lag)
+	for cycles := 2.0; cycles*period+2 < float64(len(correlation)); cycles *= 2 {
+		middle := int(math.Round(cycles * period))
+		best := middle
+		for l := middle - 2; l <= middle+2; l++ {
+			if correlation[l] > correlation[best] {
+				best = l
+			}
 		}
+		period = float64(best) / cycles
 	}
-	return best
+	if all := len(g.values); g.explained(period, 0, all, 0, all) > g.explained(float64(lag), 0, all, 0, all) {
+		return period
+	}
+	return float64(lag)
 }
 
 // strength returns the share of the variance in the last third that a profile of the rest explains.
@@ -290,18 +290,19 @@ func (m *squareSum) add(v float64) {
 	m.squares += d * (v - m.mean)
 }
 
-// phase is that of the middle of a cell.
+// phase is that of a cell from the start.
 func (g *grid) phase(cell int, period float64) float64 {
-	return phase(g.start.Add(time.Duration(cell)*g.step), time.Duration(period*float64(g.step)))
+	p := float64(cell) / period
+	return p - math.Floor(p)
 }
 
 // profile returns the median of the cells by phase, less their mean.
 func (g *grid) profile(period float64, from, to int) []float64 {
-	n := min(int(period), maxPhases)
+	n := min(int(math.Round(period)), maxPhases)
 	parts := make([][]float64, n)
 	for i := from; i < to; i++ {
 		if v := g.values[i]; !math.IsNaN(v) {
-			k := min(int(g.phase(i, period)*float64(n)), n-1)
+			k := int(math.Round(g.phase(i, period)*float64(n))) % n
 			parts[k] = append(parts[k], v)
 		}
 	}
@@ -339,12 +340,13 @@ func (s *Season) UnmarshalBinary(data []byte) error {
 
 func (s *Season) encode(e *encoder) {
 	e.int64(int64(s.period))
+	e.time(s.origin)
 	e.float(s.strength)
 	e.floats(s.profile)
 }
 
 func decodeSeason(d *decoder) *Season {
-	s := &Season{period: time.Duration(d.int64()), strength: d.finite(), profile: d.finites(maxPhases)}
+	s := &Season{period: time.Duration(d.int64()), origin: d.time(), strength: d.finite(), profile: d.finites(maxPhases)}
 	if s.period <= 0 || len(s.profile) < minPhases || !(s.strength >= 0 && s.strength <= 1) {
 		d.fail("a season has a period of %v, a strength of %v and %d values", s.period, s.strength, len(s.profile))
 	}

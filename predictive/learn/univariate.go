@@ -54,14 +54,14 @@ const (
 	minWindow        = 200
 	maxWindow        = 100_000
 
-	// maxStep limits how far one sample moves what is normal, in standard deviations. An error code such as -9999 would
-	// otherwise hide anomalies for the memory of the slow averages.
+	// maxStep is the number of standard deviations that count of a sample that is further off. An error code such as -9999
+	// would otherwise hide anomalies for as long as the slow averages remember.
 	maxStep = 10
 	// minCount is the number of first samples that give no scores.
 	minCount = 20
 	// minScore is the deviation below which there is none. Rounding would otherwise be an anomaly of a constant signal.
 	minScore = 1e-3
-	// maxScore limits deviations, so that the spread forgets the first step of a constant signal.
+	// maxScore limits deviations, so that they fit a float32.
 	maxScore = 1e6
 	// maxValue keeps squares of samples finite.
 	maxValue = 1e150
@@ -155,7 +155,8 @@ func (d *Detector) Update(t time.Time, x float64) Score {
 		return Score{Ignored: true}
 	}
 	season := d.options.Season.At(t)
-	x -= season
+	value := x - season
+	x = d.normal.limit(value)
 
 	level, spread := d.level, d.spread
 	level.add(x, d.options.Fast)
@@ -167,7 +168,7 @@ func (d *Detector) Update(t time.Time, x float64) Score {
 	cut := d.rank(&s)
 	d.limit(&s, cut)
 	if s.Ready && !s.Anomalous { // rounding
-		s.Low, s.High = min(s.Low, x), max(s.High, x)
+		s.Low, s.High = min(s.Low, value), max(s.High, value)
 	}
 	s.Low, s.High, s.Expected = s.Low+season, s.High+season, s.Expected+season
 
@@ -270,16 +271,19 @@ type moments struct {
 }
 
 func (m *moments) add(x, rate float64) {
-	d := x - m.mean
-	if m.count >= minCount {
-		limit := maxStep * m.deviation()
-		d = min(max(d, -limit), limit)
-	} else {
-		m.count++
-	}
+	m.count = min(m.count+1, minCount)
 	share := m.share(rate)
-	m.variance = (1 - share) * (m.variance + share*d*d)
-	m.average.add(m.mean+d, rate)
+	m.variance = (1 - share) * (m.variance + share*(x-m.mean)*(x-m.mean))
+	m.average.add(x, rate)
+}
+
+// limit returns the value next to x that is at most maxStep deviations from the mean.
+func (m *moments) limit(x float64) float64 {
+	if m.count < minCount {
+		return x
+	}
+	width := maxStep * m.deviation()
+	return min(max(x, m.mean-width), m.mean+width)
 }
 
 // deviation returns the standard deviation. It is never 0, so that a constant signal may begin to move.

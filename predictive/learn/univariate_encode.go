@@ -25,8 +25,7 @@ func (d *Detector) Snapshot() []byte {
 		o.Season.encode(e)
 	}
 
-	e.int64(d.last.Unix())
-	e.count(d.last.Nanosecond())
+	e.time(d.last)
 	e.count(d.late)
 	e.count(d.quiet)
 	e.average(d.interval)
@@ -61,7 +60,7 @@ func RestoreDetector(data []byte) (*Detector, error) {
 	}
 
 	r := &Detector{options: o}
-	r.last = time.Unix(d.int64(), int64(d.count(999_999_999, 0)))
+	r.last = d.time()
 	r.late = d.count(maxLate, 0)
 	r.quiet = d.count(max(o.Quiet, 0), 0)
 	r.interval = d.average()
@@ -88,6 +87,13 @@ func RestoreDetector(data []byte) (*Detector, error) {
 	}
 	return r, nil
 }
+
+func (e *encoder) time(t time.Time) {
+	e.int64(t.Unix())
+	e.count(t.Nanosecond())
+}
+
+func (d *decoder) time() time.Time { return time.Unix(d.int64(), int64(d.count(999_999_999, 0))) }
 
 func (e *encoder) average(a average) {
 	e.float(a.weight)
