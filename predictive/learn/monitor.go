@@ -2,7 +2,6 @@ package learn
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"slices"
 )
 
@@ -91,10 +90,10 @@ func (p *PCA) RestoreMonitor(data []byte) (*Monitor, error) {
 	return m, nil
 }
 
-// sum returns the checksum of the model.
+// sum returns the checksum at the end of the model. That of the whole would be the same for all models.
 func (p *PCA) sum() uint32 {
 	data, _ := p.MarshalBinary()
-	return crc32.Checksum(data, castagnoli)
+	return binary.LittleEndian.Uint32(data[len(data)-sumLength:])
 }
 
 // MarshalBinary returns the model as bytes, 8 for each column and component. The error is always nil.

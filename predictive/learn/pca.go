@@ -71,7 +71,7 @@ type subspace struct {
 type pcaLimits struct{ t2, q, index float64 }
 
 // FitPCA returns what is normal in x, which has one row for each time, at least 50, and should have no faults. At least two columns
-// must vary. Time is proportional to rows and to the square of columns; memory is 16 bytes for each row and column of a block.
+// must vary. Time is proportional to rows and to the square of columns. Memory beyond x is about 50 bytes for each row.
 func FitPCA(ctx context.Context, x Matrix, options PCAOptions) (*PCA, error) {
 	setDefault(&options.Smoothing, defaultSmoothing)
 	setDefault(&options.Variance, defaultVariance)

@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/cmplx"
@@ -221,16 +220,24 @@ func lagged(fft *fourier.FFT, padded []float64) []float64 {
 	return fft.Sequence(nil, c)
 }
 
-// peaks returns the highest peaks of an autocorrelation, in steps, the highest first.
+// peaks returns the lag of the highest peak of an autocorrelation, in steps, and the first lags that come near. A short period has peaks
+// at its multiples too, which may be higher.
 func peaks(correlation []float64) []int {
 	var lags []int
+	highest := 0
 	for lag := minPhases; lag < len(correlation)-1; lag++ {
 		if c := correlation[lag]; c >= minCorrelation && c >= correlation[lag-1] && c > correlation[lag+1] {
 			lags = append(lags, lag)
+			if highest == 0 || c > correlation[highest] {
+				highest = lag
+			}
 		}
 	}
-	slices.SortStableFunc(lags, func(a, b int) int { return cmp.Compare(correlation[b], correlation[a]) })
-	return lags[:min(len(lags), maxCandidates)]
+	if highest == 0 {
+		return nil
+	}
+	lags = slices.DeleteFunc(lags, func(lag int) bool { return lag == highest || correlation[lag] < 0.8*correlation[highest] })
+	return append(lags[:min(len(lags), maxCandidates)], highest)
 }
 
 // refine returns the period near a lag of the autocorrelation, in steps, that is a natural one or fits better.
