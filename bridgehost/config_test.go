@@ -166,6 +166,12 @@ func TestNoSecretIsInTheAuditLog(t *testing.T) {
 	require.EqualValues(t, 1, r.call("GET", "/api/bridge/audit?action=bind", viewer, nil).is(200).get("totalCount"))
 	r.bad("GET", "/api/bridge/audit?pageSize=501", viewer, nil).problem(400, "PAGE_SIZE_EXCEEDED")
 	r.bad("GET", "/api/bridge/audit?page=0", viewer, nil).is(400)
+	require.Contains(t, string(log.body), `"role":"admin"`, "as accounts have it")
+	require.NotContains(t, string(log.body), `"role":"Admin"`)
+	for query, want := range map[string]string{"page=x": "must be an integer", "start=yesterday": "must be an RFC 3339 time"} {
+		e := r.bad("GET", "/api/bridge/audit?"+query, viewer, nil).problem(400, "INVALID_REQUEST").get("errors").([]any)
+		require.Equal(t, want, e[0].(map[string]any)["message"])
+	}
 	require.NoFileExists(t, filepath.Join(r.dir, "nothing"))
 	for _, file := range []string{"binding.json", "aas.json", "license.key"} {
 		if info, err := os.Stat(filepath.Join(r.dir, file)); err == nil {

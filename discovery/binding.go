@@ -57,7 +57,7 @@ func (b *Binding) clone() Binding {
 // Info is a bound bridge as it is now. Its HeartbeatAt is the newest.
 type Info struct {
 	Binding
-	Online   bool      // the link is open, or it was and three heartbeats are not missed yet
+	Online   bool      // the link is open, or it was and three heartbeats are not missed yet; false once the bridge was released there
 	LinkOpen bool      //
 	Missed   int       // heartbeats in a row
 	Problem  string    // why its tags are not shown, its manifest is refused or the last heartbeat was missed, for people; empty for none

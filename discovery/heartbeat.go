@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"sync"
 	"time"
@@ -139,12 +140,14 @@ func (s *Service) missedBefore(bridgeID string) int {
 
 // heard notes a heartbeat. s.mu is held.
 func (s *Service) heard(b *bridge, now time.Time) {
-	b.missed, b.problem, b.HeartbeatAt, b.unsaved, b.Offline = 0, "", now, true, false
+	b.missed, b.problem, b.released, b.HeartbeatAt, b.unsaved, b.Offline = 0, "", false, now, true, false
 }
 
 var (
-	errOther   = errors.New("another bridge answers there")
-	errUnbound = errors.New("the bridge says that it is not bound to this engine")
+	errOther    = errors.New("another bridge answers there")
+	errBinding  = errors.New("the bridge says that it is being bound")
+	errUnbound  = errors.New("the bridge says that it is bound to another engine")
+	errReleased = errors.New("released at the bridge")
 )
 
 // ask returns the first of the URLs at which the bridge says that it is bound to this engine. They share the time, so that one that does
@@ -159,12 +162,16 @@ func (s *Service) ask(ctx context.Context, b Binding, urls []string) (at string,
 		case failed != nil:
 		case st.BridgeID != b.BridgeID:
 			failed = errOther
-		case st.Status != link.StatusBound || st.BoundEngineID != b.EngineID:
-			failed = errUnbound // or another one pretends to be the bridge
+		case st.Status == link.StatusFree:
+			failed = errReleased // or another one pretends to be the bridge
+		case st.Status != link.StatusBound:
+			failed = errBinding
+		case st.BoundEngineID != b.EngineID:
+			failed = fmt.Errorf("%w: %.*q", errUnbound, MaxIDBytes, clean(st.BoundEngineID))
 		default:
 			return url, nil
 		}
-		if !errors.Is(err, errUnbound) {
+		if !errors.Is(err, errReleased) && !errors.Is(err, errUnbound) {
 			err = failed
 		}
 	}
@@ -181,10 +188,14 @@ func (s *Service) checked(ctx context.Context, was Binding, url string, err erro
 		return
 	}
 	turned := false // offline, or back
-	if err == nil {
+	switch {
+	case err == nil:
 		turned = b.Offline
 		s.heard(b, now)
-	} else {
+	case errors.Is(err, errReleased):
+		turned = !b.Offline
+		b.dead()
+	default:
 		b.missed++
 		b.problem = problemOf(err)
 		if b.missed == missedLimit {

@@ -44,7 +44,7 @@ type sighting struct {
 }
 
 // Scan looks for bridges for a time from MinScan to MaxScan, 0 for DefaultScan, and returns them by id. With excludeBound it omits those that are
-// bound to any engine. If too many scans run, it returns ErrScansBusy.
+// bound to any engine; one that was released at the bridge is not. If too many scans run, it returns ErrScansBusy.
 func (s *Service) Scan(ctx context.Context, timeout time.Duration, excludeBound bool) ([]BridgeInfo, error) {
 	timeout = cmp.Or(timeout, DefaultScan)
 	if timeout < MinScan || timeout > MaxScan {
@@ -62,7 +62,10 @@ func (s *Service) Scan(ctx context.Context, timeout time.Duration, excludeBound 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(all, func(b BridgeInfo) bool { return b.Status == Bound || s.bridge[b.BridgeID] != nil }), nil
+	return slices.DeleteFunc(all, func(b BridgeInfo) bool {
+		known := s.bridge[b.BridgeID]
+		return b.Status == Bound || known != nil && !known.released
+	}), nil
 }
 
 // browse scans and remembers where bridges are.

@@ -122,9 +122,11 @@ type bridge struct {
 	lasted  time.Time // by the monotonic clock, when a link that had lasted ended, or the watch began
 	missed  int
 	problem string
-	unsaved bool   // HeartbeatAt is newer than in the store
-	hidden  string // why its tags could not be shown; empty if they are
-	refused string // why its manifest was refused; empty if it was not
+	// released means that the bridge is free though it was not unbound here: somebody has released it at the bridge.
+	released bool
+	unsaved  bool   // HeartbeatAt is newer than in the store
+	hidden   string // why its tags could not be shown; empty if they are
+	refused  string // why its manifest was refused; empty if it was not
 
 	downSeen time.Time // by the monotonic clock, when this process learned of DriverDownAt, or began
 	downTold bool      // DriverDown was reported by States
@@ -250,7 +252,7 @@ func (b *bridge) lasts() bool { return b.link && time.Since(b.changed) >= lastin
 
 func (b *bridge) info(heartbeat time.Duration) Info {
 	i := Info{Binding: b.clone(), LinkOpen: b.link, Missed: b.missed, Problem: cmp.Or(b.hidden, b.refused, b.problem), Since: b.since,
-		Online:     b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit,
+		Online:     !b.released && (b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit),
 		Down:       !b.lasts() && (b.Offline || time.Since(b.lasted) >= missedLimit*heartbeat),
 		DriverDown: b.downTold && !b.DriverDownAt.IsZero()}
 	i.Token, i.Key = "", ""

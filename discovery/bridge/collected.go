@@ -13,6 +13,16 @@ func (c *collector) epochNow() string {
 	return c.epoch
 }
 
+// last returns the number of the newest entry of an epoch, 0 if there is none.
+func (c *collector) last(epoch string) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if epoch != c.epoch || c.next == 0 {
+		return 0
+	}
+	return c.next - 1
+}
+
 func (c *collector) tagsHaveChanged() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -57,10 +57,10 @@ type LinkStatus struct {
 	LastError       string    // of the last attempt; empty while connected
 }
 
-// How the engine was found, as health reports it.
+// Where EngineURL comes from, as health reports it.
 const (
-	DiscoveryManual = "manual" // Options.EngineURL is set
-	DiscoveryMDNS   = "mDNS"   // the engine has found and bound the bridge, or SetFoundEngine was called
+	DiscoveryManual = "manual" // Options.EngineURL, or the request that bound the bridge
+	DiscoveryMDNS   = "mDNS"   // SetFoundEngine or Options.FindEngine
 	DiscoveryNone   = "none"
 )
 

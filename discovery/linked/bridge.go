@@ -104,6 +104,16 @@ func (b *bridge) tell(opened *session) {
 	}
 }
 
+// released reports that the bridge was made free, unless another link has replaced the one that says so.
+func (b *bridge) released(s *session) error {
+	b.telling.Lock()
+	defer b.telling.Unlock()
+	if b.current() != s {
+		return nil
+	}
+	return b.hub.bindings.Released(s.ctx, b.id)
+}
+
 // Connect implements tags.Driver.
 func (b *bridge) Connect(ctx context.Context) error {
 	for {

@@ -556,3 +556,26 @@ func TestManifestComesBeforeTheBatchesAfterIt(t *testing.T) {
 		p.close()
 	})
 }
+
+func TestABridgeThatIsReleasedEndsItsLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, key := range []string{"", "key-1"} { // the key may not be confirmed yet
+			r := newRig(t, newStore())
+			hello := link.Hello{Token: "token-1"}
+			if key != "" {
+				r.store.key = key
+				hello = link.Hello{Key: key}
+			}
+			p := r.dial()
+			p.greet(hello)
+			p.send(link.FromBridge{Released: &link.Released{}})
+			_, err := p.recv()
+			require.ErrorIs(t, err, link.ErrEnded)
+			require.ErrorIs(t, <-p.ended, link.ErrEnded)
+			synctest.Wait()
+			require.Equal(t, []string{"open true", "released", "open false"}, r.store.noted())
+			require.NotContains(t, r.log.String(), "WARN")
+			r.close()
+		}
+	})
+}

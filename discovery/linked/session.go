@@ -31,6 +31,7 @@ type session struct {
 
 	bridge *bridge // nil before Hello
 	hello  link.Hello
+	engine string // by which the bridge knows the engine
 	log    *slog.Logger
 	key    string // to be confirmed by a second Hello; empty if there is none to confirm
 
@@ -39,7 +40,8 @@ type session struct {
 	live  *live
 	calls *calls
 
-	heard      atomic.Int64 // since start, when a frame was received last; a negative value while one is handled
+	buffered   atomic.Uint64 // entries that wait at the bridge, as it said last
+	heard      atomic.Int64  // since start, when a frame was received last; a negative value while one is handled
 	dictionary atomic.Pointer[[]string]
 	nameBytes  int
 	once       sync.Once // logs the first sample that is dropped
@@ -177,7 +179,7 @@ func (s *session) open(h *link.Hello) error {
 		return s.refusal(err)
 	}
 	s.hello.Token, s.hello.Key = "", ""
-	s.key = grant.Key
+	s.key, s.engine = grant.Key, grant.EngineID
 	s.out.greet(&link.Welcome{EngineID: grant.EngineID, Key: grant.Key, Position: grant.Position, WantManifest: grant.WantManifest, Pins: grant.Pins})
 	s.bridge = s.hub.bridge(h.BridgeID)
 	s.log.Info("link of a bridge opened", "epoch", h.Epoch, "position", grant.Position, "version", h.Version)
@@ -227,7 +229,7 @@ func (s *session) confirm() error { return s.hub.bindings.ConfirmKey(s.ctx, s.he
 
 // handle handles a frame after the first.
 func (s *session) handle(f link.FromBridge) error {
-	if s.key != "" && f.Pong == nil {
+	if s.key != "" && f.Pong == nil && f.Released == nil {
 		return s.confirmed(f.Hello)
 	}
 	switch {
@@ -243,7 +245,14 @@ func (s *session) handle(f link.FromBridge) error {
 		s.calls.browsed(f.Browsed)
 	case f.Manifest != nil:
 		return s.takeManifest(f.Manifest)
-	case f.Pong == nil:
+	case f.Pong != nil:
+		s.buffered.Store(f.Pong.Buffered)
+	case f.Released != nil:
+		if err := s.bridge.released(s); err != nil {
+			return s.refusal(err)
+		}
+		return link.ErrEnded.Because("the bridge was released")
+	default:
 		return link.ErrProtocol.Because("a frame is not one that a bridge sends now")
 	}
 	return nil
@@ -255,7 +264,7 @@ func (s *session) confirmed(h *link.Hello) error {
 		return link.ErrProtocol.Because("the session key was not confirmed")
 	}
 	if h.BridgeID != s.hello.BridgeID || subtle.ConstantTimeCompare([]byte(h.Key), []byte(s.key)) != 1 {
-		return link.ErrRefused
+		return link.Refusal(s.engine)
 	}
 	if err := s.confirm(); err != nil {
 		return s.refusal(err)

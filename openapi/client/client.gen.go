@@ -3568,6 +3568,8 @@ type ClientInterface interface {
 
 	// GetTagHistory Read the stored samples of a tag, reduced so that a plot keeps its shape
 	//
+	// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
+	//
 	// Corresponds with GET /api/v1/tags/{tag_name}/history (the `GetTagHistory` operationId).
 	GetTagHistory(ctx context.Context, tagName TagName, params *GetTagHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -5911,6 +5913,8 @@ func (c *Client) ReadTag(ctx context.Context, tagName TagName, reqEditors ...Req
 }
 
 // GetTagHistory Read the stored samples of a tag, reduced so that a plot keeps its shape
+//
+// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
 //
 // Corresponds with GET /api/v1/tags/{tag_name}/history (the `GetTagHistory` operationId).
 func (c *Client) GetTagHistory(ctx context.Context, tagName TagName, params *GetTagHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -12713,6 +12717,8 @@ type ClientWithResponsesInterface interface {
 	ReadTagWithResponse(ctx context.Context, tagName TagName, reqEditors ...RequestEditorFn) (*ReadTagResponse, error)
 
 	// GetTagHistoryWithResponse Read the stored samples of a tag, reduced so that a plot keeps its shape
+	//
+	// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24935,6 +24941,8 @@ func (c *ClientWithResponses) ReadTagWithResponse(ctx context.Context, tagName T
 }
 
 // GetTagHistoryWithResponse Read the stored samples of a tag, reduced so that a plot keeps its shape
+//
+// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -32,7 +32,7 @@ func received(err error) error {
 		}
 		if f, ok := known[info.GetReason()]; ok {
 			own := *f
-			own.Message = s.Message()
+			own.Message, own.Metadata = s.Message(), info.GetMetadata()
 			return &own
 		}
 		if s.Code() == codes.Unavailable {

@@ -127,7 +127,8 @@ func TestFramesFromTheBridge(t *testing.T) {
 		{Written: &link.Written{ID: 9, Outcome: link.OutcomeFailed, Error: "e"}},
 		{Browsed: &link.Browsed{ID: 5, Tags: list}},
 		{Browsed: &link.Browsed{ID: 6, Error: "no"}},
-		{Pong: &link.Pong{Time: at}},
+		{Pong: &link.Pong{Time: at, Buffered: 12}},
+		{Released: &link.Released{}},
 	}
 	for name, o := range map[string]DialOptions{"gzip": {Gzip: true}, "plain": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +209,7 @@ func TestTextThatIsNotUTF8(t *testing.T) {
 func TestErrorsOfTheEngine(t *testing.T) {
 	stopping := fault.New(fault.Unavailable, "SERVER_STOPPING", "the server stops")
 	for name, c := range map[string]struct{ err, want error }{
-		"refused":  {link.ErrRefused, link.ErrRefused},
+		"refused":  {link.Refusal("engine-1"), link.ErrRefused},
 		"protocol": {link.ErrProtocol.Because("first is 0"), link.ErrProtocol},
 		"replaced": {link.ErrReplaced, link.ErrReplaced},
 		"ended":    {link.ErrEnded, link.ErrEnded},
@@ -226,6 +227,7 @@ func TestErrorsOfTheEngine(t *testing.T) {
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)
 				require.Contains(t, err.Error(), c.err.Error())
+				require.Equal(t, link.RefusedBy(c.err), link.RefusedBy(err))
 			} else {
 				require.NotErrorIs(t, err, link.ErrRefused)
 				require.NotContains(t, err.Error(), "SECRET")

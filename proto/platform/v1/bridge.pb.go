@@ -38,6 +38,7 @@ type BridgeFrame struct {
 	//	*BridgeFrame_Written
 	//	*BridgeFrame_Browsed
 	//	*BridgeFrame_Pong
+	//	*BridgeFrame_Released
 	Frame         isBridgeFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -152,6 +153,15 @@ func (x *BridgeFrame) GetPong() *BridgePong {
 	return nil
 }
 
+func (x *BridgeFrame) GetReleased() *BridgeReleased {
+	if x != nil {
+		if x, ok := x.Frame.(*BridgeFrame_Released); ok {
+			return x.Released
+		}
+	}
+	return nil
+}
+
 type isBridgeFrame_Frame interface {
 	isBridgeFrame_Frame()
 }
@@ -188,6 +198,10 @@ type BridgeFrame_Pong struct {
 	Pong *BridgePong `protobuf:"bytes,8,opt,name=pong,proto3,oneof"`
 }
 
+type BridgeFrame_Released struct {
+	Released *BridgeReleased `protobuf:"bytes,9,opt,name=released,proto3,oneof"`
+}
+
 func (*BridgeFrame_Hello) isBridgeFrame_Frame() {}
 
 func (*BridgeFrame_Names) isBridgeFrame_Frame() {}
@@ -203,6 +217,8 @@ func (*BridgeFrame_Written) isBridgeFrame_Frame() {}
 func (*BridgeFrame_Browsed) isBridgeFrame_Frame() {}
 
 func (*BridgeFrame_Pong) isBridgeFrame_Frame() {}
+
+func (*BridgeFrame_Released) isBridgeFrame_Frame() {}
 
 // EngineFrame is a message from an engine.
 type EngineFrame struct {
@@ -1130,6 +1146,7 @@ func (x *EnginePing) GetTime() *timestamppb.Timestamp {
 type BridgePong struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Time          *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	Buffered      uint64                 `protobuf:"varint,2,opt,name=buffered,proto3" json:"buffered,omitempty"` // entries that wait for their acknowledgement
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1171,6 +1188,50 @@ func (x *BridgePong) GetTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *BridgePong) GetBuffered() uint64 {
+	if x != nil {
+		return x.Buffered
+	}
+	return 0
+}
+
+// BridgeReleased reports that the bridge was made free. The engine ends the link.
+type BridgeReleased struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BridgeReleased) Reset() {
+	*x = BridgeReleased{}
+	mi := &file_platform_v1_bridge_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BridgeReleased) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BridgeReleased) ProtoMessage() {}
+
+func (x *BridgeReleased) ProtoReflect() protoreflect.Message {
+	mi := &file_platform_v1_bridge_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BridgeReleased.ProtoReflect.Descriptor instead.
+func (*BridgeReleased) Descriptor() ([]byte, []int) {
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{14}
+}
+
 // EngineBrowse asks for the points of the bridge's device.
 type EngineBrowse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1181,7 +1242,7 @@ type EngineBrowse struct {
 
 func (x *EngineBrowse) Reset() {
 	*x = EngineBrowse{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[14]
+	mi := &file_platform_v1_bridge_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1193,7 +1254,7 @@ func (x *EngineBrowse) String() string {
 func (*EngineBrowse) ProtoMessage() {}
 
 func (x *EngineBrowse) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[14]
+	mi := &file_platform_v1_bridge_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1206,7 +1267,7 @@ func (x *EngineBrowse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineBrowse.ProtoReflect.Descriptor instead.
 func (*EngineBrowse) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{14}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *EngineBrowse) GetId() uint64 {
@@ -1229,7 +1290,7 @@ type BridgeBrowsed struct {
 
 func (x *BridgeBrowsed) Reset() {
 	*x = BridgeBrowsed{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[15]
+	mi := &file_platform_v1_bridge_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1302,7 @@ func (x *BridgeBrowsed) String() string {
 func (*BridgeBrowsed) ProtoMessage() {}
 
 func (x *BridgeBrowsed) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[15]
+	mi := &file_platform_v1_bridge_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1315,7 @@ func (x *BridgeBrowsed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeBrowsed.ProtoReflect.Descriptor instead.
 func (*BridgeBrowsed) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{15}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *BridgeBrowsed) GetId() uint64 {
@@ -1296,7 +1357,7 @@ type EnginePins struct {
 
 func (x *EnginePins) Reset() {
 	*x = EnginePins{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[16]
+	mi := &file_platform_v1_bridge_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1308,7 +1369,7 @@ func (x *EnginePins) String() string {
 func (*EnginePins) ProtoMessage() {}
 
 func (x *EnginePins) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[16]
+	mi := &file_platform_v1_bridge_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1321,7 +1382,7 @@ func (x *EnginePins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnginePins.ProtoReflect.Descriptor instead.
 func (*EnginePins) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{16}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EnginePins) GetPins() []string {
@@ -1335,7 +1396,7 @@ var File_platform_v1_bridge_proto protoreflect.FileDescriptor
 
 const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\n" +
-	"\x18platform/v1/bridge.proto\x12\vplatform.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aplatform/v1/platform.proto\"\xb5\x03\n" +
+	"\x18platform/v1/bridge.proto\x12\vplatform.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aplatform/v1/platform.proto\"\xf0\x03\n" +
 	"\vBridgeFrame\x120\n" +
 	"\x05hello\x18\x01 \x01(\v2\x18.platform.v1.BridgeHelloH\x00R\x05hello\x120\n" +
 	"\x05names\x18\x02 \x01(\v2\x18.platform.v1.BridgeNamesH\x00R\x05names\x129\n" +
@@ -1344,7 +1405,8 @@ const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\x04live\x18\x05 \x01(\v2\x17.platform.v1.BridgeLiveH\x00R\x04live\x126\n" +
 	"\awritten\x18\x06 \x01(\v2\x1a.platform.v1.BridgeWrittenH\x00R\awritten\x126\n" +
 	"\abrowsed\x18\a \x01(\v2\x1a.platform.v1.BridgeBrowsedH\x00R\abrowsed\x12-\n" +
-	"\x04pong\x18\b \x01(\v2\x17.platform.v1.BridgePongH\x00R\x04pongB\a\n" +
+	"\x04pong\x18\b \x01(\v2\x17.platform.v1.BridgePongH\x00R\x04pong\x129\n" +
+	"\breleased\x18\t \x01(\v2\x1b.platform.v1.BridgeReleasedH\x00R\breleasedB\a\n" +
 	"\x05frame\"\xbf\x02\n" +
 	"\vEngineFrame\x126\n" +
 	"\awelcome\x18\x01 \x01(\v2\x1a.platform.v1.EngineWelcomeH\x00R\awelcome\x12*\n" +
@@ -1419,10 +1481,12 @@ const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\x05error\x18\x03 \x01(\tR\x05error\"<\n" +
 	"\n" +
 	"EnginePing\x12.\n" +
-	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"<\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"X\n" +
 	"\n" +
 	"BridgePong\x12.\n" +
-	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\x1e\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1a\n" +
+	"\bbuffered\x18\x02 \x01(\x04R\bbuffered\"\x10\n" +
+	"\x0eBridgeReleased\"\x1e\n" +
 	"\fEngineBrowse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\"u\n" +
 	"\rBridgeBrowsed\x12\x0e\n" +
@@ -1449,7 +1513,7 @@ func file_platform_v1_bridge_proto_rawDescGZIP() []byte {
 	return file_platform_v1_bridge_proto_rawDescData
 }
 
-var file_platform_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_platform_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_platform_v1_bridge_proto_goTypes = []any{
 	(*BridgeFrame)(nil),           // 0: platform.v1.BridgeFrame
 	(*EngineFrame)(nil),           // 1: platform.v1.EngineFrame
@@ -1465,11 +1529,12 @@ var file_platform_v1_bridge_proto_goTypes = []any{
 	(*BridgeWritten)(nil),         // 11: platform.v1.BridgeWritten
 	(*EnginePing)(nil),            // 12: platform.v1.EnginePing
 	(*BridgePong)(nil),            // 13: platform.v1.BridgePong
-	(*EngineBrowse)(nil),          // 14: platform.v1.EngineBrowse
-	(*BridgeBrowsed)(nil),         // 15: platform.v1.BridgeBrowsed
-	(*EnginePins)(nil),            // 16: platform.v1.EnginePins
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
-	(*TagValue)(nil),              // 18: platform.v1.TagValue
+	(*BridgeReleased)(nil),        // 14: platform.v1.BridgeReleased
+	(*EngineBrowse)(nil),          // 15: platform.v1.EngineBrowse
+	(*BridgeBrowsed)(nil),         // 16: platform.v1.BridgeBrowsed
+	(*EnginePins)(nil),            // 17: platform.v1.EnginePins
+	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*TagValue)(nil),              // 19: platform.v1.TagValue
 }
 var file_platform_v1_bridge_proto_depIdxs = []int32{
 	2,  // 0: platform.v1.BridgeFrame.hello:type_name -> platform.v1.BridgeHello
@@ -1478,28 +1543,29 @@ var file_platform_v1_bridge_proto_depIdxs = []int32{
 	7,  // 3: platform.v1.BridgeFrame.batch:type_name -> platform.v1.BridgeBatch
 	8,  // 4: platform.v1.BridgeFrame.live:type_name -> platform.v1.BridgeLive
 	11, // 5: platform.v1.BridgeFrame.written:type_name -> platform.v1.BridgeWritten
-	15, // 6: platform.v1.BridgeFrame.browsed:type_name -> platform.v1.BridgeBrowsed
+	16, // 6: platform.v1.BridgeFrame.browsed:type_name -> platform.v1.BridgeBrowsed
 	13, // 7: platform.v1.BridgeFrame.pong:type_name -> platform.v1.BridgePong
-	3,  // 8: platform.v1.EngineFrame.welcome:type_name -> platform.v1.EngineWelcome
-	9,  // 9: platform.v1.EngineFrame.ack:type_name -> platform.v1.EngineAck
-	10, // 10: platform.v1.EngineFrame.write:type_name -> platform.v1.EngineWrite
-	14, // 11: platform.v1.EngineFrame.browse:type_name -> platform.v1.EngineBrowse
-	12, // 12: platform.v1.EngineFrame.ping:type_name -> platform.v1.EnginePing
-	16, // 13: platform.v1.EngineFrame.pins:type_name -> platform.v1.EnginePins
-	17, // 14: platform.v1.EngineWelcome.time:type_name -> google.protobuf.Timestamp
-	6,  // 15: platform.v1.BridgeManifest.tags:type_name -> platform.v1.BridgeTag
-	18, // 16: platform.v1.EngineWrite.value:type_name -> platform.v1.TagValue
-	17, // 17: platform.v1.EngineWrite.deadline:type_name -> google.protobuf.Timestamp
-	17, // 18: platform.v1.EnginePing.time:type_name -> google.protobuf.Timestamp
-	17, // 19: platform.v1.BridgePong.time:type_name -> google.protobuf.Timestamp
-	6,  // 20: platform.v1.BridgeBrowsed.tags:type_name -> platform.v1.BridgeTag
-	0,  // 21: platform.v1.BridgeLink.Connect:input_type -> platform.v1.BridgeFrame
-	1,  // 22: platform.v1.BridgeLink.Connect:output_type -> platform.v1.EngineFrame
-	22, // [22:23] is the sub-list for method output_type
-	21, // [21:22] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	14, // 8: platform.v1.BridgeFrame.released:type_name -> platform.v1.BridgeReleased
+	3,  // 9: platform.v1.EngineFrame.welcome:type_name -> platform.v1.EngineWelcome
+	9,  // 10: platform.v1.EngineFrame.ack:type_name -> platform.v1.EngineAck
+	10, // 11: platform.v1.EngineFrame.write:type_name -> platform.v1.EngineWrite
+	15, // 12: platform.v1.EngineFrame.browse:type_name -> platform.v1.EngineBrowse
+	12, // 13: platform.v1.EngineFrame.ping:type_name -> platform.v1.EnginePing
+	17, // 14: platform.v1.EngineFrame.pins:type_name -> platform.v1.EnginePins
+	18, // 15: platform.v1.EngineWelcome.time:type_name -> google.protobuf.Timestamp
+	6,  // 16: platform.v1.BridgeManifest.tags:type_name -> platform.v1.BridgeTag
+	19, // 17: platform.v1.EngineWrite.value:type_name -> platform.v1.TagValue
+	18, // 18: platform.v1.EngineWrite.deadline:type_name -> google.protobuf.Timestamp
+	18, // 19: platform.v1.EnginePing.time:type_name -> google.protobuf.Timestamp
+	18, // 20: platform.v1.BridgePong.time:type_name -> google.protobuf.Timestamp
+	6,  // 21: platform.v1.BridgeBrowsed.tags:type_name -> platform.v1.BridgeTag
+	0,  // 22: platform.v1.BridgeLink.Connect:input_type -> platform.v1.BridgeFrame
+	1,  // 23: platform.v1.BridgeLink.Connect:output_type -> platform.v1.EngineFrame
+	23, // [23:24] is the sub-list for method output_type
+	22, // [22:23] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_platform_v1_bridge_proto_init() }
@@ -1517,6 +1583,7 @@ func file_platform_v1_bridge_proto_init() {
 		(*BridgeFrame_Written)(nil),
 		(*BridgeFrame_Browsed)(nil),
 		(*BridgeFrame_Pong)(nil),
+		(*BridgeFrame_Released)(nil),
 	}
 	file_platform_v1_bridge_proto_msgTypes[1].OneofWrappers = []any{
 		(*EngineFrame_Welcome)(nil),
@@ -1533,7 +1600,7 @@ func file_platform_v1_bridge_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_platform_v1_bridge_proto_rawDesc), len(file_platform_v1_bridge_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
