@@ -67,7 +67,7 @@ func TestDetectorAveragesAgainstPandas(t *testing.T) {
 	for i, x := range r.Values {
 		s := d.Update(at(i), x)
 		if i > 1 {
-			require.InEpsilon(t, r.Mean[i-1], s.Expected, 1e-10, "sample %d", i)
+			require.InEpsilon(t, s.Expected, r.Mean[i-1], 1e-10, "sample %d", i)
 			require.InEpsilon(t, 6*r.Deviation[i-1], s.High-s.Low, 1e-9, "sample %d", i)
 		}
 	}

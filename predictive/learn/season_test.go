@@ -150,7 +150,7 @@ func TestDetectorWithASeasonFindsWhatThatHides(t *testing.T) {
 				n++
 			}
 			if season != nil && i > 2000 && i < 9000 {
-				require.InDelta(t, 20+daily(at(i)), s.Expected, 3, "sample %d", i)
+				require.InDelta(t, s.Expected, 20+daily(at(i)), 3, "sample %d", i)
 			}
 		}
 		return n
