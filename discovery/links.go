@@ -150,10 +150,12 @@ func (s *Service) setManifest(ctx context.Context, bridgeID string, m link.Manif
 	if err := s.store.SetManifest(ctx, bridgeID, m); err != nil {
 		return err
 	}
+	var taken Binding
+	taken.TakeManifest(m) // not under the lock: with many tags it takes long
 	s.mu.Lock()
 	var b Binding
 	if known := s.bridge[bridgeID]; known != nil {
-		known.TakeManifest(m)
+		known.copyManifest(&taken)
 		b = known.clone()
 	}
 	s.mu.Unlock()

@@ -129,6 +129,9 @@ type bridge struct {
 	hidden   string // why its tags could not be shown; empty if they are
 	refused  string // why its manifest was refused; empty if it was not
 
+	shellKnown   bool // see Info
+	shellProblem string
+
 	downSeen time.Time // by the monotonic clock, when this process learned of DriverDownAt, or began
 	downTold bool      // DriverDown was reported by States
 	stop     func()    // ends its heartbeats; nil while there are none
@@ -223,6 +226,16 @@ func (s *Service) setHidden(bridgeID string, err error) {
 	}
 }
 
+// SetShellProblem notes that the shell of a bridge was brought up to date. problem is why it does not have the id that the bridge is
+// configured to give it; empty for no reason.
+func (s *Service) SetShellProblem(bridgeID, problem string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.bridge[bridgeID]; b != nil {
+		b.shellKnown, b.shellProblem = true, problem
+	}
+}
+
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
 // Bindings returns the bound bridges by id. Their tokens and keys are left out.
@@ -255,7 +268,7 @@ func (b *bridge) info(heartbeat time.Duration) Info {
 	i := Info{Binding: b.clone(), LinkOpen: b.link, Missed: b.missed, Problem: cmp.Or(b.hidden, b.refused, b.problem), Since: b.since,
 		Online:     !b.released && (b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit),
 		Down:       !b.lasts() && (b.Offline || time.Since(b.lasted) >= missedLimit*heartbeat),
-		DriverDown: b.downTold && !b.DriverDownAt.IsZero()}
+		DriverDown: b.downTold && !b.DriverDownAt.IsZero(), ShellKnown: b.shellKnown, ShellProblem: b.shellProblem}
 	i.Token, i.Key = "", ""
 	return i
 }

@@ -68,6 +68,9 @@ func TestABindRequestIsChecked(t *testing.T) {
 		_, err := r.host.Bind(t.Context(), link.BindRequest{EngineID: "e", EngineURL: url}, "sesame")
 		require.ErrorIs(t, err, bridge.ErrBindRequest, url)
 	}
+	_, err := r.host.Bind(t.Context(), link.BindRequest{EngineID: "e", EngineURL: "https://e"}, "sesame")
+	require.ErrorIs(t, err, bridge.ErrBindRequest, "a link by https needs the engine's key")
+	require.ErrorContains(t, err, "enginePins is required")
 	require.Equal(t, link.StatusFree, r.host.Status().Status)
 	m, err := r.host.Bind(t.Context(), link.BindRequest{EngineID: "e", EngineURL: "https://e", EnginePins: []string{pin}}, "sesame")
 	require.NoError(t, err)
@@ -326,7 +329,9 @@ func TestHowTheEngineWasFound(t *testing.T) {
 		pass(time.Second)
 		s := r.host.Link()
 		require.Equal(t, "http://engine:5001", s.EngineURL)
-		require.Equal(t, bridge.DiscoveryMDNS, s.DiscoveryMethod)
+		require.Equal(t, bridge.DiscoveryManual, s.DiscoveryMethod, "the network has another address")
+		r.host.SetFoundEngine("http://engine:5001")
+		require.Equal(t, bridge.DiscoveryMDNS, r.host.Link().DiscoveryMethod)
 		require.True(t, s.Connected)
 		require.Empty(t, s.LastError)
 		r.engine.do(func() { r.engine.away = true })
@@ -337,7 +342,7 @@ func TestHowTheEngineWasFound(t *testing.T) {
 
 		var url string
 		r = newRig(t, 1)
-		r.o.EngineURL = "https://fixed:1"
+		r.o.EngineURL = "http://fixed:1"
 		dial := r.engine.dial
 		r.o.Dial = func(ctx context.Context, u string, pins []string) (link.BridgeConn, error) {
 			url = u
@@ -347,7 +352,7 @@ func TestHowTheEngineWasFound(t *testing.T) {
 		r.start()
 		r.bind()
 		pass(time.Second)
-		require.Equal(t, "https://fixed:1", url)
+		require.Equal(t, "http://fixed:1", url)
 		require.Equal(t, bridge.DiscoveryManual, r.host.Link().DiscoveryMethod)
 	})
 }

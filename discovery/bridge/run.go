@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/otkit/otkit/discovery/link"
@@ -133,7 +132,7 @@ func (h *Host) find(ctx context.Context, s state, failures int) string {
 		return ""
 	}
 	// Anybody can announce the engine's id: only its pinned key proves who answers, and http would send the session key to whoever does.
-	if len(s.Pins) > 0 && !strings.HasPrefix(strings.ToLower(url), "https://") {
+	if len(s.Pins) > 0 && !isHTTPS(url) {
 		h.log.Warn("address of the engine ignored: the binding needs https", "url", url)
 		return ""
 	}

@@ -146,7 +146,9 @@ func (d *Discovery) open(ctx context.Context, t *tagspart.Tags, a *alarmspart.Al
 		return err
 	}
 	if s != nil && !o.WithoutShells {
-		d.shells = newShells(o.Store, s.Service(), o.Logger)
+		if d.shells, err = newShells(s.Service(), o.Logger, d.service.SetShellProblem); err != nil {
+			return err
+		}
 		d.jobs = append(d.jobs, d.shells.run)
 	}
 	d.jobs = append(d.jobs, d.service.Run, d.announcePins)
