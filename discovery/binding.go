@@ -65,6 +65,10 @@ type Info struct {
 
 	// Down means that samples do not arrive: for as long as three heartbeats take, no link was open for 10 s.
 	Down bool
+	// ShellKnown means that the bridge's shell was brought up to date since the service began. ShellProblem is why the shell does not have the id
+	// that the bridge is configured to give it; empty for no reason.
+	ShellKnown   bool
+	ShellProblem string
 	// DriverDown means that the bridge's driver has no device, and that DriverDownDelay has passed since the engine learned of it.
 	DriverDown bool
 }

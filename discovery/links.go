@@ -150,10 +150,12 @@ func (s *Service) setManifest(ctx context.Context, bridgeID string, m link.Manif
 	if err := s.store.SetManifest(ctx, bridgeID, m); err != nil {
 		return err
 	}
+	var taken Binding
+	taken.TakeManifest(m) // not under the lock: with many tags it takes long
 	s.mu.Lock()
 	var b Binding
 	if known := s.bridge[bridgeID]; known != nil {
-		known.TakeManifest(m)
+		known.copyManifest(&taken)
 		b = known.clone()
 	}
 	s.mu.Unlock()
@@ -173,7 +175,7 @@ func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) e
 		if b.lasts() {
 			b.lasted = time.Now()
 		}
-		b.link, b.since, b.changed = open, now, time.Now()
+		b.link, b.since, b.changed, b.look = open, now, time.Now(), missedLimit
 	}
 	was := b.Offline
 	if open || !b.released {

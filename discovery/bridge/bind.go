@@ -56,7 +56,7 @@ func (h *Host) Bind(ctx context.Context, r link.BindRequest, secret string) (lin
 func (h *Host) bind(ctx context.Context, r link.BindRequest) (link.Manifest, error) {
 	h.changing.Lock()
 	defer h.changing.Unlock()
-	m, err := h.manifest(ctx)
+	m, _, err := h.freshManifest(ctx) // its hash is asked for when the link opens
 	if err != nil {
 		return link.Manifest{}, err
 	}

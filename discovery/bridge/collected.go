@@ -23,18 +23,6 @@ func (c *collector) last(epoch string) uint64 {
 	return c.next - 1
 }
 
-func (c *collector) tagsHaveChanged() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tagsChanged
-}
-
-func (c *collector) setTagsChanged(changed bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tagsChanged = changed
-}
-
 // namesFrom returns the dictionary from an index on.
 func (c *collector) namesFrom(first int) (names []string) {
 	c.mu.Lock()

@@ -45,7 +45,8 @@ var start = time.Date(2026, 3, 1, 8, 0, 0, 123456000, time.UTC)
 func binding(id, driver string) (discovery.Binding, link.Manifest) {
 	low, high := 0.0, 12.5
 	m := link.Manifest{BridgeID: id, DriverID: driver, DriverType: "Modbus", AvailableSubmodels: []string{"Nameplate", "OperationalData"},
-		ActiveSubmodels: []string{"OperationalData"}, Tags: []link.ManifestTag{
+		ActiveSubmodels: []string{"OperationalData"},
+		Shell:           &link.Shell{ID: "urn:" + id, IDShort: "Press", Nameplate: link.Nameplate{SerialNumber: "7"}}, Tags: []link.ManifestTag{
 			{Name: "force é", Address: "40001", DataType: "Float", ScanInterval: 500, Unit: "kN", Description: `"north" %_'\` + "\n", Access: "ReadWrite", Min: &low, Max: &high},
 			{Name: "text", Address: "40010", DataType: "String:16", Length: 16}}}
 	b := discovery.Binding{BridgeID: id, DriverID: driver, EngineID: "engine@host", BoundAt: start, URLs: []string{"http://10.0.0.5:5100", "http://[fe80::1%25eth0]:5100"},
