@@ -42,7 +42,7 @@ func binColumns(ctx context.Context, x Matrix, limit, workers int, seed uint64) 
 		if scratch[worker] == nil {
 			scratch[worker] = make([]float64, 0, min(rows, binSample))
 		}
-		columns[j] = binColumn(x, j, limit, scratch[worker], rand.NewPCG(^seed, uint64(j)))
+		columns[j] = binColumn(x, j, limit, scratch[worker], newRandom(seed, 1+uint64(j)))
 	})
 	return columns, err
 }
@@ -116,23 +116,3 @@ func between(low, high float64) float64 {
 	}
 	return low
 }
-
-// sampler chooses need of left items with equal probability, in order: Algorithm S of D. E. Knuth, "The Art of Computer
-// Programming", volume 2, section 3.4.2.
-type sampler struct {
-	random     *rand.PCG
-	need, left int
-}
-
-// next reports whether the next item is chosen.
-func (s *sampler) next() bool {
-	chosen := s.need == s.left || s.need > 0 && uniform(s.random)*float64(s.left) < float64(s.need)
-	s.left--
-	if chosen {
-		s.need--
-	}
-	return chosen
-}
-
-// uniform returns a number from 0 to 1, without 1. Unlike [rand.Rand], it cannot change with the version of Go.
-func uniform(random *rand.PCG) float64 { return float64(random.Uint64()>>11) / (1 << 53) }

@@ -78,10 +78,7 @@ func (b *Boost) Contributions(row, dst []float64) []float64 {
 	if len(row) != b.columns {
 		return nil
 	}
-	if cap(dst) < b.columns {
-		dst = make([]float64, b.columns)
-	}
-	dst = dst[:b.columns]
+	dst = sized(dst, b.columns)
 	clear(dst)
 	for _, root := range b.roots {
 		at := root

@@ -16,7 +16,7 @@ type BoostOptions struct {
 	LearningRate float64
 	// MaxDepth is the largest number of divisions above a leaf, up to 16. Default 5.
 	MaxDepth int
-	// MinLeaf is the least number of rows of a leaf. Default 20.
+	// MinLeaf is the least number of rows of a leaf. Default 10.
 	MinLeaf int
 	// L2 is the penalty on the squared outputs of leaves, in units of a row's second derivative. Default 1.
 	L2 float64
@@ -48,7 +48,7 @@ func (o BoostOptions) withDefaults(rows int) (BoostOptions, error) {
 	}{
 		{"Trees", &o.Trees, 200, 1, maxTrees},
 		{"MaxDepth", &o.MaxDepth, 5, 1, maxDepth},
-		{"MinLeaf", &o.MinLeaf, 20, 1, math.MaxInt32},
+		{"MinLeaf", &o.MinLeaf, 10, 1, math.MaxInt32},
 		{"Bins", &o.Bins, maxBins, 2, maxBins},
 		{"Workers", &o.Workers, runtime.GOMAXPROCS(0), 1, math.MaxInt32},
 	} {
@@ -203,11 +203,12 @@ func fit(ctx context.Context, x Matrix, o BoostOptions, model *Boost, loss func(
 	for i := range scores {
 		scores[i] = model.bias
 	}
+	random := newRandom(o.Seed, 0)
 	for k := range o.Trees {
 		if len(usable) == 0 || !trees.differentiate(scores, loss) {
 			break // nothing to learn from, or nothing left to learn
 		}
-		trees.draw(usable, rand.NewPCG(o.Seed, uint64(k)))
+		trees.draw(usable, random)
 		nodes, err := trees.grow(ctx)
 		if err != nil {
 			return nil, err

@@ -111,8 +111,8 @@ func PRAUC(scores []float64, positive []bool) (float64, error) {
 	return sum / events, nil
 }
 
-// tied counts rows with the same score.
-type tied struct{ events, others float64 }
+// tied counts the rows with a score.
+type tied struct{ score, events, others float64 }
 
 // ranked returns the rows grouped by score, highest first.
 func ranked(scores []float64, positive []bool) ([]tied, error) {
@@ -127,7 +127,7 @@ func ranked(scores []float64, positive []bool) ([]tied, error) {
 	var groups []tied
 	for k, i := range order {
 		if k == 0 || scores[i] != scores[order[k-1]] {
-			groups = append(groups, tied{})
+			groups = append(groups, tied{score: scores[i]})
 		}
 		if g := &groups[len(groups)-1]; positive[i] {
 			g.events++
