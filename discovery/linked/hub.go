@@ -142,6 +142,9 @@ type Link struct {
 	Unknown  uint64    // samples that were dropped because the engine has no such tag
 	Epoch    string
 	Position uint64 // the last entry of the epoch that is stored
+	Buffered uint64 // entries that wait at the bridge, as it said last, every link.PingInterval; 0 if the link is not open
+	// Newest is the time of the newest sample that was stored since the engine started, by the bridge's clock; zero for none.
+	Newest time.Time
 }
 
 // Link returns the state of a bridge's link.
