@@ -1,19 +1,12 @@
 package learn_test
 
 import (
-	"encoding/binary"
-	"hash/crc32"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/predictive/learn"
 )
-
-// sealed returns data with a right checksum, so that fuzzing reaches what is behind it.
-func sealed(data []byte) []byte {
-	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
-}
 
 // addSnapshot adds data without its checksum, and damaged forms of it.
 func addSnapshot(f *testing.F, data []byte) {
