@@ -19,7 +19,8 @@ const (
 )
 
 // JSON returns a value as JSON for [Act].Before and [Act].After, without secrets: the values of members whose name has
-// password, secret, token, credential or authorization in it, or is apiKey, are replaced. A []byte or a json.RawMessage is
+// password, secret, token, credential or authorization in it, or is apiKey, are replaced, and the user of a URL in a member whose name ends
+// with url or urls. A []byte or a json.RawMessage is
 // taken as JSON, and what is not JSON is described by its size. What exceeds [MaxValue] is replaced by its size and its
 // SHA-256.
 func JSON(v any) string {
@@ -95,7 +96,7 @@ func mayHoldSecret(raw []byte) bool {
 		}
 	}
 	return bytes.Contains(lower, []byte("api")) && bytes.Contains(lower, []byte("key")) ||
-		bytes.Contains(lower, []byte("private"))
+		bytes.Contains(lower, []byte("private")) || bytes.ContainsRune(lower, '@') && bytes.Contains(lower, []byte("url"))
 }
 
 func isSecret(name string) bool {
@@ -113,15 +114,52 @@ func isSecret(name string) bool {
 	return false
 }
 
+// isURL reports whether the value of a member of this name is a URL.
+func isURL(name string) bool {
+	name = strings.TrimSuffix(strings.ToLower(name), "s")
+	return strings.HasSuffix(name, "url")
+}
+
 const redacted = "[redacted]"
+
+// withoutUser removes the user and the password of a URL, which may have been typed without a scheme or without escapes.
+func withoutUser(url string) string {
+	at := strings.LastIndexByte(url, '@')
+	if at < 0 {
+		return url
+	}
+	begin := 0
+	if i := strings.Index(url[:at], "://"); i >= 0 {
+		begin = i + len("://")
+	}
+	return url[:begin] + redacted + url[at:]
+}
+
+// redactURLs removes the users of a URL, or of a list of them.
+func redactURLs(value any) any {
+	switch v := value.(type) {
+	case string:
+		return withoutUser(v)
+	case []any:
+		for i := range v {
+			v[i] = redactURLs(v[i])
+		}
+	default:
+		redact(v)
+	}
+	return value
+}
 
 func redact(tree any) {
 	switch v := tree.(type) {
 	case map[string]any:
 		for name, value := range v {
-			if isSecret(name) {
+			switch {
+			case isSecret(name):
 				v[name] = redacted
-			} else {
+			case isURL(name):
+				v[name] = redactURLs(value)
+			default:
 				redact(value)
 			}
 		}

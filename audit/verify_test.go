@@ -158,13 +158,16 @@ func TestRetention(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	for given, want := range map[string]string{
-		``:                                       ``,
-		` { "a" : 1.10 , "b":[ ] }`:              `{"a":1.10,"b":[]}`,
-		`{"Password":"x","b":{"token":{}}}`:      `{"Password":"[redacted]","b":{"token":"[redacted]"}}`,
-		`[{"api_key":1,"refreshToken":"y"}]`:     `[{"api_key":"[redacted]","refreshToken":"[redacted]"}]`,
-		`{"p\u0061ssword":"x"}`:                  `{"password":"[redacted]"}`,
-		`{"n":12345678901234567890,"secret":""}`: `{"n":12345678901234567890,"secret":"[redacted]"}`,
-		`{"password":"x"`:                        `{"bytes":15}`,
+		``:                                          ``,
+		` { "a" : 1.10 , "b":[ ] }`:                 `{"a":1.10,"b":[]}`,
+		`{"Password":"x","b":{"token":{}}}`:         `{"Password":"[redacted]","b":{"token":"[redacted]"}}`,
+		`[{"api_key":1,"refreshToken":"y"}]`:        `[{"api_key":"[redacted]","refreshToken":"[redacted]"}]`,
+		`{"p\u0061ssword":"x"}`:                     `{"password":"[redacted]"}`,
+		`{"bridgeUrl":"http://eve:pa/s@s@b1:5100"}`: `{"bridgeUrl":"http://[redacted]@b1:5100"}`,
+		`{"url":"eve:pw@b1","urls":["u@b1","b2"]}`:  `{"url":"[redacted]@b1","urls":["[redacted]@b1","b2"]}`,
+		`{"URL":"http://b1:5100/@x","to":"a@b.c"}`:  `{"URL":"http://[redacted]@x","to":"a@b.c"}`,
+		`{"n":12345678901234567890,"secret":""}`:    `{"n":12345678901234567890,"secret":"[redacted]"}`,
+		`{"password":"x"`:                           `{"bytes":15}`,
 	} {
 		require.Equal(t, want, audit.JSON([]byte(given)), given)
 	}

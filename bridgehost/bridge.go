@@ -12,6 +12,7 @@ import (
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/discovery/bridge"
 	"github.com/otkit/otkit/discovery/license"
+	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/internal/dirlock"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
@@ -143,11 +144,12 @@ func (b *Bridge) openAccounts(ctx context.Context) (err error) {
 }
 
 func (b *Bridge) openShell() (err error) {
-	id := b.opts.ID
+	shell := link.DefaultShell(b.opts.ID)
 	b.shell, err = shellconfig.New(shellconfig.Options{
 		File:     filepath.Join(b.opts.DataDir, "aas.json"),
-		Default:  shellconfig.Config{ID: "urn:otkit:bridge:" + id, IDShort: idShort(id), GlobalAssetID: "urn:otkit:asset:" + id},
+		Default:  shellconfig.Config{ID: shell.ID, IDShort: shell.IDShort, GlobalAssetID: shell.GlobalAssetID},
 		Tags:     b.driverTags,
+		Revision: b.tags.Revision,
 		OnChange: func() { b.host.ManifestChanged() },
 	})
 	return err
@@ -161,8 +163,8 @@ func (b *Bridge) newHost(ctx context.Context) (*bridge.Host, error) {
 	browser, _ := o.Driver.Driver.(tags.Browser)
 	return bridge.New(ctx, bridge.Options{
 		ID: o.ID, Version: o.Server.Version, Tags: b.tags, DriverID: o.Driver.ID, DriverType: o.Driver.Type, Browser: browser,
-		Submodels: b.shell.Submodels,
-		Buffer:    o.Buffer.Buffer, StateFile: filepath.Join(o.DataDir, "binding.json"),
+		Submodels: b.submodels, Shell: b.shellIdentity,
+		Buffer: o.Buffer.Buffer, StateFile: filepath.Join(o.DataDir, "binding.json"),
 		Dial: o.Link.Dial, EngineURL: o.Link.EngineURL, FindEngine: b.findEngine(), RetryInterval: o.Link.RetryInterval, BindSecret: o.Link.BindSecret,
 		DrainPerSecond: o.Link.DrainPerSecond, OnStatus: b.onStatus, OnDiscard: b.onDiscard,
 		Now: o.Server.Now, Logger: o.Server.Logger,

@@ -50,28 +50,43 @@ func TestTheShellIsConfigured(t *testing.T) {
 	require.Contains(t, string(export.body), "Acme")
 }
 
+func TestMembersOfTheShellThatAreAbsentStay(t *testing.T) {
+	r := start(t)
+	admin := r.admin()
+	r.call("PUT", shellPath, admin, map[string]any{"nameplate": map[string]string{"manufacturerName": "Acme", "serialNumber": "7"}}).is(200)
+	stored := r.call("PUT", shellPath, admin, map[string]any{"id": "urn:plant:press-7", "nameplate": map[string]string{"serialNumber": ""}}).is(200)
+	require.Equal(t, map[string]any{"id": "urn:plant:press-7", "idShort": "b1", "globalAssetId": "urn:otkit:asset:bridge:b1",
+		"activeSubmodels": []any{"OperationalData", "TimeSeries"}, "availableSubmodels": []any{"OperationalData", "Nameplate", "TimeSeries"},
+		"nameplate": map[string]any{"manufacturerName": "Acme"}}, stored.object())
+	shell := r.call("GET", "/api/bridge/manifest", admin, nil).is(200).get("shell")
+	require.Equal(t, map[string]any{"id": "urn:plant:press-7", "idShort": "b1", "assetKind": "Instance", "globalAssetId": "urn:otkit:asset:bridge:b1",
+		"nameplate": map[string]any{"manufacturerName": "Acme"}}, shell)
+	require.Equal(t, []any{}, r.call("PUT", shellPath, admin, map[string]any{"activeSubmodels": []string{}}).is(200).get("activeSubmodels"))
+	require.Equal(t, []any{}, r.call("PUT", shellPath, admin, map[string]any{}).is(200).get("activeSubmodels"))
+}
+
 func TestABadShellIsRefused(t *testing.T) {
 	r := start(t)
 	admin := r.admin()
 	good := r.call("GET", shellPath, admin, nil).object()
-	for field, change := range map[string]func(map[string]any){
-		"id":                           func(c map[string]any) { c["id"] = "" },
-		"idShort":                      func(c map[string]any) { c["idShort"] = "7x" },
-		"globalAssetId":                func(c map[string]any) { delete(c, "globalAssetId") },
-		"activeSubmodels[0]":           func(c map[string]any) { c["activeSubmodels"] = []string{"Secrets"} },
-		"activeSubmodels[1]":           func(c map[string]any) { c["activeSubmodels"] = []string{"Nameplate", "Nameplate"} },
-		"activeSubmodels":              func(c map[string]any) { delete(c, "activeSubmodels") },
-		"nameplate.yearOfConstruction": func(c map[string]any) { c["nameplate"] = map[string]string{"yearOfConstruction": "26"} },
+	for body, fields := range map[string][]string{
+		`{"id":"","idShort":"7x","globalAssetId":7,"equipmentCategory":null,"idshort":"x","activeSubmodels":["Secrets","Nameplate","Nameplate"],
+			"nameplate":{"yearOfConstruction":"26","serialnumber":"7"}}`: {"equipmentCategory", "globalAssetId", "idshort", "nameplate.serialnumber", "id",
+			"idShort", "nameplate.yearOfConstruction", "activeSubmodels[0]", "activeSubmodels[2]"},
+		`{"activeSubmodels":null,"nameplate":[]}`: {"activeSubmodels", "nameplate"},
+		`{"activeSubmodels":"Nameplate"}`:         {"activeSubmodels"},
 	} {
-		config := map[string]any{}
-		for k, v := range good {
-			config[k] = v
+		var problem struct{ Errors []struct{ Field string } }
+		require.NoError(t, json.Unmarshal(r.bad("PUT", shellPath, admin, body).is(400).body, &problem))
+		var named []string
+		for _, d := range problem.Errors {
+			named = append(named, d.Field)
 		}
-		change(config)
-		a := r.bad("PUT", shellPath, admin, config).is(400)
-		require.Contains(t, string(a.body), `"field":"`+field+`"`)
+		require.Equal(t, fields, named, body)
 	}
-	r.bad("PUT", shellPath, admin, `[]`).problem(400, "INVALID_REQUEST")
+	for _, body := range []string{`[]`, `null`, `{"id":"urn:x"`, ``} {
+		r.bad("PUT", shellPath, admin, body).is(400)
+	}
 	require.Equal(t, good, r.call("GET", shellPath, admin, nil).object())
 }
 
@@ -166,6 +181,12 @@ func TestNoSecretIsInTheAuditLog(t *testing.T) {
 	require.EqualValues(t, 1, r.call("GET", "/api/bridge/audit?action=bind", viewer, nil).is(200).get("totalCount"))
 	r.bad("GET", "/api/bridge/audit?pageSize=501", viewer, nil).problem(400, "PAGE_SIZE_EXCEEDED")
 	r.bad("GET", "/api/bridge/audit?page=0", viewer, nil).is(400)
+	require.Contains(t, string(log.body), `"role":"admin"`, "as accounts have it")
+	require.NotContains(t, string(log.body), `"role":"Admin"`)
+	for query, want := range map[string]string{"page=x": "must be an integer", "start=yesterday": "must be an RFC 3339 time"} {
+		e := r.bad("GET", "/api/bridge/audit?"+query, viewer, nil).problem(400, "INVALID_REQUEST").get("errors").([]any)
+		require.Equal(t, want, e[0].(map[string]any)["message"])
+	}
 	require.NoFileExists(t, filepath.Join(r.dir, "nothing"))
 	for _, file := range []string{"binding.json", "aas.json", "license.key"} {
 		if info, err := os.Stat(filepath.Join(r.dir, file)); err == nil {

@@ -52,9 +52,11 @@ func TestBadDataIsNamedAndNothingIsTaken(t *testing.T) {
 		`{"name":"temp","value":1,"timestamp":"yesterday"}`:            {"timestamp"},
 		`{"name":"temp","value":1,"timestamp":7}`:                      {"timestamp"},
 		`{"name":"temp","value":1,"timestamp":"1960-01-01T00:00:00Z"}`: {"timestamp"},
-		`[{"name":"temp","value":1},{"name":"temp"},7,{"name":"count","value":1.5},{"address":"zz"}]`: {"[2]"},
-		`[{"name":"temp","value":1},{"name":"temp"},{"name":"count","value":1.5},{"address":"zz"}]`:   {"[1].value", "[2].value", "[3].address"},
-		`[{"name":"count","value":99999999999999999999}]`:                                             {"[0].value"},
+		`[{"name":"temp","value":1},{"name":"temp"},7,{"name":"count","value":1.5},{"address":"zz"}]`:               {"[2]"},
+		`[{"name":"temp","value":1},{"name":"temp"},{"name":"count","value":1.5},{"address":"zz"}]`:                 {"[1].value", "[2].value", "[3].address"},
+		`{"name":"temp","value":1,"timestmp":"2026-11-23T08:00:00Z"}`:                                               {"timestmp"},
+		`[{"name":"temp","value":1,"Unit":"C","at":7},{"name":7,"value":1,"quality":[]},{"name":"temp","VALUE":1}]`: {"[0].Unit", "[0].at", "[1].name", "[1].quality"},
+		`[{"name":"count","value":99999999999999999999}]`:                                                           {"[0].value"},
 	} {
 		a := r.bad("POST", ingestPath, "", body).problem(400, "INVALID_ITEMS")
 		var names []string
@@ -70,6 +72,22 @@ func TestBadDataIsNamedAndNothingIsTaken(t *testing.T) {
 		r.bad("POST", ingestPath, "", body).problem(400, "INVALID_REQUEST")
 	}
 	require.NotContains(t, string(r.call("GET", "/api/bridge/monitoring/tags", viewer, nil).is(200).body), "Value\":1")
+}
+
+func TestWhatIsWrongWithDataIsSaid(t *testing.T) {
+	r := startPassive(t)
+	for body, want := range map[string]string{
+		`{"name":"temp","value":1,"timestmp":"x"}`: "is not a member of an item; its members are address, name, value, timestamp and quality",
+		`{"name":"temp","value":1,"timestamp":7}`:  "must be a string",
+		`{"name":"temp","value":"hot"}`:            "must be a number, not a string",
+		`{"name":"note","value":7}`:                "must be a string, not a number",
+		`{"value":7}`:                              "is required unless there is an address",
+	} {
+		e := r.bad("POST", ingestPath, "", body).problem(400, "INVALID_ITEMS").get("errors").([]any)
+		require.Equal(t, want, e[0].(map[string]any)["message"], body)
+	}
+	long := "[" + strings.Repeat(`{"name":"temp","value":1,"a":1,"b":2,"c":3},`, 99) + `{"name":"temp","value":1}]`
+	require.Len(t, r.bad("POST", ingestPath, "", long).problem(400, "INVALID_ITEMS").get("errors"), 20, "an answer is bounded")
 }
 
 func TestDataForNoPassiveDriver(t *testing.T) {

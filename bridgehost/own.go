@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/audit"
+	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/internal/atomicfile"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/health"
@@ -37,18 +39,17 @@ func EnsureID(dir string) (string, error) {
 	return id, nil
 }
 
-// idShort makes an idShort of an id, which may have dots and colons.
-func idShort(id string) string {
-	short := strings.Map(func(r rune) rune {
-		if r == '.' || r == ':' || r == '-' {
-			return '_'
-		}
-		return r
-	}, id)
-	if c := short[0]; c < 'A' || c > 'Z' && c < 'a' || c > 'z' {
-		short = "Bridge_" + short
-	}
-	return short
+// submodels returns the submodels that the shell can have, and those that it has.
+func (b *Bridge) submodels() (available, active []string) {
+	c, _ := b.shell.Get()
+	return b.shell.Available(), c.ActiveSubmodels
+}
+
+// shellIdentity returns the shell as the manifest has it.
+func (b *Bridge) shellIdentity() link.Shell {
+	c, _ := b.shell.Get()
+	return link.Shell{ID: c.ID, IDShort: c.IDShort, AssetKind: string(aas.Instance), GlobalAssetID: c.GlobalAssetID,
+		EquipmentCategory: c.EquipmentCategory, Nameplate: link.Nameplate(c.Nameplate)}
 }
 
 // driverTags returns the tags of the driver as they are now.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/runes"
 )
 
 // BindRequest asks for a bridge to be bound. BridgeID and BridgeURL are required.
@@ -27,7 +28,8 @@ const (
 )
 
 // Bind binds a bridge and returns its binding, with the token, and its manifest. The binding is stored when it returns. A bridge that was bound
-// and cannot be kept is released again.
+// and cannot be kept is released again. A bridge that was released at the bridge, and says that it is free, may be bound again: its tags, their
+// history and its shell stay.
 func (s *Service) Bind(ctx context.Context, r BindRequest) (Binding, link.Manifest, error) {
 	url, err := s.checkBind(&r)
 	if err != nil {
@@ -38,18 +40,31 @@ func (s *Service) Bind(ctx context.Context, r BindRequest) (Binding, link.Manife
 		return Binding{}, link.Manifest{}, err
 	}
 	defer unlock()
-	if err := s.askStatus(ctx, r.BridgeID, url); err != nil {
+	old, again := s.get(r.BridgeID)
+	if !again {
+		old.EngineID = s.opts.EngineID
+	}
+	if err := s.askStatus(ctx, r.BridgeID, url, old); err != nil {
 		return Binding{}, link.Manifest{}, err
 	}
 	engineURL, err := s.opts.EngineURL(ctx, url)
 	if err != nil {
 		return Binding{}, link.Manifest{}, err
 	}
-	m, err := s.bridges.Bind(ctx, url, r.Secret, link.BindRequest{EngineID: s.opts.EngineID, EngineURL: engineURL, EnginePins: s.opts.Pins()})
+	m, err := s.bridges.Bind(ctx, url, r.Secret, link.BindRequest{EngineID: old.EngineID, EngineURL: engineURL, EnginePins: s.opts.Pins()})
+	if errors.Is(err, ErrAlreadyBound) { // by somebody who was faster, whom the bridge can name
+		if named := s.askStatus(ctx, r.BridgeID, url, old); errors.Is(named, ErrAlreadyBound) {
+			err = named
+		}
+	}
 	if err != nil {
 		return Binding{}, link.Manifest{}, err
 	}
-	b, err := s.keep(ctx, r.BridgeID, url, m)
+	keep := s.keep
+	if again {
+		keep = s.renew
+	}
+	b, err := keep(ctx, r.BridgeID, url, m)
 	if err != nil {
 		s.release(ctx, Binding{BridgeID: r.BridgeID, URLs: []string{url}, Token: m.BindingToken})
 		return Binding{}, link.Manifest{}, err
@@ -79,46 +94,82 @@ func (s *Service) checkBind(r *BindRequest) (url string, err error) {
 	return url, nil
 }
 
-// begin begins to bind a bridge that is not bound, and that nobody else is binding. Call the function that it returns to end it.
+// begin begins to bind a bridge that nobody else is binding. Call the function that it returns to end it.
 func (s *Service) begin(bridgeID string) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.bridge[bridgeID] != nil || s.busy[bridgeID] != nil:
-		return nil, ErrAlreadyBound.On("bridgeId", bridgeID)
-	case len(s.bridge) >= s.opts.MaxBindings:
+	case s.busy[bridgeID] != nil:
+		return nil, ErrAlreadyBound.On("bridgeId", bridgeID).Because("another request is changing its binding")
+	case s.bridge[bridgeID] == nil && len(s.bridge) >= s.opts.MaxBindings:
 		return nil, ErrTooMany.Because("at most %d", s.opts.MaxBindings)
 	}
 	return s.hold(bridgeID), nil
 }
 
-// askStatus finds out before anything changes whether the bridge is the one that is meant, and may be bound.
-func (s *Service) askStatus(ctx context.Context, bridgeID, url string) error {
+// askStatus finds out before anything changes whether the bridge is the one that is meant, and may be bound. old is its binding, of which just
+// the EngineID is set if there is none.
+func (s *Service) askStatus(ctx context.Context, bridgeID, url string, old Binding) error {
 	st, err := s.bridges.Status(ctx, url)
 	switch {
 	case err != nil:
 		return err
 	case st.BridgeID != bridgeID:
 		return ErrMismatch.Because("its id is %.100q", st.BridgeID)
+	case st.Status == link.StatusBinding:
+		return ErrAlreadyBound.On("bridgeId", bridgeID).Because("an engine is binding it")
 	case st.Status != link.StatusFree:
-		return ErrAlreadyBound.On("bridgeId", bridgeID)
-	case st.DriverID != "" && s.hasDriver(st.DriverID):
-		return ErrDriverTaken.On("driverId", st.DriverID)
+		return alreadyBound(bridgeID, st.BoundEngineID, old.EngineID)
+	case old.BridgeID == "":
+		if st.DriverID != "" && s.hasDriver(st.DriverID) {
+			return ErrDriverTaken.On("driverId", st.DriverID)
+		}
+		return nil
+	case s.linkOpen(bridgeID): // what answers there is not the bridge of the link
+		return alreadyBound(bridgeID, old.EngineID, old.EngineID)
+	case st.DriverID != "" && st.DriverID != old.DriverID:
+		return ErrDriverChanged.Because("%q became %q", old.DriverID, clean(st.DriverID))
 	}
 	return nil
 }
 
+// alreadyBound returns the error for a bridge that is bound to an engine, which may be this one.
+func alreadyBound(bridgeID, to, ours string) error {
+	err := ErrAlreadyBound.On("bridgeId", bridgeID)
+	switch to = runes.Shorten(clean(to), MaxIDBytes); to {
+	case "":
+		return err
+	case ours:
+		err = err.Because("to this engine, %s", to)
+	default:
+		err = err.Because("to another engine, %s", to)
+	}
+	return err.With("boundEngineId", to)
+}
+
+func (s *Service) linkOpen(bridgeID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.bridge[bridgeID]
+	return b != nil && b.link
+}
+
 func (s *Service) hasDriver(id string) bool { return s.attacher != nil && s.attacher.HasDriver(id) }
+
+// checkAnswer checks what a bridge has answered to a bind.
+func checkAnswer(bridgeID string, m link.Manifest) error {
+	if m.BridgeID != bridgeID {
+		return ErrMismatch
+	}
+	if n := len(m.BindingToken); n < minToken || n > maxToken || clean(m.BindingToken) != m.BindingToken {
+		return ErrBadManifest.Because("it has no binding token of %d to %d characters", minToken, maxToken)
+	}
+	return checkManifest(m)
+}
 
 // keep checks and stores what a bridge has answered, and shows its tags.
 func (s *Service) keep(ctx context.Context, bridgeID, url string, m link.Manifest) (Binding, error) {
-	if m.BridgeID != bridgeID {
-		return Binding{}, ErrMismatch
-	}
-	if n := len(m.BindingToken); n < minToken || n > maxToken || clean(m.BindingToken) != m.BindingToken {
-		return Binding{}, ErrBadManifest.Because("it has no binding token of %d to %d characters", minToken, maxToken)
-	}
-	if err := checkManifest(m); err != nil {
+	if err := checkAnswer(bridgeID, m); err != nil {
 		return Binding{}, err
 	}
 	free, err := s.reserveDriver(m.DriverID)
@@ -135,7 +186,12 @@ func (s *Service) keep(ctx context.Context, bridgeID, url string, m link.Manifes
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	switch err := s.store.AddBinding(ctx, b, m); {
-	case errors.Is(err, ErrAlreadyBound), errors.Is(err, ErrDriverTaken):
+	case errors.Is(err, ErrAlreadyBound): // by another engine that uses the store
+		if other, _ := s.stored(ctx, bridgeID); other.EngineID != "" {
+			err = alreadyBound(bridgeID, other.EngineID, s.opts.EngineID)
+		}
+		return Binding{}, err
+	case errors.Is(err, ErrDriverTaken):
 		return Binding{}, err // the stored one is another one
 	case err != nil:
 		return Binding{}, s.undo(ctx, b, err)
@@ -151,6 +207,40 @@ func (s *Service) keep(ctx context.Context, bridgeID, url string, m link.Manifes
 	defer s.mu.Unlock()
 	s.watch(s.take(stored))
 	return b, nil
+}
+
+// renew is keep for a bridge that has a binding: the new one takes its place.
+func (s *Service) renew(ctx context.Context, bridgeID, url string, m link.Manifest) (Binding, error) {
+	old, _ := s.get(bridgeID)
+	if err := checkAnswer(bridgeID, m); err != nil {
+		return Binding{}, err
+	}
+	if m.DriverID != old.DriverID {
+		return Binding{}, ErrDriverChanged.Because("%q became %q", old.DriverID, clean(m.DriverID))
+	}
+	if err := ctx.Err(); err != nil {
+		return Binding{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := s.setManifest(ctx, bridgeID, m); err != nil {
+		return Binding{}, err
+	}
+	// The token comes last: until it is stored, the old binding stays, of a bridge that is free.
+	now, urls := s.now(), s.urlsOf(bridgeID, url)
+	err := s.update(ctx, bridgeID, func(b *Binding) {
+		*b = Binding{BridgeID: b.BridgeID, DriverID: b.DriverID, DriverType: b.DriverType, EngineID: b.EngineID, BoundAt: now, URLs: urls, Token: m.BindingToken,
+			ManifestHash: b.ManifestHash, TagCount: b.TagCount, ActiveSubmodels: b.ActiveSubmodels, Epoch: b.Epoch, Position: b.Position}
+	})
+	if err != nil {
+		return Binding{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.bridge[bridgeID]
+	known.released, known.missed, known.problem, known.refused = false, 0, "", ""
+	known.since, known.lasted = now, time.Now()
+	return known.clone(), nil
 }
 
 // storeTimeout is how long the store has for a binding.

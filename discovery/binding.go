@@ -57,7 +57,7 @@ func (b *Binding) clone() Binding {
 // Info is a bound bridge as it is now. Its HeartbeatAt is the newest.
 type Info struct {
 	Binding
-	Online   bool      // the link is open, or it was and three heartbeats are not missed yet
+	Online   bool      // the link is open, or it was and three heartbeats are not missed yet; false once the bridge was released there
 	LinkOpen bool      //
 	Missed   int       // heartbeats in a row
 	Problem  string    // why its tags are not shown, its manifest is refused or the last heartbeat was missed, for people; empty for none
@@ -65,6 +65,10 @@ type Info struct {
 
 	// Down means that samples do not arrive: for as long as three heartbeats take, no link was open for 10 s.
 	Down bool
+	// ShellKnown means that the bridge's shell was brought up to date since the service began. ShellProblem is why the shell does not have the id
+	// that the bridge is configured to give it; empty for no reason.
+	ShellKnown   bool
+	ShellProblem string
 	// DriverDown means that the bridge's driver has no device, and that DriverDownDelay has passed since the engine learned of it.
 	DriverDown bool
 }

@@ -9,22 +9,38 @@ import (
 )
 
 // Lost implements linked.Bindings. What is stored raises the alarm.
-func (s *Service) Lost(ctx context.Context, bridgeID string, n uint64) error {
+func (s *Service) Lost(ctx context.Context, bridgeID, epoch string, n, through uint64) error {
 	s.opts.Logger.Warn("a bridge has dropped samples before they were delivered", "bridge", bridgeID, "samples", n)
-	return s.lost(ctx, bridgeID, n, "")
+	now, stored := s.now(), Binding{}
+	err := s.store.UpdateAt(ctx, Position{BridgeID: bridgeID, Epoch: epoch, Through: through}, func(b *Binding) error {
+		b.lose(now, n, "")
+		stored = b.clone()
+		return nil
+	})
+	if err == nil && stored.BridgeID == "" { // an attempt before this one was stored
+		stored, err = s.stored(ctx, bridgeID)
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.bridge[bridgeID]; b != nil {
+		b.Lost, b.RecentlyLost, b.LostAt, b.LostText = stored.Lost, stored.RecentlyLost, stored.LostAt, stored.LostText
+		b.reach(epoch, through)
+	}
+	return nil
 }
 
-func (s *Service) lost(ctx context.Context, bridgeID string, n uint64, text string) error {
-	now := s.now()
-	return s.update(ctx, bridgeID, func(b *Binding) {
-		if !b.LosesAt(now) {
-			b.RecentlyLost, b.LostText = 0, ""
-		}
-		b.Lost, b.RecentlyLost, b.LostAt = b.Lost+n, b.RecentlyLost+n, now
-		if text != "" {
-			b.LostText = text
-		}
-	})
+// lose counts entries that were lost.
+func (b *Binding) lose(now time.Time, n uint64, text string) {
+	if !b.LosesAt(now) {
+		b.RecentlyLost, b.LostText = 0, ""
+	}
+	b.Lost, b.RecentlyLost, b.LostAt = b.Lost+n, b.RecentlyLost+n, now
+	if text != "" {
+		b.LostText = text
+	}
 }
 
 // maxSkew is how far ahead a stored time may be. One further ahead comes from a clock that was set back since.
@@ -45,14 +61,19 @@ const (
 // Event implements linked.Bindings.
 func (s *Service) Event(ctx context.Context, bridgeID string, e link.Event) error {
 	text := runes.Shorten(clean(e.Text), 1000)
-	s.opts.Logger.Info("event of a bridge", "bridge", bridgeID, "kind", clean(e.Kind), "time", e.Time, "text", text)
+	about := []any{"bridge", bridgeID, "kind", clean(e.Kind), "time", e.Time}
+	if text != "" {
+		about = append(about, "text", text)
+	}
+	s.opts.Logger.Info("event of a bridge", about...)
 	switch e.Kind {
 	case link.DriverOffline:
 		return s.driverDown(ctx, bridgeID, e.Time, text)
 	case link.DriverOnline:
 		return s.driverUp(ctx, bridgeID, e.Time)
 	case bufferDamaged, samplesDropped:
-		return s.lost(ctx, bridgeID, 0, text)
+		now := s.now()
+		return s.update(ctx, bridgeID, func(b *Binding) { b.lose(now, 0, text) })
 	}
 	return nil
 }
@@ -60,7 +81,7 @@ func (s *Service) Event(ctx context.Context, bridgeID string, e link.Event) erro
 func (s *Service) driverDown(ctx context.Context, bridgeID string, at time.Time, text string) error {
 	b, ok := s.get(bridgeID)
 	if !ok {
-		return link.ErrRefused
+		return link.Refusal(s.opts.EngineID)
 	}
 	if !b.DriverDownAt.IsZero() {
 		return nil
@@ -85,7 +106,7 @@ func (s *Service) driverUp(ctx context.Context, bridgeID string, at time.Time) e
 	known := s.bridge[bridgeID]
 	if known == nil {
 		s.mu.Unlock()
-		return link.ErrRefused
+		return link.Refusal(s.opts.EngineID)
 	}
 	b, told := known.clone(), known.downTold
 	s.mu.Unlock()

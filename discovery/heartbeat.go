@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"sync"
 	"time"
@@ -90,8 +91,8 @@ func (s *Service) beat(ctx context.Context, bridgeID string) {
 
 // check is one heartbeat of a bridge.
 func (s *Service) check(ctx context.Context, bridgeID string) {
-	b, open := s.due(bridgeID)
-	if open || b.BridgeID == "" {
+	b, open, ask := s.due(bridgeID)
+	if !ask {
 		return
 	}
 	select {
@@ -101,7 +102,7 @@ func (s *Service) check(ctx context.Context, bridgeID string) {
 		return
 	}
 	url, err := s.ask(ctx, b, b.URLs)
-	if err != nil && ctx.Err() == nil && s.missedBefore(bridgeID) >= missedLimit-1 {
+	if err != nil && ctx.Err() == nil && (open || s.missedBefore(bridgeID) >= missedLimit-1) {
 		if found := s.find(ctx, b); len(found) > 0 {
 			if at, again := s.ask(ctx, b, found); again == nil {
 				url, err = at, nil
@@ -113,19 +114,23 @@ func (s *Service) check(ctx context.Context, bridgeID string) {
 	}
 }
 
-// due returns a bridge, and whether its link is open: that is the heartbeat.
-func (s *Service) due(bridgeID string) (b Binding, open bool) {
+// due returns a bridge, whether its link is open, which is the heartbeat, and whether it is to be asked all the same: after a link has opened, its
+// address is looked up, as far as it can be reached at all.
+func (s *Service) due(bridgeID string) (b Binding, open, ask bool) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.bridge[bridgeID]
 	if known == nil {
-		return Binding{}, false
+		return Binding{}, false, false
 	}
+	ask = true
 	if known.link {
 		s.heard(known, now)
+		ask = known.look > 0
+		known.look = max(known.look-1, 0)
 	}
-	return known.clone(), known.link
+	return known.clone(), known.link, ask
 }
 
 func (s *Service) missedBefore(bridgeID string) int {
@@ -139,12 +144,14 @@ func (s *Service) missedBefore(bridgeID string) int {
 
 // heard notes a heartbeat. s.mu is held.
 func (s *Service) heard(b *bridge, now time.Time) {
-	b.missed, b.problem, b.HeartbeatAt, b.unsaved, b.Offline = 0, "", now, true, false
+	b.missed, b.problem, b.released, b.HeartbeatAt, b.unsaved, b.Offline = 0, "", false, now, true, false
 }
 
 var (
-	errOther   = errors.New("another bridge answers there")
-	errUnbound = errors.New("the bridge says that it is not bound to this engine")
+	errOther    = errors.New("another bridge answers there")
+	errBinding  = errors.New("the bridge says that it is being bound")
+	errUnbound  = errors.New("the bridge says that it is bound to another engine")
+	errReleased = errors.New("released at the bridge")
 )
 
 // ask returns the first of the URLs at which the bridge says that it is bound to this engine. They share the time, so that one that does
@@ -159,12 +166,16 @@ func (s *Service) ask(ctx context.Context, b Binding, urls []string) (at string,
 		case failed != nil:
 		case st.BridgeID != b.BridgeID:
 			failed = errOther
-		case st.Status != link.StatusBound || st.BoundEngineID != b.EngineID:
-			failed = errUnbound // or another one pretends to be the bridge
+		case st.Status == link.StatusFree:
+			failed = errReleased // or another one pretends to be the bridge
+		case st.Status != link.StatusBound:
+			failed = errBinding
+		case st.BoundEngineID != b.EngineID:
+			failed = fmt.Errorf("%w: %.*q", errUnbound, MaxIDBytes, clean(st.BoundEngineID))
 		default:
 			return url, nil
 		}
-		if !errors.Is(err, errUnbound) {
+		if !errors.Is(err, errReleased) && !errors.Is(err, errUnbound) {
 			err = failed
 		}
 	}
@@ -176,15 +187,19 @@ func (s *Service) checked(ctx context.Context, was Binding, url string, err erro
 	now := s.now()
 	s.mu.Lock()
 	b := s.bridge[was.BridgeID]
-	if b == nil || b.link { // it opened meanwhile
+	if b == nil || b.link && err != nil { // the link is the heartbeat
 		s.mu.Unlock()
 		return
 	}
 	turned := false // offline, or back
-	if err == nil {
-		turned = b.Offline
+	switch {
+	case err == nil:
+		b.look, turned = 0, b.Offline
 		s.heard(b, now)
-	} else {
+	case errors.Is(err, errReleased):
+		turned = !b.Offline
+		b.dead()
+	default:
 		b.missed++
 		b.problem = problemOf(err)
 		if b.missed == missedLimit {

@@ -26,7 +26,7 @@ func (s *Service) OpenLink(ctx context.Context, h link.Hello) (linked.Grant, err
 	defer unlock()
 	b, ok := s.get(h.BridgeID)
 	if !ok {
-		return linked.Grant{}, link.ErrRefused
+		return linked.Grant{}, link.Refusal(s.engineOf(h.BridgeID))
 	}
 	grant := linked.Grant{EngineID: b.EngineID, Pins: s.opts.Pins(), WantManifest: h.ManifestHash == "" || h.ManifestHash != b.ManifestHash}
 	if b.Epoch == h.Epoch {
@@ -36,7 +36,7 @@ func (s *Service) OpenLink(ctx context.Context, h link.Hello) (linked.Grant, err
 	case h.Key != "" && equal(h.Key, b.Key):
 		return grant, s.prepare(ctx, b, grant.WantManifest)
 	case h.Key != "" || !equal(h.Token, b.Token):
-		return linked.Grant{}, link.ErrRefused
+		return linked.Grant{}, link.Refusal(s.engineOf(h.BridgeID))
 	}
 	if grant.Key = b.Key; grant.Key == "" {
 		grant.Key = newKey()
@@ -67,7 +67,7 @@ func (s *Service) ConfirmKey(ctx context.Context, bridgeID string) error {
 	b, ok := s.get(bridgeID)
 	switch {
 	case !ok:
-		return link.ErrRefused
+		return link.Refusal(s.engineOf(bridgeID))
 	case b.Token == "" && !b.LinkedAt.IsZero():
 		return nil
 	}
@@ -87,10 +87,17 @@ func (s *Service) StorePosition(ctx context.Context, bridgeID, epoch string, thr
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b := s.bridge[bridgeID]; b != nil && (b.Epoch != epoch || b.Position < through) {
-		b.Epoch, b.Position = epoch, through
+	if b := s.bridge[bridgeID]; b != nil {
+		b.reach(epoch, through)
 	}
 	return nil
+}
+
+// reach notes that a position is stored.
+func (b *Binding) reach(epoch string, through uint64) {
+	if b.Epoch != epoch || b.Position < through {
+		b.Epoch, b.Position = epoch, through
+	}
 }
 
 // UpdateManifest implements linked.Bindings.
@@ -121,7 +128,7 @@ func (s *Service) updateManifest(ctx context.Context, bridgeID string, m link.Ma
 	b, ok := s.get(bridgeID)
 	switch {
 	case !ok:
-		return link.ErrRefused
+		return link.Refusal(s.engineOf(bridgeID))
 	case m.BridgeID != bridgeID:
 		return ErrMismatch
 	case m.DriverID != b.DriverID:
@@ -134,16 +141,24 @@ func (s *Service) updateManifest(ctx context.Context, bridgeID string, m link.Ma
 	if m.Hash() == b.ManifestHash {
 		return nil
 	}
+	s.opts.Logger.Info("manifest of a bridge changed", "bridge", bridgeID, "tags", len(m.Tags))
+	return s.setManifest(ctx, bridgeID, m)
+}
+
+// setManifest stores a manifest and shows its tags.
+func (s *Service) setManifest(ctx context.Context, bridgeID string, m link.Manifest) error {
 	if err := s.store.SetManifest(ctx, bridgeID, m); err != nil {
 		return err
 	}
+	var taken Binding
+	taken.TakeManifest(m) // not under the lock: with many tags it takes long
 	s.mu.Lock()
+	var b Binding
 	if known := s.bridge[bridgeID]; known != nil {
-		known.TakeManifest(m)
+		known.copyManifest(&taken)
 		b = known.clone()
 	}
 	s.mu.Unlock()
-	s.opts.Logger.Info("manifest of a bridge changed", "bridge", bridgeID, "tags", len(m.Tags))
 	return s.show(ctx, b, m)
 }
 
@@ -154,21 +169,52 @@ func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) e
 	b := s.bridge[bridgeID]
 	if b == nil {
 		s.mu.Unlock()
-		return link.ErrRefused
+		return link.Refusal(s.engineOf(bridgeID))
 	}
 	if b.link != open {
 		if b.lasts() {
 			b.lasted = time.Now()
 		}
-		b.link, b.since, b.changed = open, now, time.Now()
+		b.link, b.since, b.changed, b.look = open, now, time.Now(), missedLimit
 	}
-	wasOffline := b.Offline
-	s.heard(b, now)
+	was := b.Offline
+	if open || !b.released {
+		s.heard(b, now)
+	}
+	is := b.Offline
 	s.mu.Unlock()
-	if wasOffline {
+	if was && !is {
 		s.storeOffline(ctx, bridgeID, false)
 	}
 	return nil
+}
+
+// Released implements linked.Bindings.
+func (s *Service) Released(ctx context.Context, bridgeID string) error {
+	s.mu.Lock()
+	b := s.bridge[bridgeID]
+	if b == nil {
+		s.mu.Unlock()
+		return link.Refusal(s.opts.EngineID)
+	}
+	b.dead()
+	s.mu.Unlock()
+	s.opts.Logger.Warn("bridge was released at the bridge", "bridge", bridgeID)
+	s.storeOffline(ctx, bridgeID, true)
+	return nil
+}
+
+// dead notes that the bridge is free: it does not come back by itself. Service.mu is held.
+func (b *bridge) dead() {
+	b.released, b.Offline, b.missed, b.problem = true, true, missedLimit, errReleased.Error()
+}
+
+// engineOf returns the id by which a bridge knows the engine.
+func (s *Service) engineOf(bridgeID string) string {
+	if b, ok := s.get(bridgeID); ok {
+		return b.EngineID
+	}
+	return s.opts.EngineID
 }
 
 // equal compares secrets in a time that does not depend on them. An empty secret equals nothing.

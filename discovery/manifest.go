@@ -17,6 +17,11 @@ func (b *Binding) TakeManifest(m link.Manifest) {
 	b.DriverType, b.ManifestHash, b.TagCount, b.ActiveSubmodels = m.DriverType, m.Hash(), len(m.Tags), Submodels(m)
 }
 
+// copyManifest sets what TakeManifest has set in from.
+func (b *Binding) copyManifest(from *Binding) {
+	b.DriverType, b.ManifestHash, b.TagCount, b.ActiveSubmodels = from.DriverType, from.ManifestHash, from.TagCount, from.ActiveSubmodels
+}
+
 // Submodels returns the active submodels of a manifest: all that are available if it does not say.
 func Submodels(m link.Manifest) []string {
 	active := m.ActiveSubmodels
@@ -110,6 +115,29 @@ func checkManifest(m link.Manifest) error {
 			}
 		}
 	}
+	if m.Shell != nil {
+		if err := checkShell(*m.Shell); err != nil {
+			return err
+		}
+	}
 	_, err := Tags(m)
 	return err
+}
+
+// maxShellText is how many bytes a text of a shell may have: an id of 2048 characters fits.
+const maxShellText = 4 * 2048
+
+// checkShell bounds the texts. Which rules of the standard they break is a matter of whoever makes the shell.
+func checkShell(s link.Shell) error {
+	n := s.Nameplate
+	for name, text := range map[string]string{"id": s.ID, "idShort": s.IDShort, "assetKind": s.AssetKind, "globalAssetId": s.GlobalAssetID,
+		"equipmentCategory": s.EquipmentCategory, "nameplate.manufacturerName": n.ManufacturerName,
+		"nameplate.manufacturerProductDesignation": n.ManufacturerProductDesignation, "nameplate.serialNumber": n.SerialNumber,
+		"nameplate.yearOfConstruction": n.YearOfConstruction, "nameplate.hardwareVersion": n.HardwareVersion,
+		"nameplate.softwareVersion": n.SoftwareVersion} {
+		if len(text) > maxShellText || clean(text) != text {
+			return ErrBadManifest.Because("shell.%s must be up to %d printable characters", name, maxShellText)
+		}
+	}
+	return nil
 }

@@ -45,6 +45,28 @@ func (m *Memory) AddBinding(_ context.Context, b Binding, manifest link.Manifest
 func (m *Memory) UpdateBinding(_ context.Context, bridgeID string, change func(*Binding) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.update(bridgeID, change)
+}
+
+// UpdateAt implements [Store].
+func (m *Memory) UpdateAt(_ context.Context, p Position, change func(*Binding) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.bindings[p.BridgeID]; !ok {
+		return ErrNotBound.On("bridgeId", p.BridgeID)
+	}
+	if was := m.positions[p.BridgeID]; was.Epoch == p.Epoch && was.Through >= p.Through {
+		return nil
+	}
+	if err := m.update(p.BridgeID, change); err != nil {
+		return err
+	}
+	m.positions[p.BridgeID] = p
+	return nil
+}
+
+// update changes a binding. The lock is held.
+func (m *Memory) update(bridgeID string, change func(*Binding) error) error {
 	was, ok := m.bindings[bridgeID]
 	if !ok {
 		return ErrNotBound.On("bridgeId", bridgeID)

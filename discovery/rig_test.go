@@ -247,6 +247,13 @@ func (s *shelf) UpdateBinding(ctx context.Context, id string, change func(*disco
 	return s.Memory.UpdateBinding(ctx, id, change)
 }
 
+func (s *shelf) UpdateAt(ctx context.Context, p discovery.Position, change func(*discovery.Binding) error) error {
+	if err := s.err("update"); err != nil {
+		return err
+	}
+	return s.Memory.UpdateAt(ctx, p, change)
+}
+
 func (s *shelf) RemoveBinding(ctx context.Context, id string) error {
 	if err := s.err("remove"); err != nil {
 		return err
@@ -283,6 +290,13 @@ func (s *scanner) Scan(ctx context.Context, _ string) ([]discovery.Found, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.found, nil
+}
+
+// finds sets what is found.
+func (s *scanner) finds(found ...discovery.Found) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = found
 }
 
 func (s *scanner) count() int {

@@ -47,10 +47,15 @@ func (s *Service) find(ctx context.Context, b Binding) []string {
 
 // problemOf returns what is wrong with a heartbeat, for people.
 func problemOf(err error) string {
-	if errors.Is(err, errOther) || errors.Is(err, errUnbound) {
-		return err.Error()
+	if f, ok := fault.From(err); ok {
+		return f.Message
 	}
-	return messageOf(err, ErrConnection.Message)
+	for _, own := range []error{errOther, errBinding, errUnbound, errReleased} {
+		if errors.Is(err, own) {
+			return err.Error()
+		}
+	}
+	return ErrConnection.Message
 }
 
 // messageOf returns the text of an error for callers, which has no addresses, or else other.

@@ -101,11 +101,11 @@ type Service struct {
 	opts     Options
 	attacher Attacher // set by Attach, before the first call of anything else
 
-	scans    chan struct{} // has an item for each scan that runs
 	checks   chan struct{} // has an item for each heartbeat that runs
 	searches searches
 
 	mu      sync.Mutex
+	scans   map[time.Duration]*shared // that run, by their time
 	bridge  map[string]*bridge
 	busy    map[string]chan struct{} // by bridge id, closed when the change of its binding has ended
 	drivers map[string]bool          // ids of drivers of bridges that are being bound
@@ -122,9 +122,15 @@ type bridge struct {
 	lasted  time.Time // by the monotonic clock, when a link that had lasted ended, or the watch began
 	missed  int
 	problem string
-	unsaved bool   // HeartbeatAt is newer than in the store
-	hidden  string // why its tags could not be shown; empty if they are
-	refused string // why its manifest was refused; empty if it was not
+	// released means that the bridge is free though it was not unbound here: somebody has released it at the bridge.
+	released bool
+	look     int    // at so many heartbeats it is asked though its link is open: it may have another address
+	unsaved  bool   // HeartbeatAt is newer than in the store
+	hidden   string // why its tags could not be shown; empty if they are
+	refused  string // why its manifest was refused; empty if it was not
+
+	shellKnown   bool // see Info
+	shellProblem string
 
 	downSeen time.Time // by the monotonic clock, when this process learned of DriverDownAt, or began
 	downTold bool      // DriverDown was reported by States
@@ -143,7 +149,7 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: d.Store, bridges: d.Bridges, journal: d.Journal, opts: o, scans: make(chan struct{}, maxScans), checks: make(chan struct{}, maxChecks),
+	s := &Service{store: d.Store, bridges: d.Bridges, journal: d.Journal, opts: o, scans: map[time.Duration]*shared{}, checks: make(chan struct{}, maxChecks),
 		bridge: map[string]*bridge{}, busy: map[string]chan struct{}{}, drivers: map[string]bool{}, seen: map[string]sighting{}}
 	s.searches = searches{scanner: d.Scanner, turn: make(chan struct{}, 1)}
 	all, err := d.Store.Bindings(ctx)
@@ -220,6 +226,16 @@ func (s *Service) setHidden(bridgeID string, err error) {
 	}
 }
 
+// SetShellProblem notes that the shell of a bridge was brought up to date. problem is why it does not have the id that the bridge is
+// configured to give it; empty for no reason.
+func (s *Service) SetShellProblem(bridgeID, problem string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.bridge[bridgeID]; b != nil {
+		b.shellKnown, b.shellProblem = true, problem
+	}
+}
+
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
 // Bindings returns the bound bridges by id. Their tokens and keys are left out.
@@ -250,9 +266,9 @@ func (b *bridge) lasts() bool { return b.link && time.Since(b.changed) >= lastin
 
 func (b *bridge) info(heartbeat time.Duration) Info {
 	i := Info{Binding: b.clone(), LinkOpen: b.link, Missed: b.missed, Problem: cmp.Or(b.hidden, b.refused, b.problem), Since: b.since,
-		Online:     b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit,
+		Online:     !b.released && (b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit),
 		Down:       !b.lasts() && (b.Offline || time.Since(b.lasted) >= missedLimit*heartbeat),
-		DriverDown: b.downTold && !b.DriverDownAt.IsZero()}
+		DriverDown: b.downTold && !b.DriverDownAt.IsZero(), ShellKnown: b.shellKnown, ShellProblem: b.shellProblem}
 	i.Token, i.Key = "", ""
 	return i
 }

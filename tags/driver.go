@@ -47,7 +47,7 @@ type Reading struct {
 	Quality Quality   // set it: a reading without Quality is Bad
 	Time    time.Time // the device's own time stamp; zero takes the time of the call
 	Late    bool      // delivered late, from a buffer: goes to history, and to the cache only when newer
-	Reason  Reason    // why Quality is not Good, where the driver knows it; ReasonNone then counts as ReasonDriver
+	Reason  Reason    // why Quality is not Good, where the driver knows it; ReasonNone and ReasonRemoved count as ReasonDriver
 	Err     error     // set when the point could not be read; Value, Quality and Reason are then ignored
 }
 

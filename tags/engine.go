@@ -63,6 +63,7 @@ type Engine struct {
 	subs      map[*Subscription]struct{}
 	observers atomic.Pointer[[]*observer] // replaced as a whole
 	seq       atomic.Uint64               // of the newest change
+	revision  atomic.Uint64               // of the definitions
 
 	sorting sync.Mutex // held while sorted is rebuilt; taken before mu
 	wheel   *wheel

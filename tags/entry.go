@@ -118,7 +118,8 @@ func (e *entry) accept(c *Change, r *Reading, came arrival) bool {
 	return true
 }
 
-// degrade lowers the quality and keeps the value. It does nothing when the quality is as low already.
+// degrade lowers the quality and keeps the value. It does nothing when the quality is as low already, or when the
+// tag was removed meanwhile: its subscriptions may have given its place to another.
 func (e *entry) degrade(q Quality, reason Reason, now time.Time) (Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,7 +128,7 @@ func (e *entry) degrade(q Quality, reason Reason, now time.Time) (Change, bool) 
 
 // lowerTo is degrade with the lock held.
 func (e *entry) lowerTo(q Quality, reason Reason, now time.Time) (Change, bool) {
-	if e.sample.Quality < q || e.sample.Quality == q && e.sample.Reason == reason {
+	if e.removed || e.sample.Quality < q || e.sample.Quality == q && e.sample.Reason == reason {
 		return Change{}, false
 	}
 	next := e.sample
@@ -201,7 +202,7 @@ func sampleOf(tag *Tag, r *Reading, now time.Time) Sample {
 		return s
 	}
 	if r.Quality == Bad && r.Value.IsZero() {
-		s.Reason = cmp.Or(r.Reason, ReasonDriver)
+		s.Reason = r.reason()
 		return s
 	}
 	v, ok := tag.engineering(r.Value)
@@ -212,11 +213,20 @@ func sampleOf(tag *Tag, r *Reading, now time.Time) Sample {
 	s.Value = v
 	switch {
 	case s.Quality != Good:
-		s.Reason = cmp.Or(r.Reason, ReasonDriver)
+		s.Reason = r.reason()
 	case tag.outside(v):
 		s.Quality, s.Reason = Uncertain, ReasonOutOfRange
 	}
 	return s
+}
+
+// reason returns why the device's value is not good. That a tag was removed is for the engine alone to say: rules end the
+// alarms of such a tag.
+func (r *Reading) reason() Reason {
+	if r.Reason == ReasonRemoved {
+		return ReasonDriver
+	}
+	return cmp.Or(r.Reason, ReasonDriver)
 }
 
 // engineering applies value = raw*Scale + Offset and the tag's data type. An Int is rounded to the
@@ -299,9 +309,10 @@ func (t *Tag) readsAs(n *Tag) bool {
 func (e *entry) remove(now time.Time) (Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	c, told := e.lowerTo(Bad, ReasonRemoved, now)
 	e.removed = true
 	e.gone.Store(true)
-	return e.lowerTo(Bad, ReasonRemoved, now)
+	return c, told
 }
 
 // belongTo takes note of the driver that the tag is going to be attached to. A tag without a driver is what it was.

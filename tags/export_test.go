@@ -16,3 +16,15 @@ func (e *Engine) Planned() (n int) {
 	}
 	return n
 }
+
+// Lose returns a call that makes a tag Bad as the loss of its driver does, also when the tag was removed in between.
+func (e *Engine) Lose(name string) func() bool {
+	en, err := e.find(name)
+	if err != nil {
+		panic(err)
+	}
+	return func() bool {
+		_, told := en.degrade(Bad, ReasonNotConnected, e.now())
+		return told
+	}
+}

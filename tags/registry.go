@@ -125,8 +125,13 @@ func (e *Engine) defineLocked(fresh []*entry, now time.Time) (changes []Change, 
 		}
 	}
 	e.unsorted = append(e.unsorted, added...)
+	e.revision.Add(1)
 	return changes, added
 }
+
+// Revision returns a number that changes whenever tags are defined or removed, before anybody is notified. While it is the same, so are
+// the definitions of all tags.
+func (e *Engine) Revision() uint64 { return e.revision.Load() }
 
 func (e *Engine) redefine(en *entry, t *Tag, now time.Time) (Change, bool) {
 	from, to := e.runners[en.tag.Load().Driver], e.runners[t.Driver]
@@ -170,6 +175,7 @@ func (e *Engine) undefineLocked(names []string) (changes []Change) {
 			changes = append(changes, c)
 		}
 	}
+	e.revision.Add(1)
 	return changes
 }
 

@@ -121,6 +121,7 @@ func TestBadKeepsTheLastValue(t *testing.T) {
 		"wrong type":    {tags.Reading{Value: tags.StringValue("x"), Quality: tags.Good}, tags.ReasonType},
 		"not filled":    {tags.Reading{}, tags.ReasonDriver},
 		"driver says":   {tags.Reading{Value: tags.IntValue(7), Quality: tags.Bad}, tags.ReasonDriver},
+		"driver lies":   {tags.Reading{Value: tags.IntValue(7), Quality: tags.Bad, Reason: tags.ReasonRemoved}, tags.ReasonDriver},
 		"value ignored": {tags.Reading{Value: tags.IntValue(9), Quality: tags.Good, Err: errDevice}, tags.ReasonDevice},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -366,6 +366,31 @@ func TestNobodyWaitsForASubscriptionOfAllTags(t *testing.T) {
 	require.True(t, between, "each time, the subscription was made first")
 }
 
+// A driver whose connection is lost while its tags are removed and defined again tells nothing of those that are gone:
+// their places in subscriptions may belong to others, or to none.
+func TestRemovedTagStaysRemoved(t *testing.T) {
+	e := newEngine(t, tags.Options{})
+	require.NoError(t, e.DefineTags(intTag("plc.a"), intTag("plc.b")))
+	s, err := e.Subscribe(tags.SubscribeOptions{Patterns: []string{"%"}})
+	require.NoError(t, err)
+	defer s.Close()
+	next := func() []tags.Change {
+		changes, err := s.Next(t.Context(), 0)
+		require.NoError(t, err)
+		return changes
+	}
+	require.Len(t, next(), 2)
+	lose := e.Lose("plc.a")
+	e.RemoveTags("plc.a")
+	require.NoError(t, e.DefineTags(intTag("plc.a"))) // in the place of the removed one
+	require.Len(t, next(), 1)
+	e.RemoveTags("plc.a")
+	require.Equal(t, tags.ReasonRemoved, next()[0].Reason) // and the place is free
+	require.False(t, lose())
+	require.NoError(t, e.DefineTags(intTag("plc.b", ofType(tags.Float))))
+	require.Equal(t, "plc.b", next()[0].Tag.Name)
+}
+
 // A subscription by a pattern lets go of tags that are removed, and takes what is defined again.
 func TestSubscriptionLetsGoOfRemovedTags(t *testing.T) {
 	e := newEngine(t, tags.Options{})

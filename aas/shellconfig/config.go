@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/otkit/otkit/aas/tagmap"
 	"github.com/otkit/otkit/fault"
 )
 
@@ -22,12 +23,13 @@ var (
 
 // Config describes a shell.
 type Config struct {
-	ID                string    `json:"id"`      // of the shell
-	IDShort           string    `json:"idShort"` // letters, digits, _ and -, from a letter on
-	GlobalAssetID     string    `json:"globalAssetId"`
-	EquipmentCategory string    `json:"equipmentCategory,omitempty"` // for the rules that map tags; empty for the neutral ones
-	ActiveSubmodels   []string  `json:"activeSubmodels"`             // idShorts of the submodels that the shell has
-	Nameplate         Nameplate `json:"nameplate,omitzero"`
+	ID                string `json:"id"`      // of the shell
+	IDShort           string `json:"idShort"` // letters, digits, _ and -, from a letter on
+	GlobalAssetID     string `json:"globalAssetId"`
+	EquipmentCategory string `json:"equipmentCategory,omitempty"` // for the rules that map tags; empty for the neutral ones
+	// ActiveSubmodels are the idShorts of the submodels that the shell has. Nil: all that tags fill.
+	ActiveSubmodels []string  `json:"activeSubmodels,omitzero"`
+	Nameplate       Nameplate `json:"nameplate,omitzero"`
 }
 
 // Nameplate has members of the submodel Nameplate. What is empty is omitted.
@@ -45,6 +47,7 @@ const (
 	maxIDShort  = 128
 	maxCategory = 128
 	maxValue    = 256
+	maxFaults   = 20 // that an error names
 )
 
 var (
@@ -52,9 +55,21 @@ var (
 	yearForm    = regexp.MustCompile(`^[0-9]{4}$`)
 )
 
-// validate returns an ErrInvalid that names each bad member. available are the submodels that there can be.
-func (c Config) validate(available []string) error {
-	var bad []fault.Field
+// allTargets are the submodels that tags can be mapped to.
+var allTargets = []string{string(tagmap.OperationalData), string(tagmap.TechnicalData), string(tagmap.Nameplate), string(tagmap.TimeSeries)}
+
+// Validate returns an ErrInvalid that names each bad member.
+func (c Config) Validate() error { return refuse(c.faults(allTargets)) }
+
+func refuse(bad []fault.Field) error {
+	if len(bad) == 0 {
+		return nil
+	}
+	return ErrInvalid.Invalid(bad[:min(len(bad), maxFaults)]...)
+}
+
+// faults returns what is wrong. available are the submodels that there can be.
+func (c Config) faults(available []string) (bad []fault.Field) {
 	add := func(ok bool, field, message string) {
 		if !ok {
 			bad = append(bad, fault.Field{Field: field, Message: message})
@@ -65,23 +80,20 @@ func (c Config) validate(available []string) error {
 		fmt.Sprintf("must have up to %d letters, digits, _ and -, begin with a letter and not end with -", maxIDShort))
 	add(c.GlobalAssetID != "" && fits(c.GlobalAssetID, maxID), "globalAssetId", fmt.Sprintf("must have 1 to %d characters", maxID))
 	add(fits(c.EquipmentCategory, maxCategory), "equipmentCategory", fmt.Sprintf("must have up to %d characters", maxCategory))
-	for i, name := range c.ActiveSubmodels {
-		field := fmt.Sprintf("activeSubmodels[%d]", i)
-		add(slices.Contains(available, name), field, "must be one of "+strings.Join(available, ", "))
-		add(!slices.Contains(c.ActiveSubmodels[:i], name), field, "is given twice")
-		if len(bad) > 20 {
-			break
-		}
-	}
 	for _, p := range c.Nameplate.properties() {
 		add(fits(p.value, maxValue), "nameplate."+p.member, fmt.Sprintf("must have up to %d characters", maxValue))
 	}
 	year := c.Nameplate.YearOfConstruction
 	add(year == "" || yearForm.MatchString(year), "nameplate.yearOfConstruction", "must have four digits")
-	if len(bad) > 0 {
-		return ErrInvalid.Invalid(bad...)
+	for i, name := range c.ActiveSubmodels {
+		field := fmt.Sprintf("activeSubmodels[%d]", i)
+		add(slices.Contains(available, name), field, "must be one of "+strings.Join(available, ", "))
+		add(!slices.Contains(c.ActiveSubmodels[:i], name), field, "is given twice")
+		if len(bad) >= maxFaults {
+			break
+		}
 	}
-	return nil
+	return bad
 }
 
 func fits(s string, limit int) bool {

@@ -103,13 +103,15 @@ func (m *Mapper) Submodels(e Equipment) []*aas.Submodel {
 		}
 	}
 	var all []*aas.Submodel
-	for _, target := range []Target{OperationalData, TechnicalData, Nameplate, TimeSeries} {
+	for _, target := range targets {
 		if b := built[target]; b != nil {
 			all = append(all, b.submodel)
 		}
 	}
 	return all
 }
+
+var targets = []Target{OperationalData, TechnicalData, Nameplate, TimeSeries}
 
 // semantics of the submodels: those of the IDTA templates where there is one.
 var semantics = map[Target]string{
@@ -129,11 +131,33 @@ type builder struct {
 	used     map[string]bool // idShort below its parent
 }
 
-// Submodel returns the submodel of a target without elements.
+// Submodel returns the submodel of a target without elements. A target that is not one of the constants has no semantics.
 func (m *Mapper) Submodel(shellID string, target Target) *aas.Submodel {
-	s := &aas.Submodel{Semantics: aas.Semantics{SemanticID: aas.Global(semantics[target])}}
-	s.ID, s.IDShort = m.o.SubmodelID(shellID, target), string(target)
+	s := &aas.Submodel{}
+	if semantic := semantics[target]; semantic != "" {
+		s.SemanticID = aas.Global(semantic)
+	}
+	s.ID, s.IDShort = m.o.SubmodelID(shellID, target), idShort(string(target))
 	return s
+}
+
+// Targets returns the targets of the submodels that Submodels builds, in the same order.
+func (m *Mapper) Targets(e Equipment) []Target {
+	found := map[Target]bool{}
+	for i := range e.Tags {
+		if e.Tags[i].DataType == tags.Bytes {
+			continue
+		}
+		for _, series := range []bool{false, true} {
+			if r := m.rule(e.Category, &e.Tags[i], series); r != nil {
+				found[r.Target] = true
+			}
+		}
+		if len(found) == len(targets) {
+			break
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return !found[t] })
 }
 
 func (m *Mapper) newBuilder(shellID string, target Target) *builder {

@@ -71,7 +71,7 @@ func compile(rules []Rule) ([]compiled, error) {
 	list := make([]compiled, len(rules))
 	for i, r := range rules {
 		list[i].Rule = r
-		if !slices.Contains([]Target{OperationalData, TechnicalData, Nameplate, TimeSeries}, r.Target) {
+		if !slices.Contains(targets, r.Target) {
 			return nil, fmt.Errorf("tagmap: rule %d: Target %q is none", i+1, r.Target)
 		}
 		for _, id := range []string{r.IDShort, r.Collection} {

@@ -13,21 +13,30 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Sync builds the submodels of a piece of equipment and brings them into a service: what is missing is
-// added, live elements that the mapper made are renewed, and everything else that is in a submodel
-// already stays as it is, so that people can complete it. The shell gets the references. Nothing is
-// written when nothing differs. It returns ErrShellNotFound when the shell does not exist, and
-// ErrInvalidRequest when elements were omitted because the service refuses them, such as one with a unit
-// that no document can hold; the others are there then.
+// Sync builds the submodels of a piece of equipment and stores them as [SyncSubmodels] does.
 func (m *Mapper) Sync(ctx context.Context, s *repository.Service, e Equipment) error {
 	if _, err := s.Shells.Document(ctx, e.ShellID); err != nil {
 		return err
 	}
+	return SyncSubmodels(ctx, s, e.ShellID, m.Submodels(e))
+}
+
+// GeneratedExtension is the name of the extension of elements that were built, but not of tags: see [SyncSubmodels].
+const GeneratedExtension = "otkit:generated"
+
+// SyncSubmodels brings submodels that were built into a service: what is missing is
+// added, live elements that the mapper made are renewed, and everything else that is in a submodel
+// already stays as it is, so that people can complete it. Elements with a [GeneratedExtension] are renewed too, and removed when they are
+// no longer built. The shell gets the references. Nothing is
+// written when nothing differs. It returns ErrShellNotFound when the shell does not exist, and
+// ErrInvalidRequest when elements were omitted because the service refuses them, such as one with a unit
+// that no document can hold; the others are there then.
+func SyncSubmodels(ctx context.Context, s *repository.Service, shellID string, list []*aas.Submodel) error {
 	var (
 		refused error
 		built   []*aas.Submodel
 	)
-	for _, b := range m.Submodels(e) {
+	for _, b := range list {
 		if err := syncSubmodel(ctx, s, b); err != nil {
 			refused = errors.Join(refused, err)
 			if !errors.Is(err, errLeftOut) {
@@ -45,11 +54,11 @@ func (m *Mapper) Sync(ctx context.Context, s *repository.Service, e Equipment) e
 		}
 		return changed
 	}
-	shell, err := s.Shells.Get(ctx, e.ShellID)
+	shell, err := s.Shells.Get(ctx, shellID)
 	if err != nil || !refer(shell) {
 		return errors.Join(refused, err)
 	}
-	_, err = s.Shells.Update(ctx, e.ShellID, repository.Match{}, func(shell *aas.Shell) error {
+	_, err = s.Shells.Update(ctx, shellID, repository.Match{}, func(shell *aas.Shell) error {
 		refer(shell)
 		return nil
 	})
@@ -139,25 +148,39 @@ func renew(ctx context.Context, s *repository.Service, built *aas.Submodel) erro
 
 // merge brings elements that were built into those that are there.
 func merge(kept, built []aas.Element) []aas.Element {
+	kept = slices.DeleteFunc(kept, func(k aas.Element) bool { return generated(k) && find(built, k) < 0 })
 	for _, b := range built {
-		i := slices.IndexFunc(kept, func(k aas.Element) bool { return strings.EqualFold(k.Common().IDShort, b.Common().IDShort) })
+		i := find(kept, b)
 		if i < 0 {
 			kept = append(kept, b)
 			continue
 		}
-		switch k := kept[i].(type) {
-		case *aas.Collection:
-			if c, ok := b.(*aas.Collection); ok {
-				k.Value = merge(k.Value, c.Value)
-			}
-		case *aas.Property:
-			if p, ok := b.(*aas.Property); ok && live(k) && live(p) {
-				p.Value = k.Value // what was stored: the live value is filled in on reading
-				kept[i] = p
+		k, isProperty := kept[i].(*aas.Property)
+		p, toProperty := b.(*aas.Property)
+		switch {
+		case isProperty && toProperty && live(k) && live(p):
+			p.Value = k.Value // what was stored: the live value is filled in on reading
+			kept[i] = p
+		case generated(kept[i]), generated(b) && isProperty && live(k):
+			kept[i] = b
+		default:
+			if k, ok := kept[i].(*aas.Collection); ok {
+				if c, ok := b.(*aas.Collection); ok {
+					k.Value = merge(k.Value, c.Value)
+				}
 			}
 		}
 	}
 	return kept
+}
+
+// find returns where the element with the idShort of e is, -1 if there is none.
+func find(list []aas.Element, e aas.Element) int {
+	return slices.IndexFunc(list, func(x aas.Element) bool { return strings.EqualFold(x.Common().IDShort, e.Common().IDShort) })
+}
+
+func generated(e aas.Element) bool {
+	return slices.ContainsFunc(e.Common().Extensions, func(x aas.Extension) bool { return x.Name == GeneratedExtension })
 }
 
 func live(p *aas.Property) bool {

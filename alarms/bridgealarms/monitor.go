@@ -21,6 +21,7 @@ const (
 	OfflineKey = "bridge-offline:"
 	DriverKey  = "bridge-driver-offline:"
 	LostKey    = "bridge-samples-lost:"
+	ShellKey   = "bridge-shell-id:"
 )
 
 // Source lists the bound bridges. A discovery.Service is a Source.
@@ -40,13 +41,14 @@ type Options struct {
 	Engine string
 }
 
-// Monitor raises alarms about bridges, each an Error:
+// Monitor raises alarms about bridges, the last a Warning, the others Errors:
 //
 //   - bridge-offline:<id>, when no link of a bridge has lasted for as long as three heartbeats take, until one does.
 //   - bridge-driver-offline:<id>, when the driver of a bridge has been without its device for discovery.DriverDownDelay, until it has it. An
 //     outage that was over when the engine learned of it is reported as late, see [Monitor.DriverWasDown].
 //   - bridge-samples-lost:<id>, when a bridge has dropped samples before it could deliver them. The message has their number and follows
 //     it. The alarm ends when discovery.LossPause has passed without a loss.
+//   - bridge-shell-id:<id>, when the shell of a bridge cannot have the id that the bridge is configured to give it, until it can.
 //
 // The alarm's Source is the bridge's id, its label driverId the bridge's driver in the engine, its SourceType Equipment. A bridge that is
 // not bound any more has no alarms.
@@ -70,8 +72,8 @@ type Monitor struct {
 
 // bridge has the messages of the active alarms of a bridge; empty for none.
 type bridge struct {
-	offline, driver, lost string
-	updated               time.Time // when lost was raised or updated
+	offline, driver, lost, shell string
+	updated                      time.Time // when lost was raised or updated
 }
 
 // New returns a monitor, which works while [Monitor.Run] does. target is required.
@@ -130,6 +132,7 @@ func (m *Monitor) step(ctx context.Context) error {
 			m.clear(&b.offline, OfflineKey+id, why, now)
 			m.clear(&b.driver, DriverKey+id, why, now)
 			m.clear(&b.lost, LostKey+id, why, now)
+			m.clear(&b.shell, ShellKey+id, why, now)
 			delete(m.bridges, id)
 		}
 	}
@@ -147,7 +150,7 @@ func (m *Monitor) load(ctx context.Context) error {
 		if m.engine != "" && o.Labels["engine"] != m.engine {
 			continue
 		}
-		for _, prefix := range []string{OfflineKey, DriverKey, LostKey} {
+		for _, prefix := range []string{OfflineKey, DriverKey, LostKey, ShellKey} {
 			id, ours := strings.CutPrefix(o.Key, prefix)
 			if !ours {
 				continue
@@ -172,6 +175,8 @@ func (b *bridge) message(prefix string) *string {
 		return &b.offline
 	case DriverKey:
 		return &b.driver
+	case ShellKey:
+		return &b.shell
 	}
 	return &b.lost
 }
@@ -195,6 +200,7 @@ func (m *Monitor) look(info *discovery.Info, now time.Time) {
 	case info.DriverDown && b.driver == "":
 		m.raise(&b.driver, m.driverAlarm(&info.Binding))
 	}
+	m.lookAtShell(b, info, now)
 	lost := m.alarm(LostKey, &info.Binding, lostMessage(&info.Binding), now)
 	switch {
 	case !info.LosesAt(now):
@@ -206,6 +212,21 @@ func (m *Monitor) look(info *discovery.Info, now time.Time) {
 		lost.At = m.alarms.At(now)
 		m.alarms.Update(lost)
 		b.lost, b.updated = lost.Message, now
+	}
+}
+
+// lookAtShell brings the alarm about the shell of a bridge up to date, once its shell is known.
+func (m *Monitor) lookAtShell(b *bridge, info *discovery.Info, now time.Time) {
+	if !info.ShellKnown {
+		return
+	}
+	a := m.alarm(ShellKey, &info.Binding, fmt.Sprintf("The shell of bridge %s has its default id: %s", info.BridgeID, info.ShellProblem), now)
+	a.Severity = alarms.Warning
+	if info.ShellProblem == "" || b.shell != a.Message {
+		m.clear(&b.shell, ShellKey+info.BridgeID, "", now)
+	}
+	if info.ShellProblem != "" && b.shell == "" {
+		m.raise(&b.shell, a)
 	}
 }
 

@@ -192,6 +192,24 @@ func TestTheDriverOfABridge(t *testing.T) {
 	})
 }
 
+func TestAShellThatCannotHaveItsID(t *testing.T) {
+	run(t, bridgealarms.Options{}, func(t *testing.T, p *plant) {
+		p.set("b1", func(b *discovery.Info) { b.LinkOpen, b.ShellKnown, b.ShellProblem = true, true, "urn:a is taken" })
+		require.Equal(t, []string{"The shell of bridge b1 has its default id: urn:a is taken"}, p.active())
+		list, err := p.service.Active(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, alarms.Warning, list[0].Severity)
+		p.set("b1", func(b *discovery.Info) { b.ShellKnown, b.ShellProblem = false, "" })
+		p.restart(bridgealarms.Options{})
+		require.Len(t, p.journal(), 1, "not known yet after a restart")
+		p.set("b1", func(b *discovery.Info) { b.ShellKnown, b.ShellProblem = true, "urn:b is taken" })
+		require.Equal(t, []string{"The shell of bridge b1 has its default id: urn:b is taken"}, p.active())
+		p.set("b1", func(b *discovery.Info) { b.ShellProblem = "" })
+		require.Empty(t, p.active())
+		require.Equal(t, []string{"Raised bridge-shell-id:b1", "Cleared bridge-shell-id:b1", "Raised bridge-shell-id:b1", "Cleared bridge-shell-id:b1"}, p.journal())
+	})
+}
+
 func TestAnOutageThatWasOver(t *testing.T) {
 	run(t, bridgealarms.Options{}, func(t *testing.T, p *plant) {
 		began := time.Now()

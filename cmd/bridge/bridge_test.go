@@ -32,7 +32,7 @@ func TestANewcomersBridge(t *testing.T) {
 	b.call(200, "GET", "/health/ready", "", nil)
 	b.call(200, "GET", "/health/live", "", nil)
 	token := b.admin()
-	require.EqualValues(t, 8, b.call(200, "GET", "/api/bridge/monitoring/tags", token, nil)["totalCount"])
+	require.EqualValues(t, 10, b.call(200, "GET", "/api/bridge/monitoring/tags", token, nil)["totalCount"])
 	settings := b.call(200, "GET", "/api/bridge/config", token, nil)
 	require.Equal(t, "Simulation", settings["driver"].(map[string]any)["type"])
 	b.stop()
@@ -139,7 +139,11 @@ func TestSettingsArePrintedAndChecked(t *testing.T) {
 	require.NotContains(t, r.out, "open-sesame")
 	require.Equal(t, result{0, "settings are valid\n", ""}, run(t, nil, "config", "check"))
 	run(t, []string{"Driver__Settings__Fancy=1"}, "config", "check").refused(t, "Fancy")
-	require.Equal(t, 2, run(t, nil, "-h").code)
+	for _, args := range [][]string{{"-h"}, {"help"}, {"users", "-h"}, {"users", "list", "-h"}} {
+		r := run(t, nil, args...)
+		require.Equal(t, 0, r.code, args)
+		require.Contains(t, r.err, "usage: bridge ", args)
+	}
 	require.Equal(t, 0, run(t, nil, "version").code)
 }
 

@@ -1,6 +1,7 @@
 // Command bridge is the reference bridge: it reads the device beside it, and delivers every sample to its engine.
 //
 //	bridge [-config DIR-OR-FILE] [-driver FILE] [-data DIR] [-listen ADDR]
+//	bridge users add|passwd|list|remove ...
 //	bridge config print|check ...
 //	bridge version
 //
@@ -9,51 +10,56 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"github.com/otkit/otkit/internal/bridgeconfig"
 	"github.com/otkit/otkit/internal/program"
 	"github.com/otkit/otkit/internal/settings"
 	release "github.com/otkit/otkit/internal/version"
+	"github.com/otkit/otkit/transport/oneport"
 )
 
 const usage = `usage: bridge [-config DIR-OR-FILE] [-driver FILE] [-data DIR] [-listen ADDR]
+       bridge users add|passwd|list|remove ...
        bridge config print|check [flags]
        bridge version
 `
 
 func main() {
-	if err := run(context.Background(), os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			os.Exit(2)
-		}
-		fmt.Fprintln(os.Stderr, "bridge:", program.OneLine(err))
-		os.Exit(1)
-	}
+	os.Exit(program.ExitCode("bridge", run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr))
 }
 
 // command is one call of the program.
 type command struct {
+	in          io.Reader
 	out, errOut io.Writer
 	settings    bridgeconfig.Bridge
 	files       []string
 	flags       map[string]any
 	problems    *settings.Problems
 	origins     settings.Origins
+
+	certificates atomic.Pointer[oneport.CertificateFiles] // of the running bridge; nil without TLS
 }
 
 // run is main without the process.
-func run(ctx context.Context, args []string, out, errOut io.Writer) error {
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) error {
 	if slices.Equal(args, []string{"version"}) {
 		_, err := fmt.Fprintln(out, release.String())
 		return err
 	}
-	c, verb := &command{out: out, errOut: errOut}, ""
+	c, verb := &command{in: in, out: out, errOut: errOut}, ""
+	if len(args) > 0 && args[0] == "users" {
+		return c.users(ctx, args[1:])
+	}
+	if slices.Equal(args, []string{"help"}) {
+		args = []string{"-h"}
+	}
 	if len(args) > 1 && args[0] == "config" && (args[1] == "print" || args[1] == "check") {
 		verb, args = args[1], args[2:]
 	}
@@ -83,9 +89,8 @@ func (c *command) read(args []string) error {
 	config := f.String("config", "", "`FILE` with settings, or folder with an appsettings.json, a driver_settings.json or both")
 	driver := f.String("driver", "", "`FILE` with the settings of the driver (default: a simulation)")
 	c.flags = map[string]any{}
-	set := func(key string) func(string) error { return func(v string) error { c.flags[key] = v; return nil } }
-	f.Func("data", "data directory `DIR` (default ./bridge-data)", set("storage.dataDir"))
-	f.Func("listen", "address `ADDR` to listen on, such as :5100", set("server.listen"))
+	f.Func("data", "data directory `DIR` (default ./bridge-data)", c.set("storage.dataDir"))
+	f.Func("listen", "address `ADDR` to listen on, such as :5100", c.set("server.listen"))
 	f.Usage = func() {
 		fmt.Fprint(c.errOut, usage)
 		f.PrintDefaults()
@@ -96,8 +101,17 @@ func (c *command) read(args []string) error {
 	if f.NArg() > 0 {
 		return fmt.Errorf("unknown command %q; bridge -h shows how it is called", f.Arg(0))
 	}
-	var err error
-	if c.files, err = bridgeconfig.Files(*config, *driver); err != nil {
+	return c.readSettings(*config, *driver)
+}
+
+// set returns what sets a setting by a flag.
+func (c *command) set(key string) func(string) error {
+	return func(v string) error { c.flags[key] = v; return nil }
+}
+
+// readSettings reads the settings. It prints what is ignored.
+func (c *command) readSettings(config, driver string) (err error) {
+	if c.files, err = bridgeconfig.Files(config, driver); err != nil {
 		return err
 	}
 	c.origins = make(settings.Origins)

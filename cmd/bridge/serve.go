@@ -28,7 +28,8 @@ func (c *command) serve(ctx context.Context) error {
 	defer func() { _ = lines.Close() }()
 	var level slog.LevelVar
 	log, running := c.settings.Log.New(lines, &level), c.settings
-	defer program.OnHangup(func() { running.Reload(c.files, c.flags, &level, log) })()
+	program.UseLog(log)
+	defer program.OnHangup(func() { running.Reload(c.files, c.flags, &level, c.certificates.Load(), log) })()
 	ctx, cancel := program.UntilSignal(ctx)
 	defer cancel()
 	err := c.locked(ctx, log)
@@ -51,12 +52,13 @@ func (c *command) locked(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	o := s.Build(c.problems, id, release.String(), log)
+	o, certificates := s.Build(c.problems, id, release.String(), log)
+	c.certificates.Store(certificates)
 	if err := c.problems.Err(); err != nil {
 		return err
 	}
 	db, err := sqlite.Open(ctx, sqlite.Options{Options: storage.Options{Logger: log, Reserve: s.Storage.Reserve, OnQuery: o.Server.Metrics.ObserveStore},
-		Dir: s.Storage.DataDir, State: "bridge.db", Readers: 2}, accountstore.Schema(), auditstore.Schema())
+		Dir: s.Storage.DataDir, State: databaseFile, Readers: 2}, schemas()...)
 	if err != nil {
 		return fmt.Errorf("database in %s: %w", s.Storage.DataDir, err)
 	}

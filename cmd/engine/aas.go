@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -33,7 +32,7 @@ func (c *command) shells(ctx context.Context, args []string) error {
 		return c.exportShells(ctx, args[1:])
 	}
 	fmt.Fprintln(c.errOut, "usage: engine "+aasUsage)
-	return flag.ErrHelp
+	return program.ErrUsage
 }
 
 func (c *command) importShells(ctx context.Context, args []string) error {

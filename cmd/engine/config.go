@@ -2,11 +2,11 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 
 	"github.com/otkit/otkit/internal/engineconfig"
+	"github.com/otkit/otkit/internal/program"
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/storage/postgres"
 	"github.com/otkit/otkit/transport/metrics"
@@ -54,7 +54,7 @@ func (c *command) config(args []string) error {
 	f.StringVar(&c.listen, "listen", "", "address `ADDR` to listen on")
 	if verb != "print" && verb != "check" {
 		f.Usage()
-		return flag.ErrHelp
+		return program.ErrUsage
 	}
 	if err := f.Parse(args); err != nil {
 		return err

@@ -41,13 +41,7 @@ Run "engine COMMAND -h" for flags.
 var version = release.String()
 
 func main() {
-	if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "engine:", program.OneLine(err))
-			os.Exit(1)
-		}
-		os.Exit(2)
-	}
+	os.Exit(program.ExitCode("engine", run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr))
 }
 
 // run is main without the process: the commands by name, and the server if there is no name.
@@ -93,13 +87,17 @@ type command struct {
 func (c *command) flags(name, usage string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(c.errOut)
-	f.StringVar(&c.configFile, "config", "", "settings `FILE`, YAML or JSON")
-	f.StringVar(&c.dataDir, "data", "", "data directory `DIR` (default ./data)")
+	c.addFlags(f)
 	f.Usage = func() {
 		fmt.Fprintln(c.errOut, "usage: engine "+usage)
 		f.PrintDefaults()
 	}
 	return f
+}
+
+func (c *command) addFlags(f *flag.FlagSet) {
+	f.StringVar(&c.configFile, "config", "", "settings `FILE`, YAML or JSON")
+	f.StringVar(&c.dataDir, "data", "", "data directory `DIR` (default ./data)")
 }
 
 // openExisting opens the database of an engine that may be running, perhaps of another version: its tables are left as they are.

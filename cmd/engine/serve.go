@@ -47,6 +47,7 @@ func (c *command) serve(ctx context.Context, args []string) error {
 	lines := logging.NewBatch(c.errOut)
 	defer func() { _ = lines.Close() }()
 	e.log = s.Log.New(lines, &e.level)
+	program.UseLog(e.log)
 	e.parts = s.Build(problems, version, e.log, metrics.New(metrics.Options{Version: version}))
 	if err := problems.Err(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -29,7 +30,7 @@ func (h *Host) Bind(ctx context.Context, r link.BindRequest, secret string) (lin
 	if h.o.BindSecret != "" && !equal(secret, h.o.BindSecret) {
 		return link.Manifest{}, ErrBindSecret
 	}
-	if err := validateBind(r); err != nil {
+	if err := validateBind(r, cmp.Or(h.o.EngineURL, r.EngineURL)); err != nil {
 		return link.Manifest{}, err
 	}
 	h.mu.Lock()
@@ -55,7 +56,7 @@ func (h *Host) Bind(ctx context.Context, r link.BindRequest, secret string) (lin
 func (h *Host) bind(ctx context.Context, r link.BindRequest) (link.Manifest, error) {
 	h.changing.Lock()
 	defer h.changing.Unlock()
-	m, err := h.manifest(ctx)
+	m, _, err := h.freshManifest(ctx) // its hash is asked for when the link opens
 	if err != nil {
 		return link.Manifest{}, err
 	}
@@ -138,7 +139,7 @@ func (h *Host) free(still func(state) bool) error {
 	h.conn = LinkStatus{Since: h.o.Now()}
 	h.mu.Unlock()
 	if end != nil {
-		end()
+		end(errReleased)
 	}
 	h.log.Info("bridge free", "engine", old.EngineID)
 	h.tellStatus()
@@ -162,13 +163,17 @@ func equal(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-func validateBind(r link.BindRequest) error {
+// validateBind validates a request. url is where the bridge reaches the engine.
+func validateBind(r link.BindRequest, url string) error {
 	var bad []fault.Field
 	if r.EngineID == "" || len(r.EngineID) > maxID || strings.ContainsFunc(r.EngineID, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		bad = append(bad, fault.Field{Field: "engineId", Message: fmt.Sprintf("must be 1 to %d bytes without control characters", maxID)})
 	}
 	if err := validateURL(r.EngineURL); err != nil {
 		bad = append(bad, fault.Field{Field: "engineUrl", Message: err.Error()})
+	}
+	if len(r.EnginePins) == 0 && isHTTPS(url) {
+		bad = append(bad, fault.Field{Field: "enginePins", Message: "is required: the bridge reaches the engine by https, " + url})
 	}
 	if len(r.EnginePins) > maxPins {
 		bad = append(bad, fault.Field{Field: "enginePins", Message: fmt.Sprintf("must not be more than %d", maxPins)})
@@ -190,6 +195,9 @@ func validPin(pin string) bool {
 	sum, err := base64.StdEncoding.DecodeString(text)
 	return ok && err == nil && len(sum) == sha256.Size
 }
+
+// isHTTPS reports whether a URL is one of https.
+func isHTTPS(url string) bool { return strings.HasPrefix(strings.ToLower(url), "https://") }
 
 var errURL = errors.New("must be http:// or https:// with a host, without user, query and fragment")
 

@@ -68,6 +68,9 @@ func TestABindRequestIsChecked(t *testing.T) {
 		_, err := r.host.Bind(t.Context(), link.BindRequest{EngineID: "e", EngineURL: url}, "sesame")
 		require.ErrorIs(t, err, bridge.ErrBindRequest, url)
 	}
+	_, err := r.host.Bind(t.Context(), link.BindRequest{EngineID: "e", EngineURL: "https://e"}, "sesame")
+	require.ErrorIs(t, err, bridge.ErrBindRequest, "a link by https needs the engine's key")
+	require.ErrorContains(t, err, "enginePins is required")
 	require.Equal(t, link.StatusFree, r.host.Status().Status)
 	m, err := r.host.Bind(t.Context(), link.BindRequest{EngineID: "e", EngineURL: "https://e", EnginePins: []string{pin}}, "sesame")
 	require.NoError(t, err)
@@ -193,6 +196,48 @@ func TestABridgeThatIsRefusedIsFree(t *testing.T) {
 	})
 }
 
+// An engine that got the address of another one, over http, must not take its bridges away.
+func TestARefusalOfAnotherEngineDoesNotMakeABridgeFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		r.bind()
+		pass(time.Second)
+		r.engine.do(func() { r.engine.refuse, r.engine.id = true, "engine-2" })
+		r.engine.cut(link.ErrEnded)
+		r.count(1, 10)
+		pass(time.Hour)
+		require.Equal(t, link.StatusBound, r.host.Status().Status)
+		require.Contains(t, r.host.Link().LastError, "engine-2")
+		r.engine.do(func() { r.engine.refuse = false })
+		pass(time.Minute)
+		require.True(t, r.host.Link().Connected)
+		r.requireCount(10)
+	})
+}
+
+func TestTheEngineLearnsThatABridgeIsReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, deaf := range []bool{false, true} {
+			r := newRig(t, 1)
+			r.engine.deaf = deaf
+			r.bind()
+			pass(time.Second)
+			require.NoError(t, r.host.Release(t.Context()))
+			require.Equal(t, link.StatusFree, r.host.Status().Status, "whatever the engine does")
+			r.count(1, 5)
+			pass(10 * time.Second)
+			require.Equal(t, 1, r.engine.released)
+			require.Empty(t, r.engine.values("t0"))
+			require.False(t, r.host.Link().Connected)
+			r.bind()
+			pass(time.Second)
+			require.True(t, r.host.Link().Connected)
+			r.end()
+			require.Equal(t, 1, r.engine.released, "a process that ends is not released")
+		}
+	})
+}
+
 func TestAnEngineMayStoreTheBindingLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1)
@@ -284,7 +329,9 @@ func TestHowTheEngineWasFound(t *testing.T) {
 		pass(time.Second)
 		s := r.host.Link()
 		require.Equal(t, "http://engine:5001", s.EngineURL)
-		require.Equal(t, bridge.DiscoveryMDNS, s.DiscoveryMethod)
+		require.Equal(t, bridge.DiscoveryManual, s.DiscoveryMethod, "the network has another address")
+		r.host.SetFoundEngine("http://engine:5001")
+		require.Equal(t, bridge.DiscoveryMDNS, r.host.Link().DiscoveryMethod)
 		require.True(t, s.Connected)
 		require.Empty(t, s.LastError)
 		r.engine.do(func() { r.engine.away = true })
@@ -295,7 +342,7 @@ func TestHowTheEngineWasFound(t *testing.T) {
 
 		var url string
 		r = newRig(t, 1)
-		r.o.EngineURL = "https://fixed:1"
+		r.o.EngineURL = "http://fixed:1"
 		dial := r.engine.dial
 		r.o.Dial = func(ctx context.Context, u string, pins []string) (link.BridgeConn, error) {
 			url = u
@@ -305,7 +352,7 @@ func TestHowTheEngineWasFound(t *testing.T) {
 		r.start()
 		r.bind()
 		pass(time.Second)
-		require.Equal(t, "https://fixed:1", url)
+		require.Equal(t, "http://fixed:1", url)
 		require.Equal(t, bridge.DiscoveryManual, r.host.Link().DiscoveryMethod)
 	})
 }

@@ -13,16 +13,14 @@ func (c *collector) epochNow() string {
 	return c.epoch
 }
 
-func (c *collector) tagsHaveChanged() bool {
+// last returns the number of the newest entry of an epoch, 0 if there is none.
+func (c *collector) last(epoch string) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.tagsChanged
-}
-
-func (c *collector) setTagsChanged(changed bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tagsChanged = changed
+	if epoch != c.epoch || c.next == 0 {
+		return 0
+	}
+	return c.next - 1
 }
 
 // namesFrom returns the dictionary from an index on.

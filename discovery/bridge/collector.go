@@ -57,8 +57,6 @@ type collector struct {
 	lost     uint64 // entries that the buffer has dropped in this epoch, as far as it was asked
 	unlogged uint64 // of these, those that the log does not have
 
-	tagsChanged bool // the manifest may be another one
-
 	live  bool // newest values go ahead
 	dirty []*record
 }
@@ -67,7 +65,6 @@ type collector struct {
 type record struct {
 	name   string // without the driver's prefix
 	index  uint32
-	tag    *tags.Tag
 	seq    uint64      // tags.Change.Seq of sample
 	number uint64      // of the entry that has sample; 0 if there is none since the bridge was bound
 	sample link.Sample // the newest
@@ -125,9 +122,6 @@ func (c *collector) change(ch *tags.Change) {
 	r.seq, r.sample = ch.Seq, sample
 	r.number = c.add(link.Entry{Sample: sample}, false)
 	c.overtake(r)
-	if ch.Reason == tags.ReasonRemoved {
-		c.tagsChanged = true
-	}
 }
 
 // overtake notes that a tag's newest value is to go ahead. The lock is held.
@@ -153,9 +147,6 @@ func (c *collector) record(t *tags.Tag) *record {
 		r = &record{name: name, index: uint32(len(c.byIndex))}
 		c.byIndex = append(c.byIndex, r)
 		c.records[name] = r
-	}
-	if r.tag != t {
-		r.tag, c.tagsChanged = t, true
 	}
 	return r
 }

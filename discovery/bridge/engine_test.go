@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -21,7 +22,10 @@ type engine struct {
 	mu       sync.Mutex
 	token    string // that it accepts
 	key      string
+	id       string // in a refusal; default engine-1
 	refuse   bool
+	released int  // frames
+	deaf     bool // does not end a link whose bridge was released
 	away     bool // cannot be dialed
 	silent   bool // accepts, and sends nothing
 	epoch    string
@@ -141,7 +145,7 @@ func (e *engine) greet(c link.EngineConn, h *link.Hello) (*link.Welcome, error) 
 		return nil, nil
 	}
 	if e.refuse || h.Key == "" && h.Token != e.token || h.Key != "" && h.Key != e.key {
-		return nil, link.ErrRefused
+		return nil, link.Refusal(cmp.Or(e.id, "engine-1"))
 	}
 	if e.conn != nil {
 		link.CloseEngine(e.conn, link.ErrReplaced)
@@ -181,6 +185,10 @@ func (e *engine) take(c link.EngineConn, f *link.FromBridge) error {
 		e.browsed = append(e.browsed, *f.Browsed)
 	case f.Batch != nil:
 		return e.batch(c, f.Batch)
+	case f.Released != nil:
+		if e.released++; !e.deaf {
+			return link.ErrEnded
+		}
 	}
 	return nil
 }

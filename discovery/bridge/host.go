@@ -21,6 +21,8 @@ type Host struct {
 	collector *collector
 	wake      wake.Signal // the binding has changed
 
+	browsing chan struct{} // has an item for each request that the driver works on
+
 	cancel context.CancelFunc // ends the collector's goroutine
 	ended  chan struct{}      // closed when Close is called
 	wg     sync.WaitGroup
@@ -31,9 +33,9 @@ type Host struct {
 
 	mu         sync.Mutex
 	state      state
-	binding    bool               // a bind request is in progress
-	boundSince time.Time          // when the bridge was bound by this process; zero if it was before
-	session    context.CancelFunc // ends the link; nil if there is none
+	binding    bool                    // a bind request is in progress
+	boundSince time.Time               // when the bridge was bound by this process; zero if it was before
+	session    context.CancelCauseFunc // ends the link; nil if there is none
 	conn       LinkStatus
 	found      string // address of an engine in the network
 
@@ -94,7 +96,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{o: o, log: o.Logger, wake: wake.NewSignal(), ended: make(chan struct{})}
+	h := &Host{o: o, log: o.Logger, wake: wake.NewSignal(), browsing: make(chan struct{}, maxStuck), ended: make(chan struct{})}
 	h.collector = &collector{host: h, log: o.Logger, max: o.MaxPending, work: wake.NewSignal(), records: make(map[string]*record)}
 	s, damaged, err := loadState(o.StateFile)
 	if err != nil {
@@ -166,7 +168,7 @@ func (h *Host) checkEpoch(ctx context.Context) bool {
 	end := h.session
 	h.mu.Unlock()
 	if end != nil {
-		end()
+		end(nil)
 	}
 	h.reportDamage(ctx)
 	return true
@@ -243,7 +245,10 @@ func (h *Host) Link() LinkStatus {
 	case h.o.EngineURL != "":
 		s.EngineURL, s.DiscoveryMethod = h.o.EngineURL, DiscoveryManual
 	case h.state.bound():
-		s.EngineURL, s.DiscoveryMethod = cmp.Or(s.EngineURL, h.state.EngineURL), DiscoveryMDNS
+		s.EngineURL, s.DiscoveryMethod = cmp.Or(s.EngineURL, h.state.EngineURL), DiscoveryManual
+		if s.EngineURL == h.found || s.EngineURL != h.state.EngineURL { // the network's, in place of the binding's
+			s.DiscoveryMethod = DiscoveryMDNS
+		}
 	case h.found != "":
 		s.EngineURL, s.DiscoveryMethod = h.found, DiscoveryMDNS
 	default:

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/internal/wake"
@@ -21,6 +22,11 @@ func (h *Host) manifest(ctx context.Context) (link.Manifest, error) {
 		available, active := h.o.Submodels()
 		m.AvailableSubmodels, m.ActiveSubmodels = append(m.AvailableSubmodels, available...), append(m.ActiveSubmodels, active...)
 	}
+	shell := link.DefaultShell(h.o.ID)
+	if h.o.Shell != nil {
+		shell = h.o.Shell()
+	}
+	m.Shell = &shell
 	err := h.eachTag(ctx, func(s *tags.Snapshot) { m.Tags = append(m.Tags, h.manifestTag(s.Tag)) })
 	slices.SortStableFunc(m.Tags, func(a, b link.ManifestTag) int { return strings.Compare(a.Name, b.Name) })
 	m.Tags = slices.CompactFunc(m.Tags, func(a, b link.ManifestTag) bool { return a.Name == b.Name }) // x and <driver>.x
@@ -29,43 +35,53 @@ func (h *Host) manifest(ctx context.Context) (link.Manifest, error) {
 
 // manifestCache remembers the hash of the manifest: to make it again takes long with many tags.
 type manifestCache struct {
-	changed wake.Signal // for the sender
+	changed wake.Signal   // for the sender
+	forced  atomic.Uint64 // counts calls of ManifestChanged
 
-	mu   sync.Mutex
-	hash string
+	mu            sync.Mutex
+	known         bool // the hash was made
+	hash          string
+	tags, forcing uint64 // revision of the tags, and forced, of the hash
 }
 
 // Manifest describes the bridge and its tags. It has no token.
 func (h *Host) Manifest(ctx context.Context) (link.Manifest, error) { return h.manifest(ctx) }
 
-// ManifestChanged reports that tags were defined or removed, or that Options.Submodels returns something else. The engine gets the new
-// manifest. Tags that appear or change with a new value are noticed without it.
+// ManifestChanged reports that tags were defined or removed, or that Options.Submodels or Options.Shell return something else. The engine gets
+// the new manifest. Tags that appear or change with a new value are noticed without it.
 func (h *Host) ManifestChanged() {
-	h.collector.setTagsChanged(true)
+	h.manifests.forced.Add(1)
 	h.manifests.changed.Set()
+}
+
+// manifestStale reports whether the manifest may be another one than freshManifest has made last.
+func (h *Host) manifestStale() bool {
+	c := &h.manifests
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.known || c.tags != h.o.Tags.Revision() || c.forcing != c.forced.Load()
 }
 
 // freshManifest makes the manifest and remembers its hash.
 func (h *Host) freshManifest(ctx context.Context) (link.Manifest, string, error) {
-	h.manifests.mu.Lock()
-	defer h.manifests.mu.Unlock()
-	h.collector.setTagsChanged(false)
+	c := &h.manifests
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known, c.tags, c.forcing = false, h.o.Tags.Revision(), c.forced.Load() // what changes from now on makes it stale
 	m, err := h.manifest(ctx)
 	if err != nil {
-		h.collector.setTagsChanged(true)
 		return link.Manifest{}, "", err
 	}
-	h.manifests.hash = m.Hash()
-	return m, h.manifests.hash, nil
+	c.hash, c.known = m.Hash(), true
+	return m, c.hash, nil
 }
 
 // manifestHash returns the hash of the present manifest.
 func (h *Host) manifestHash(ctx context.Context) (string, error) {
-	h.manifests.mu.Lock()
-	hash := h.manifests.hash
-	h.manifests.mu.Unlock()
-	if hash != "" && !h.collector.tagsHaveChanged() {
-		return hash, nil
+	if !h.manifestStale() {
+		h.manifests.mu.Lock()
+		defer h.manifests.mu.Unlock()
+		return h.manifests.hash, nil
 	}
 	_, hash, err := h.freshManifest(ctx)
 	return hash, err

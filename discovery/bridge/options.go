@@ -22,6 +22,8 @@ type Options struct {
 	Browser      tags.Browser // lists the points of the device; nil: the engine's requests to browse fail
 	// Submodels returns the idShorts of the submodels that the bridge can provide, and of those that it provides. Nil: none.
 	Submodels func() (available, active []string)
+	// Shell returns the identity of the bridge's shell. Nil: it is that of link.DefaultShell.
+	Shell func() link.Shell
 
 	Buffer    Buffer // of this Host alone; the caller closes it after the Host
 	StateFile string // has the binding; made with mode 0600
@@ -57,10 +59,10 @@ type LinkStatus struct {
 	LastError       string    // of the last attempt; empty while connected
 }
 
-// How the engine was found, as health reports it.
+// Where EngineURL comes from, as health reports it.
 const (
-	DiscoveryManual = "manual" // Options.EngineURL is set
-	DiscoveryMDNS   = "mDNS"   // the engine has found and bound the bridge, or SetFoundEngine was called
+	DiscoveryManual = "manual" // Options.EngineURL, or the request that bound the bridge
+	DiscoveryMDNS   = "mDNS"   // SetFoundEngine or Options.FindEngine
 	DiscoveryNone   = "none"
 )
 

@@ -133,15 +133,46 @@ func (s *session) browse(ctx context.Context) error {
 	}
 }
 
-var errNoBrowser = errors.New("the driver cannot list the points of its device")
+var (
+	errNoBrowser = errors.New("the driver cannot list the points of its device")
+	errBrowsing  = errors.New("the driver has not ended earlier requests to list the points of its device")
+)
 
-// listPoints asks the driver. One that panics does not end the bridge.
-func (h *Host) listPoints(ctx context.Context) (list []tags.Tag, err error) {
+// maxStuck is how many requests a driver that ignores their contexts may hold.
+const maxStuck = 4
+
+// listPoints asks the driver. A driver that does not end with ctx is left behind, so that it keeps neither the link nor Close.
+func (h *Host) listPoints(ctx context.Context) ([]tags.Tag, error) {
 	if h.o.Browser == nil {
 		return nil, errNoBrowser
 	}
+	select {
+	case h.browsing <- struct{}{}:
+	default:
+		return nil, errBrowsing
+	}
 	ctx, cancel := context.WithTimeout(ctx, browseTimeout)
-	defer cancel()
+	type answer struct {
+		list []tags.Tag
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		defer cancel()
+		defer func() { <-h.browsing }()
+		list, err := h.askDriver(ctx)
+		answers <- answer{list, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.list, a.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("the driver has not listed the points of its device: %w", context.Cause(ctx))
+	}
+}
+
+// askDriver calls the driver. One that panics does not end the bridge.
+func (h *Host) askDriver(ctx context.Context) (list []tags.Tag, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			h.log.Error("driver panicked", "panic", p, "stack", string(debug.Stack()))

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"log/slog"
 	"time"
 
 	"github.com/otkit/otkit/discovery/link"
@@ -23,8 +23,9 @@ const (
 )
 
 var (
-	errUnbound = errors.New("the bridge is not bound any more")
-	errRenewed = errors.New("the buffer has begun a new epoch")
+	errUnbound  = errors.New("the bridge is not bound any more")
+	errReleased = errors.New("the bridge was made free")
+	errRenewed  = errors.New("the buffer has begun a new epoch")
 )
 
 // Run keeps the link to the engine open while the bridge is bound. It returns when ctx ends, and may not be called again.
@@ -53,8 +54,15 @@ func (h *Host) Run(ctx context.Context) {
 		failures++
 		last := reason
 		reason = reasonOf(err)
-		h.report(err, failures, failures == 1 || reason != last)
-		if errors.Is(err, link.ErrRefused) && h.refused(s, since) {
+		switch {
+		case opened && errors.Is(err, link.ErrEnded): // it stops, or has removed the binding
+			h.report(err, slog.LevelInfo, "link ended by the engine; opening another one")
+		case failures == 1 || reason != last:
+			h.report(err, slog.LevelWarn, noLink)
+		default:
+			h.report(err, slog.LevelDebug, noLink)
+		}
+		if errors.Is(err, link.ErrRefused) && h.refused(link.RefusedBy(err), s, since) {
 			continue
 		}
 		if !opened { // an address that was right is tried first again
@@ -87,24 +95,23 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// report logs how the link ended. Of several failures to open it, only the first of each reason is a warning.
-func (h *Host) report(err error, failures int, news bool) {
-	if news {
-		h.log.Warn("no link to the engine; retrying", "error", err)
-	} else {
-		h.log.Debug("no link to the engine; retrying", "error", err, "failures", failures)
-	}
+const noLink = "no link to the engine; retrying"
+
+// report logs why there is no link. Of several failures to open one, only the first of each reason is a warning.
+func (h *Host) report(err error, level slog.Level, text string) {
+	h.log.Log(context.Background(), level, text, "error", err)
 	h.mu.Lock()
 	h.conn.LastError = err.Error()
 	h.mu.Unlock()
 }
 
-// refused makes the bridge free, unless the engine may not have stored the binding yet.
-func (h *Host) refused(s state, since time.Time) bool {
-	if s.Key == "" && !since.IsZero() && time.Since(since) < settleTime {
+// refused makes the bridge free if its engine has refused it, unless the engine may not have stored the binding yet. Another engine may have
+// got the address.
+func (h *Host) refused(by string, s state, since time.Time) bool {
+	if by != s.EngineID || s.Key == "" && !since.IsZero() && time.Since(since) < settleTime {
 		return false
 	}
-	h.log.Warn("binding refused by the engine", "engine", s.EngineID)
+	h.log.Info("binding removed by the engine", "engine", s.EngineID)
 	err := h.free(func(now state) bool { return now.Token == s.Token && now.Key == s.Key })
 	if err != nil && !errors.Is(err, ErrNotBound) {
 		h.log.Error("failed to remove the binding", "error", err)
@@ -125,7 +132,7 @@ func (h *Host) find(ctx context.Context, s state, failures int) string {
 		return ""
 	}
 	// Anybody can announce the engine's id: only its pinned key proves who answers, and http would send the session key to whoever does.
-	if len(s.Pins) > 0 && !strings.HasPrefix(strings.ToLower(url), "https://") {
+	if len(s.Pins) > 0 && !isHTTPS(url) {
 		h.log.Warn("address of the engine ignored: the binding needs https", "url", url)
 		return ""
 	}
@@ -134,8 +141,8 @@ func (h *Host) find(ctx context.Context, s state, failures int) string {
 
 // connect opens a link and serves it until it ends. opened is whether the engine has accepted it.
 func (h *Host) connect(ctx context.Context, s state, url string) (opened bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	h.mu.Lock()
 	if now := h.state; now.Token != s.Token || now.Key != s.Key {
 		h.mu.Unlock()

@@ -93,7 +93,7 @@ func (s *sender) step(ctx context.Context) (time.Duration, error) {
 			}
 			s.nextLive = time.Now().Add(liveInterval)
 		}
-		if s.collector.tagsHaveChanged() || s.want {
+		if s.host.manifestStale() || s.want {
 			if wait := s.manifestAt.Sub(now); wait > 0 {
 				return s.sooner(wait), nil // entries of new tags must come after the manifest
 			}
@@ -323,7 +323,7 @@ func (s *sender) sendNames() error {
 // sendManifest sends the manifest if the engine wants it or has another one, and the dictionary, which follows it.
 func (s *sender) sendManifest(ctx context.Context) error {
 	start := time.Now()
-	if s.collector.tagsHaveChanged() || s.want {
+	if s.host.manifestStale() || s.want {
 		m, hash, err := s.host.freshManifest(ctx)
 		if err != nil {
 			return err

@@ -25,6 +25,7 @@ type session struct {
 	hash      string // of the manifest
 	epoch     string // of the numbers on this link
 	opened    bool
+	left      chan struct{} // closed when nothing is received any more
 
 	watchdog *time.Timer
 	out      *wake.Queue[link.FromBridge] // answers, so that receiving never waits for sending
@@ -46,7 +47,7 @@ const (
 )
 
 func newSession(h *Host, conn link.BridgeConn, s state, hash string) *session {
-	return &session{host: h, collector: h.collector, log: h.log.With("engine", s.EngineID), conn: conn, state: s, hash: hash,
+	return &session{host: h, collector: h.collector, log: h.log.With("engine", s.EngineID), conn: conn, state: s, hash: hash, left: make(chan struct{}),
 		out: wake.NewQueue[link.FromBridge](2 * maxQueued), writes: wake.NewQueue[write](maxQueued),
 		outcomes: wake.NewQueue[pendingWrite](maxQueued), browses: wake.NewQueue[uint64](maxBrowses), acks: wake.NewSignal(), freed: wake.NewSignal()}
 }
@@ -55,13 +56,19 @@ func newSession(h *Host, conn link.BridgeConn, s state, hash string) *session {
 func (s *session) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	end := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
+	end := context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), errReleased) {
+			s.leave()
+		}
+		_ = s.conn.Close()
+	})
 	defer end()
 	defer func() { _ = s.conn.Close() }()
 	s.watchdog = time.AfterFunc(link.HelloDeadline, func() { cancel(link.ErrSilent) })
 	defer s.watchdog.Stop()
 	welcome, err := s.open(ctx)
 	if err != nil {
+		close(s.left)
 		return because(ctx, err)
 	}
 	s.opened = true
@@ -81,6 +88,18 @@ func (s *session) serve(ctx context.Context) error {
 	wg.Wait()
 	s.collector.endLive()
 	return context.Cause(ctx)
+}
+
+// leaveTimeout is how long an engine has to end the link of a bridge that was made free.
+const leaveTimeout = 2 * time.Second
+
+// leave tells the engine that the bridge was made free, and waits until it has ended the link.
+func (s *session) leave() {
+	late := time.AfterFunc(leaveTimeout, func() { _ = s.conn.Close() })
+	defer late.Stop()
+	if s.conn.Send(link.FromBridge{Released: &link.Released{}}) == nil {
+		<-s.left
+	}
 }
 
 // because returns why ctx has ended, or err if it has not.
@@ -196,6 +215,7 @@ func (s *session) checkPosition(ctx context.Context, position uint64) error {
 
 // receive takes frames of the engine.
 func (s *session) receive(context.Context) error {
+	defer close(s.left)
 	for {
 		f, err := s.conn.Recv()
 		switch {
@@ -219,7 +239,7 @@ func (s *session) take(f *link.FromEngine) error {
 		s.mu.Lock()
 		s.clock.observe(f.Ping.Time, time.Now())
 		s.mu.Unlock()
-		return s.reply(link.FromBridge{Pong: &link.Pong{Time: f.Ping.Time}})
+		return s.reply(link.FromBridge{Pong: &link.Pong{Time: f.Ping.Time, Buffered: s.waiting()}})
 	case f.Write != nil:
 		if !s.writes.Add(write{Write: *f.Write}) {
 			return link.ErrProtocol.Because("more than %d writes are in progress", maxQueued)
@@ -232,6 +252,15 @@ func (s *session) take(f *link.FromEngine) error {
 		return s.pin(f.Pins.Pins)
 	}
 	return nil // a frame of a newer protocol
+}
+
+// waiting returns how many entries are not acknowledged.
+func (s *session) waiting() uint64 {
+	s.mu.Lock()
+	acked := s.acked
+	s.mu.Unlock()
+	last := s.collector.last(s.epoch)
+	return last - min(acked, last)
 }
 
 func (s *session) acknowledge(through uint64) error {

@@ -2,6 +2,7 @@ package bridge_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -191,3 +192,34 @@ func TestPointsOfTheDeviceAreListed(t *testing.T) {
 type panicking struct{}
 
 func (panicking) Browse(context.Context) ([]tags.Tag, error) { panic("defect") }
+
+// stuck is a driver that does not end with the context of its calls.
+type stuck struct{ end chan struct{} }
+
+func (s stuck) Browse(context.Context) ([]tags.Tag, error) {
+	<-s.end
+	return nil, errors.New("late")
+}
+
+func TestADriverThatIsStuckDoesNotKeepTheLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := stuck{make(chan struct{})}
+		r := newRig(t, 1, func(o *bridge.Options) { o.Browser = driver })
+		defer close(driver.end)
+		pass(time.Second)
+		r.bind()
+		pass(time.Second)
+		for i := range 6 {
+			r.engine.send(link.FromEngine{Browse: &link.Browse{ID: uint64(i)}})
+			pass(time.Second)
+			r.engine.cut(link.ErrEnded)
+			pass(10 * time.Second)
+			require.True(t, r.host.Link().Connected, "the next link is open")
+		}
+		r.count(1, 10)
+		r.engine.send(link.FromEngine{Browse: &link.Browse{ID: 7}})
+		pass(time.Second)
+		require.Contains(t, r.engine.browsed[len(r.engine.browsed)-1].Error, "has not ended earlier requests", "not more and more of them")
+		r.requireCount(10)
+	})
+}

@@ -65,7 +65,6 @@ func (c *collector) activate(ctx context.Context) error {
 		return nil
 	}
 	c.active = true
-	c.tagsChanged = true
 	for _, r := range c.byIndex {
 		r.number, r.seq = 0, 0
 	}

@@ -178,12 +178,13 @@ type manifest struct {
 	Tags                           limited[link.ManifestTag]
 	AvailableSubmodels             limited[string]
 	ActiveSubmodels                limited[string]
+	Shell                          *link.Shell
 	BindingToken                   string
 }
 
 func (m *manifest) manifest() link.Manifest {
 	return link.Manifest{BridgeID: m.BridgeID, DriverType: m.DriverType, DriverID: m.DriverID, Tags: m.Tags, AvailableSubmodels: m.AvailableSubmodels,
-		ActiveSubmodels: m.ActiveSubmodels, BindingToken: m.BindingToken}
+		ActiveSubmodels: m.ActiveSubmodels, Shell: m.Shell, BindingToken: m.BindingToken}
 }
 
 // limited is a list of at most one more than link.MaxNames items, so that who checks it knows of too many.

@@ -30,6 +30,7 @@ func TestStore(t *testing.T, newStore func(t testing.TB) discovery.Store) {
 		{"manifests", testManifests},
 		{"a large manifest", testLargeManifest},
 		{"positions", testPositions},
+		{"a change at a position", testUpdateAt},
 		{"positions outlast bindings", testPositionsOutlast},
 		{"heartbeats", testHeartbeats},
 		{"what is not there", testNotBound},
@@ -44,7 +45,8 @@ var start = time.Date(2026, 3, 1, 8, 0, 0, 123456000, time.UTC)
 func binding(id, driver string) (discovery.Binding, link.Manifest) {
 	low, high := 0.0, 12.5
 	m := link.Manifest{BridgeID: id, DriverID: driver, DriverType: "Modbus", AvailableSubmodels: []string{"Nameplate", "OperationalData"},
-		ActiveSubmodels: []string{"OperationalData"}, Tags: []link.ManifestTag{
+		ActiveSubmodels: []string{"OperationalData"},
+		Shell:           &link.Shell{ID: "urn:" + id, IDShort: "Press", Nameplate: link.Nameplate{SerialNumber: "7"}}, Tags: []link.ManifestTag{
 			{Name: "force é", Address: "40001", DataType: "Float", ScanInterval: 500, Unit: "kN", Description: `"north" %_'\` + "\n", Access: "ReadWrite", Min: &low, Max: &high},
 			{Name: "text", Address: "40010", DataType: "String:16", Length: 16}}}
 	b := discovery.Binding{BridgeID: id, DriverID: driver, EngineID: "engine@host", BoundAt: start, URLs: []string{"http://10.0.0.5:5100", "http://[fe80::1%25eth0]:5100"},
@@ -217,6 +219,33 @@ func testPositions(t *testing.T, s discovery.Store) {
 		want.Epoch, want.Position = step.epoch, step.then
 		require.Equal(t, []discovery.Binding{want}, all(t, s))
 	}
+}
+
+func testUpdateAt(t *testing.T, s discovery.Store) {
+	want := add(t, s, "a", "driver")
+	lost := want.RecentlyLost
+	lose := func(b *discovery.Binding) error {
+		b.RecentlyLost++
+		return nil
+	}
+	at := func(epoch string, through uint64) discovery.Position {
+		return discovery.Position{BridgeID: "a", Epoch: epoch, Through: through}
+	}
+	for _, step := range []struct {
+		epoch         string
+		through, lost uint64
+	}{{"one", 5, 1}, {"one", 5, 1}, {"one", 4, 1}, {"one", 6, 2}, {"two", 1, 3}} {
+		require.NoError(t, s.UpdateAt(t.Context(), at(step.epoch, step.through), lose))
+		want.Epoch, want.Position, want.RecentlyLost = step.epoch, max(step.through, want.Position), lost+step.lost
+		if step.epoch == "two" {
+			want.Position = step.through
+		}
+		require.Equal(t, []discovery.Binding{want}, all(t, s))
+	}
+	failed := errors.New("no")
+	require.ErrorIs(t, s.UpdateAt(t.Context(), at("two", 9), func(*discovery.Binding) error { return failed }), failed)
+	require.Equal(t, []discovery.Binding{want}, all(t, s), "nothing is stored")
+	require.ErrorIs(t, s.UpdateAt(t.Context(), discovery.Position{BridgeID: "b", Epoch: "one", Through: 1}, lose), discovery.ErrNotBound)
 }
 
 func testPositionsOutlast(t *testing.T, s discovery.Store) {

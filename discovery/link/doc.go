@@ -7,7 +7,8 @@
 //
 // # Opening
 //
-// The bridge sends [Hello]. The engine answers with [Welcome], or ends the link with [ErrRefused] if it has no binding for the bridge.
+// The bridge sends [Hello]. The engine answers with [Welcome], or ends the link with [ErrRefused] if it has no binding for the bridge. The
+// refusal names the engine: another one at a reused address must not make the bridge free.
 // The first time, Hello has the binding token, and Welcome a session key in exchange. The bridge stores the key durably and then sends a
 // second Hello with the key on the same link, which has no answer. From then on the engine refuses the token. Until then the token
 // stays valid and is exchanged for the same key, so that neither side is locked out if the other one stops in between. Later links begin with
@@ -29,6 +30,11 @@
 //
 // While there is a backlog, the newest value of each tag goes ahead of the batches as [Live]. [Batch].Late says how many of a
 // batch's leading entries were overtaken in this way.
+//
+// # The end
+//
+// An engine that ends a link says why by its error. A bridge that is made free by its own people while the link is open sends [Released] as
+// its last frame and waits until the engine ends the link; everything else that ends a link is an interruption.
 //
 // # Writes
 //

@@ -1,10 +1,15 @@
 package link
 
-import "github.com/otkit/otkit/fault"
+import (
+	"errors"
+
+	"github.com/otkit/otkit/fault"
+)
 
 // Errors with which an engine ends a link.
 var (
-	// ErrRefused means that the engine has no binding that fits the bridge's id and its token or key. The bridge becomes free.
+	// ErrRefused means that the engine has no binding that fits the bridge's id and its token or key. The bridge becomes free if it is bound to
+	// the engine that RefusedBy returns.
 	ErrRefused = fault.New(fault.Unauthenticated, "BINDING_UNKNOWN", "the engine has no such binding")
 	// ErrProtocol means that a side sent what the protocol does not allow.
 	ErrProtocol = fault.New(fault.Invalid, "LINK_PROTOCOL", "the link protocol was broken")
@@ -15,3 +20,16 @@ var (
 	// ErrSilent means that nothing was received for SilenceLimit.
 	ErrSilent = fault.New(fault.Unavailable, "LINK_SILENT", "the other side of the link does not respond")
 )
+
+const engineKey = "engineId"
+
+// Refusal returns an ErrRefused that names the engine that refuses.
+func Refusal(engineID string) error { return ErrRefused.On(engineKey, engineID) }
+
+// RefusedBy returns the engine that an ErrRefused names; empty if err names none or is another error.
+func RefusedBy(err error) string {
+	if e, ok := fault.From(err); ok && errors.Is(err, ErrRefused) {
+		return e.Metadata[engineKey]
+	}
+	return ""
+}

@@ -74,6 +74,7 @@ type FromBridge struct {
 	Written  *Written
 	Browsed  *Browsed
 	Pong     *Pong
+	Released *Released
 }
 
 // FromEngine is a frame from an engine. Exactly one member is set.
@@ -160,8 +161,12 @@ type Ping struct {
 
 // Pong answers a Ping.
 type Pong struct {
-	Time time.Time // of the Ping
+	Time     time.Time // of the Ping
+	Buffered uint64    // entries that wait for their acknowledgement
 }
+
+// Released reports that the bridge was made free by somebody else than the engine. The engine ends the link.
+type Released struct{}
 
 // Browse asks for the points of the bridge's device.
 type Browse struct {

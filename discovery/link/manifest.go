@@ -1,11 +1,5 @@
 package link
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-)
-
 // Manifest describes a bridge: its driver, its tags and its submodels.
 type Manifest struct {
 	BridgeID   string        `json:"bridgeId"`
@@ -15,18 +9,9 @@ type Manifest struct {
 
 	AvailableSubmodels []string `json:"availableSubmodels"` // idShorts that the bridge can provide
 	ActiveSubmodels    []string `json:"activeSubmodels"`    // those that it provides
+	Shell              *Shell   `json:"shell,omitempty"`    // nil: the one of DefaultShell
 
 	BindingToken string `json:"bindingToken,omitempty"` // only in the answer to a bind request
-}
-
-// Hash returns a text that is the same for equal manifests. The binding token does not count.
-func (m Manifest) Hash() string {
-	m.BindingToken = ""
-	sum := sha256.New()
-	if err := json.NewEncoder(sum).Encode(m); err != nil {
-		return "" // a limit that is not a finite number: never equal to the hash of a stored manifest
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // ManifestTag is a tag of a bridge.

@@ -17,7 +17,7 @@ type Grant struct {
 
 // Bindings knows the bridges that are bound. Its methods may be called from several goroutines.
 type Bindings interface {
-	// OpenLink checks the id, and the token or key, of a Hello. If the engine has no such binding, the error is [link.ErrRefused]; any
+	// OpenLink checks the id, and the token or key, of a Hello. If the engine has no such binding, the error is a [link.Refusal]; any
 	// other error makes the bridge try again later. A valid token is exchanged for a key, which is stored before OpenLink returns:
 	// the same key each time, until ConfirmKey.
 	OpenLink(ctx context.Context, hello link.Hello) (Grant, error)
@@ -36,8 +36,12 @@ type Bindings interface {
 	// the last one is true to the state. If the binding was removed since OpenLink, it returns [link.ErrRefused], which ends the link.
 	LinkChanged(ctx context.Context, bridgeID string, open bool) error
 
-	// Lost raises an alarm because the bridge dropped n entries before they were delivered. When it returns nil, the alarm survives a crash.
-	Lost(ctx context.Context, bridgeID string, n uint64) error
+	// Released reports that the bridge was made free at the bridge. Its link ends next.
+	Released(ctx context.Context, bridgeID string) error
+
+	// Lost raises an alarm because the bridge dropped n entries, up to the given one, before they were delivered. It is StorePosition for that entry
+	// too: when it returns nil, both survive a crash, and otherwise it is called again, and counts the entries once.
+	Lost(ctx context.Context, bridgeID, epoch string, n, through uint64) error
 
 	// Event stores what happened on the bridge. When it returns nil, it survives a crash. An event may come again after one.
 	Event(ctx context.Context, bridgeID string, e link.Event) error

@@ -23,7 +23,8 @@ func (bindings) ConfirmKey(context.Context, string) error                    { r
 func (bindings) StorePosition(context.Context, string, string, uint64) error { return nil }
 func (bindings) UpdateManifest(context.Context, string, link.Manifest) error { return nil }
 func (bindings) LinkChanged(context.Context, string, bool) error             { return nil }
-func (bindings) Lost(context.Context, string, uint64) error                  { return nil }
+func (bindings) Lost(context.Context, string, string, uint64, uint64) error  { return nil }
+func (bindings) Released(context.Context, string) error                      { return nil }
 func (bindings) Event(context.Context, string, link.Event) error             { return nil }
 
 // A bridge delivers a sample. The tag engine calls Connect and Forward.

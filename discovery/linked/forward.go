@@ -182,6 +182,7 @@ func (f *forwarder) flush(ctx context.Context) error {
 			return err
 		}
 		f.bridge.samples.Add(uint64(len(f.readings)))
+		f.bridge.newest.Store(new(f.readings[len(f.readings)-1].Reading.Time))
 		f.live.repair(f.readings, f.sources, f.seen, f.names())
 		clear(f.readings)
 		f.readings, f.sources = f.readings[:0], f.sources[:0]
@@ -203,19 +204,21 @@ func (f *forwarder) happened(ctx context.Context, e *link.Event, number uint64) 
 	return nil
 }
 
-// lose reports that n entries up to the given one are missing. The position is stored at once, so that a crash does not report them a second time.
+// lose reports that n entries up to the given one are missing.
 func (f *forwarder) lose(ctx context.Context, n, through uint64) error {
 	if err := f.flush(ctx); err != nil {
 		return err
 	}
 	f.log.Warn("samples of a bridge are missing: it dropped them before they were delivered", "count", n)
-	if err := f.retry(ctx, func() error { return f.hub.bindings.Lost(ctx, f.bridge.id, n) }); err != nil {
+	err := f.settled(ctx, func() error { return f.hub.bindings.Lost(ctx, f.bridge.id, f.hello.Epoch, n, through) })
+	if err != nil {
 		return err
 	}
 	f.bridge.lost.Add(n)
 	f.last = through
 	f.advance(through)
-	return f.storePosition(ctx)
+	f.positioned(through)
+	return nil
 }
 
 // through returns the last entry that is stored or collected. If the link has ended, the error is link.ErrEnded: the bridge may have another epoch.
@@ -247,20 +250,31 @@ func (f *forwarder) storePosition(ctx context.Context) error {
 	if !ours || stored == through {
 		return nil
 	}
+	if err := f.settled(ctx, func() error { return f.hub.bindings.StorePosition(ctx, b.id, f.hello.Epoch, through) }); err != nil {
+		return err
+	}
+	f.positioned(through)
+	return nil
+}
+
+// settled stores a position when what follows from the samples before it is stored.
+func (f *forwarder) settled(ctx context.Context, store func() error) error {
 	if settle := f.hub.opts.Settle; settle != nil {
 		if err := f.retry(ctx, func() error { return settle(ctx) }); err != nil {
 			return err
 		}
 	}
-	if err := f.retry(ctx, func() error { return f.hub.bindings.StorePosition(ctx, b.id, f.hello.Epoch, through) }); err != nil {
-		return err
-	}
+	return f.retry(ctx, store)
+}
+
+// positioned notes that a position is stored.
+func (f *forwarder) positioned(through uint64) {
+	b := f.bridge
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.epoch == f.hello.Epoch {
 		b.stored = max(b.stored, through)
 	}
-	return nil
 }
 
 // retry calls store until it returns nil, or the link or ctx ends.

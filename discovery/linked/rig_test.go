@@ -124,12 +124,17 @@ func (m *store) LinkChanged(_ context.Context, _ string, open bool) error {
 	return nil
 }
 
-func (m *store) Lost(_ context.Context, _ string, n uint64) error {
+func (m *store) Released(context.Context, string) error {
+	m.note("released")
+	return m.failure()
+}
+
+func (m *store) Lost(ctx context.Context, id, epoch string, n, through uint64) error {
 	if err := m.failure(); err != nil {
 		return err
 	}
 	m.note("lost %d", n)
-	return nil
+	return m.StorePosition(ctx, id, epoch, through)
 }
 
 func (m *store) Event(_ context.Context, _ string, e link.Event) error {

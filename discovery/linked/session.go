@@ -31,6 +31,7 @@ type session struct {
 
 	bridge *bridge // nil before Hello
 	hello  link.Hello
+	engine string // by which the bridge knows the engine
 	log    *slog.Logger
 	key    string // to be confirmed by a second Hello; empty if there is none to confirm
 
@@ -39,7 +40,12 @@ type session struct {
 	live  *live
 	calls *calls
 
-	heard      atomic.Int64 // since start, when a frame was received last; a negative value while one is handled
+	updated time.Time      // when the last manifest was taken
+	next    *link.Manifest // the newest that waits for its time, see manifestInterval; nil for none
+	due     *time.Timer    // of next
+
+	buffered   atomic.Uint64 // entries that wait at the bridge, as it said last
+	heard      atomic.Int64  // since start, when a frame was received last; a negative value while one is handled
 	dictionary atomic.Pointer[[]string]
 	nameBytes  int
 	once       sync.Once // logs the first sample that is dropped
@@ -125,6 +131,9 @@ func (s *session) run(frames <-chan link.FromBridge) error {
 	}
 	s.handled()
 	opening.Reset(link.SilenceLimit)
+	s.due = time.NewTimer(time.Hour)
+	s.due.Stop()
+	defer s.due.Stop()
 	silence := time.NewTicker(link.SilenceLimit / 10)
 	defer silence.Stop()
 	for {
@@ -138,6 +147,11 @@ func (s *session) run(frames <-chan link.FromBridge) error {
 			if s.key != "" {
 				return link.ErrProtocol.Because("the session key was not confirmed within %v", link.SilenceLimit)
 			}
+		case <-s.due.C:
+			if err := s.updateManifest(s.next); err != nil {
+				return err
+			}
+			s.handled()
 		case <-silence.C:
 			if heard := s.heard.Load(); heard >= 0 && time.Since(s.start)-time.Duration(heard) > link.SilenceLimit {
 				return link.ErrSilent
@@ -177,7 +191,7 @@ func (s *session) open(h *link.Hello) error {
 		return s.refusal(err)
 	}
 	s.hello.Token, s.hello.Key = "", ""
-	s.key = grant.Key
+	s.key, s.engine = grant.Key, grant.EngineID
 	s.out.greet(&link.Welcome{EngineID: grant.EngineID, Key: grant.Key, Position: grant.Position, WantManifest: grant.WantManifest, Pins: grant.Pins})
 	s.bridge = s.hub.bridge(h.BridgeID)
 	s.log.Info("link of a bridge opened", "epoch", h.Epoch, "position", grant.Position, "version", h.Version)
@@ -188,7 +202,9 @@ func (s *session) open(h *link.Hello) error {
 // refusal returns what a bridge is told that cannot open its link.
 func (s *session) refusal(err error) error {
 	if errors.Is(err, link.ErrRefused) {
-		s.log.Warn("link of a bridge refused: no such binding, or another token or key")
+		if s.hub.logsRefusal(s.hello.BridgeID) {
+			s.log.Warn("link of a bridge refused: no such binding, or another token or key")
+		}
 		return err
 	}
 	if s.ctx.Err() != nil {
@@ -227,7 +243,7 @@ func (s *session) confirm() error { return s.hub.bindings.ConfirmKey(s.ctx, s.he
 
 // handle handles a frame after the first.
 func (s *session) handle(f link.FromBridge) error {
-	if s.key != "" && f.Pong == nil {
+	if s.key != "" && f.Pong == nil && f.Released == nil {
 		return s.confirmed(f.Hello)
 	}
 	switch {
@@ -243,7 +259,14 @@ func (s *session) handle(f link.FromBridge) error {
 		s.calls.browsed(f.Browsed)
 	case f.Manifest != nil:
 		return s.takeManifest(f.Manifest)
-	case f.Pong == nil:
+	case f.Pong != nil:
+		s.buffered.Store(f.Pong.Buffered)
+	case f.Released != nil:
+		if err := s.bridge.released(s); err != nil {
+			return s.refusal(err)
+		}
+		return link.ErrEnded.Because("the bridge was released")
+	default:
 		return link.ErrProtocol.Because("a frame is not one that a bridge sends now")
 	}
 	return nil
@@ -255,7 +278,7 @@ func (s *session) confirmed(h *link.Hello) error {
 		return link.ErrProtocol.Because("the session key was not confirmed")
 	}
 	if h.BridgeID != s.hello.BridgeID || subtle.ConstantTimeCompare([]byte(h.Key), []byte(s.key)) != 1 {
-		return link.ErrRefused
+		return link.Refusal(s.engine)
 	}
 	if err := s.confirm(); err != nil {
 		return s.refusal(err)
@@ -287,6 +310,20 @@ func (s *session) takeManifest(m *link.Manifest) error {
 	if len(m.Tags) > link.MaxNames {
 		return link.ErrProtocol.Because("the manifest has %d tags, at most %d are allowed", len(m.Tags), link.MaxNames)
 	}
+	if wait := manifestInterval - time.Since(s.updated); wait > 0 && !s.updated.IsZero() {
+		s.next = m
+		s.due.Reset(wait)
+		return nil
+	}
+	return s.updateManifest(m)
+}
+
+// manifestInterval is the least time between two manifests of a link that are stored: of those that come faster, the last counts. Samples of a
+// tag that is not defined yet wait longer.
+const manifestInterval = time.Second
+
+func (s *session) updateManifest(m *link.Manifest) error {
+	defer func() { s.updated, s.next = time.Now(), nil }()
 	if err := s.hub.bindings.UpdateManifest(s.ctx, s.hello.BridgeID, *m); err != nil {
 		return s.refusal(fmt.Errorf("update the manifest: %w", err))
 	}

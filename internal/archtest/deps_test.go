@@ -111,6 +111,7 @@ var forbidden = []struct {
 	}, http},
 	{"who raises alarms needs neither drivers nor rules", func(p string) bool { return p == "alarms" }, []string{module + "tags", module + "devices", module + "discovery"}},
 	{"who commands devices needs no tags", func(p string) bool { return p == "devices" }, []string{module + "tags"}},
+	{"the learners can be used without the rest", func(p string) bool { return p == "predictive/learn" }, []string{module}},
 	{"the ground of the storage knows no domain", func(p string) bool { return p == "storage" },
 		slices.Concat(wire, http, drivers, settings, []string{module + "storage/"})},
 	{"only storage/sqlite and storage/postgres import SQL drivers", func(p string) bool {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/otkit/otkit/bridgehost"
 	"github.com/otkit/otkit/internal/bridgeconfig"
 	"github.com/otkit/otkit/internal/settings"
+	"github.com/otkit/otkit/tags"
 )
 
 var update = flag.Bool("update", false, "write the reference of the settings again")
@@ -124,7 +126,7 @@ func build(t *testing.T, b bridgeconfig.Bridge) bridgehost.Options {
 	t.Helper()
 	_, problems, _, err := bridgeconfig.Read(nil, nil, nil, nil)
 	require.NoError(t, err)
-	o := b.Build(problems, "bridge-1", "1.2.3", slog.New(slog.DiscardHandler))
+	o, _ := b.Build(problems, "bridge-1", "1.2.3", slog.New(slog.DiscardHandler))
 	require.NoError(t, problems.Err())
 	return o
 }
@@ -133,7 +135,9 @@ func TestNothingSetIsASimulation(t *testing.T) {
 	o := build(t, read(t, nil))
 	require.Equal(t, "Simulation", o.Driver.Type)
 	require.Equal(t, "bridge-1", o.Driver.ID, "two bridges of newcomers have drivers of different ids")
-	require.Len(t, o.Driver.Options.Tags, 8)
+	require.Len(t, o.Driver.Options.Tags, 10)
+	i := slices.IndexFunc(o.Driver.Options.Tags, func(t tags.Tag) bool { return t.Name == "bridge-1.setpoint" })
+	require.Equal(t, tags.ReadWrite, o.Driver.Options.Tags[i].Access)
 	require.Equal(t, 100, o.Ingest.RatePerSecond)
 	require.Equal(t, 72*time.Hour, o.Buffer.TTL)
 	require.NotNil(t, o.Advertise)
@@ -200,6 +204,18 @@ func TestBadDriversAreNamed(t *testing.T) {
 	}
 }
 
+func TestAMistakeWithTLSIsToldOnce(t *testing.T) {
+	for variables, want := range map[string]string{
+		"Server__Tls__CertFile=a.pem": "server.tls.keyFile is needed with server.tls.certFile",
+		"Server__Tls__CertFile=/nowhere/a.pem,Server__Tls__KeyFile=/nowhere/a.key": "server.tls is not usable: CertFile and KeyFile: open /nowhere/a.pem: no such file or directory",
+	} {
+		b, problems, _, err := bridgeconfig.Read(nil, strings.Split(variables, ","), nil, nil)
+		require.NoError(t, err)
+		b.Build(problems, "b", "1", slog.New(slog.DiscardHandler))
+		require.EqualError(t, problems.Err(), "settings are not valid: "+want)
+	}
+}
+
 func TestAnUnknownVariableIsAWarning(t *testing.T) {
 	_, problems, warnings, err := bridgeconfig.Read(nil, []string{"Driver__IpAdress=10.0.0.1", "PATH=/bin", "Other__Program=1"}, nil, nil)
 	require.NoError(t, err)
@@ -260,7 +276,7 @@ func FuzzFiles(f *testing.F) {
 		if err != nil || problems.Err() != nil || b.Server.TLS.CertFile != "" {
 			return
 		}
-		o := b.Build(problems, "b", "1", slog.New(slog.DiscardHandler))
+		o, _ := b.Build(problems, "b", "1", slog.New(slog.DiscardHandler))
 		require.Equal(t, problems.Err() == nil, o.Driver.Driver != nil)
 	})
 }

@@ -3,8 +3,6 @@ package bridgeconfig
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -30,20 +28,21 @@ import (
 	"github.com/otkit/otkit/transport/bridgeapi/bridgepart"
 	"github.com/otkit/otkit/transport/bridgelink"
 	"github.com/otkit/otkit/transport/metrics"
+	"github.com/otkit/otkit/transport/oneport"
 	"github.com/otkit/otkit/transport/remote"
 	"github.com/otkit/otkit/transport/server"
 )
 
 // Build returns the options of a bridge by its settings, without stores, link and announcement. It reads the files that the settings name and
-// needs no network. id is that of the bridge where the settings have none. What is wrong is added to p.
-func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger) bridgehost.Options {
+// needs no network. id is that of the bridge where the settings have none. What is wrong is added to p. certificates is nil without TLS.
+func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger) (o bridgehost.Options, certificates *oneport.CertificateFiles) {
 	if b.Bridge.ID != "" {
 		id = b.Bridge.ID
 	}
 	if b.Bridge.Name == "" {
 		b.Bridge.Name, _ = os.Hostname() // without a name the id has to do
 	}
-	o := bridgehost.Options{
+	o = bridgehost.Options{
 		DataDir: b.Storage.DataDir, ID: id, Name: b.Bridge.Name, Location: b.Bridge.Location, TenantID: b.Bridge.TenantID,
 		Server: server.Options{Version: version, Logger: log, Metrics: metrics.New(metrics.Options{Version: version}), MetricsToken: b.Metrics.Token,
 			Listen: b.Server.Listen, MaxConns: b.Server.MaxConnections, MaxBodyBytes: b.Server.MaxBodyBytes,
@@ -62,12 +61,12 @@ func (b Bridge) Build(p *settings.Problems, id, version string, log *slog.Logger
 	}
 	b.useMDNS(&o, log)
 	o.Ingest.From, _ = remote.ParseNetworks(b.Ingest.AllowedCIDRs) // validated
-	if files, err := b.Server.TLS.Certificates(log); err != nil {
+	if files, err := b.Server.TLS.Certificates(log); err != nil && !p.Has("server.tls") {
 		p.Add("server.tls", "is not usable: "+err.Error())
 	} else if files != nil {
-		o.Server.TLS, o.Server.Certificate = files.Config(), files.Status
+		o.Server.TLS, o.Server.Certificate, certificates = files.Config(), files.Status, files
 	}
-	return o
+	return o, certificates
 }
 
 // useMDNS has the bridge announced and engines looked for. A bridge that listens on a loopback address only is of no use to others.
@@ -103,23 +102,21 @@ func (b Bridge) access() server.AccessOptions {
 	return o
 }
 
-// demo are the settings of a Simulation without any.
-var demo = json.RawMessage(`{"DeviceCount":1,"TagsPerDevice":8,"UpdateIntervalMs":1000}`)
-
 // driver makes the driver, unless its settings are not valid.
 func (b Bridge) driver(p *settings.Problems, bridgeID string, log *slog.Logger) bridgehost.Driver {
 	d := driverconfig.Settings{ID: b.Driver.ID, Type: b.Driver.Type, IPAddress: b.Driver.IPAddress, Port: b.Driver.Port, Settings: b.Driver.Settings}
 	if d.ID == "" {
 		d.ID = bridgeID
 	}
-	if d.Type == simdriver.TypeName && len(d.Settings) == 0 {
-		d.Settings = demo
+	types := drivertypes.Factories()
+	if len(d.Settings) == 0 {
+		types[simdriver.TypeName] = plant
 	}
 	out := bridgehost.Driver{ID: d.ID, Type: d.Type}
 	if p.Has("driver") {
 		return out
 	}
-	driver, list, err := drivertypes.Factories().Build(d, log)
+	driver, list, err := types.Build(d, log)
 	if err != nil {
 		e, ok := fault.From(err)
 		if !ok || len(e.Fields) == 0 {
@@ -170,7 +167,7 @@ func (b Bridge) OpenBuffer(ctx context.Context, log *slog.Logger) (bridge.Buffer
 	store, err := bufferstore.Open(ctx, sqlite.Files{}, bufferstore.Options{Path: b.BufferFile(), MaxBytes: b.OfflineBuffer.MaxSizeMb << 20,
 		TTL: time.Duration(b.OfflineBuffer.MessageTTLHours) * time.Hour, Logger: log})
 	if err != nil {
-		return nil, fmt.Errorf("offline buffer: %w", err)
+		return nil, err
 	}
 	return store, nil
 }

@@ -67,7 +67,7 @@ type Driver struct {
 	Type      string          `key:"type" default:"Simulation" rule:"required" doc:"Type of driver: Modbus, Passive or Simulation."`
 	IPAddress string          `key:"ipAddress" doc:"Address or host name of the device, for types that have one."`
 	Port      int             `key:"port" rule:"1..65535|0 for the type's default" doc:"Port of the device."`
-	Settings  json.RawMessage `key:"settings" doc:"Settings that the type of driver defines, tags included. A Simulation without any has one device with eight tags."`
+	Settings  json.RawMessage `key:"settings" doc:"Settings that the type of driver defines, tags included. A Simulation without any has one device with eight tags, a setpoint that can be written and a temperature that follows it."`
 }
 
 // Validate implements settings.Validator.

@@ -56,6 +56,18 @@ func TestNewcomersPath(t *testing.T) {
 		require.NoError(t, err)
 		return tag.JSON200 != nil && tag.JSON200.Tag.Quality == client.Good && !tag.JSON200.Tag.CurrentValue.IsZero()
 	})
+	driver := bound.JSON200.Manifest.DriverID
+	write, err := p.WriteTagWithResponse(t.Context(), driver, "setpoint", client.WriteRequest{Value: new("80")})
+	require.NoError(t, err)
+	require.NotNil(t, write.JSON200, "%s %s", write.Status(), write.Body)
+	eventually(t, "the temperature does not follow the setpoint", func() bool {
+		points := p.points(driver + ".temperature")
+		if len(points) == 0 {
+			return false
+		}
+		degrees, _ := points[len(points)-1].Value.Float()
+		return degrees > 65
+	})
 	eventually(t, "there is no shell", func() bool {
 		shells, err := p.ListShellsWithResponse(t.Context(), &client.ListShellsParams{})
 		require.NoError(t, err)

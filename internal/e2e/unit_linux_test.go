@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/internal/realtest"
 )
 
 // systemd accepts the unit, and the bridge the flags and the settings that it is installed with.
@@ -26,10 +28,7 @@ func TestUnit(t *testing.T) {
 		require.Contains(t, string(out), want)
 	}
 
-	systemd, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		t.Skip("systemd-analyze is not installed")
-	}
+	systemd := realtest.Need(t, "systemd-analyze")
 	installed := filepath.Join(t.TempDir(), "otkit-bridge.service")
 	text := strings.Replace(string(unit), "/usr/local/bin/otkit-bridge", filepath.Join(programs, "bridge"), 1)
 	require.NoError(t, os.WriteFile(installed, []byte(text), 0o600))

@@ -78,7 +78,7 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 	}
 	e.AAS.options(&o, p)
 	parts := Parts{Options: o, Events: e.AAS.Events.options(log, p)}
-	if files, err := e.Server.TLS.Certificates(log); err != nil {
+	if files, err := e.Server.TLS.Certificates(log); err != nil && !p.Has("server.tls") {
 		p.Add("server.tls", "is not usable: "+err.Error())
 	} else if files != nil {
 		parts.Certificates, parts.Options.Server.TLS, parts.Options.Server.Certificate = files, files.Config(), files.Status

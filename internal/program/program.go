@@ -3,6 +3,11 @@ package program
 
 import (
 	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -10,6 +15,27 @@ import (
 	"sync"
 	"syscall"
 )
+
+// ErrUsage is the error of a call that names no command; its usage was printed.
+var ErrUsage = errors.New("usage")
+
+// ExitCode returns what a program ends with, and prints the error that it ends with: 0 also for help that was asked for.
+func ExitCode(name string, err error, errOut io.Writer) int {
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, ErrUsage):
+		return 2
+	}
+	fmt.Fprintf(errOut, "%s: %s\n", name, OneLine(err))
+	return 1
+}
+
+// UseLog has log write what packages print to the standard log, at level Debug: mDNS warns there of each interface.
+func UseLog(log *slog.Logger) {
+	slog.SetLogLoggerLevel(slog.LevelDebug)
+	slog.SetDefault(log)
+}
 
 // OneLine returns the text of an error as one line. Joined errors and those of the PostgreSQL driver have several.
 func OneLine(err error) string {

@@ -13,7 +13,7 @@ import (
 
 // TLS turns transport security on.
 type TLS struct {
-	CertFile          string `key:"certFile" doc:"PEM file with the certificate and the intermediate ones. With it the port uses TLS. It is read again when it changes."`
+	CertFile          string `key:"certFile" doc:"PEM file with the certificate and the intermediate ones. With it the port uses TLS. It is read again when it changes, and at SIGHUP."`
 	KeyFile           string `key:"keyFile" doc:"PEM file with the private key of the certificate."`
 	ClientCAFile      string `key:"clientCaFile" doc:"PEM file with the authorities of client certificates; if empty, no client certificate is requested."`
 	RequireClientCert bool   `key:"requireClientCert" default:"false" doc:"Refuse clients without a certificate."`

@@ -150,6 +150,7 @@ func TestDefaultListIsReplacedByTheFileAndChangedByTheEnvironment(t *testing.T) 
 func TestBadFiles(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.yaml", "server: {lisen: ':1'}", "server.lisen is not a known setting; did you mean server.listen?"},
+		{"a.yaml", "lgo: {level: warn}", "lgo is not a known setting; did you mean log?"},
 		{"a.yaml", "sever: {listen: ':1'}", "sever is not a known setting; did you mean server?"},
 		{"a.yaml", "server: {certFile: x}", "server.certFile is not a known setting; did you mean server.tls.certFile?"},
 		{"a.yaml", "listen: ':1'", "listen is not a known setting; did you mean server.listen?"},

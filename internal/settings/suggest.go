@@ -14,26 +14,28 @@ func nearest(name string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
-// edits is the Levenshtein distance in bytes, of names as long as names are.
+// edits is the number of edits in bytes between names: those of Levenshtein, and swaps of neighbors (optimal string alignment).
 func edits(a, b string) int {
 	const longest = 200
 	if len(a) > longest || len(b) > longest {
 		return longest
 	}
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := last[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j+1] = min(cost, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

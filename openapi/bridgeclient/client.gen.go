@@ -253,7 +253,7 @@ type AASConfig struct {
 	// ActiveSubmodels Submodels that the shell has, each one of availableSubmodels.
 	ActiveSubmodels []string `json:"activeSubmodels"`
 
-	// AvailableSubmodels Set by the bridge; ignored in a request.
+	// AvailableSubmodels Set by the bridge.
 	AvailableSubmodels []string `json:"availableSubmodels,omitempty,omitzero"`
 
 	// EquipmentCategory Category for the rules that map tags to submodels; empty for the neutral ones.
@@ -266,6 +266,20 @@ type AASConfig struct {
 
 	// Nameplate Members of the submodel Nameplate; what is empty is omitted.
 	Nameplate Nameplate `json:"nameplate,omitempty,omitzero"`
+}
+
+// AASConfigChange defines model for AASConfigChange.
+type AASConfigChange struct {
+	// ActiveSubmodels Each one of availableSubmodels. Until it is given, those that tags fill are active.
+	ActiveSubmodels *[]string `json:"activeSubmodels,omitempty"`
+
+	// AvailableSubmodels Ignored, so that what was read can be put.
+	AvailableSubmodels []string        `json:"availableSubmodels,omitempty,omitzero"`
+	EquipmentCategory  *string         `json:"equipmentCategory,omitempty"`
+	GlobalAssetID      string          `json:"globalAssetId,omitempty,omitzero"`
+	ID                 string          `json:"id,omitempty,omitzero"`
+	IDShort            string          `json:"idShort,omitempty,omitzero"`
+	Nameplate          NameplateChange `json:"nameplate,omitempty,omitzero"`
 }
 
 // Account defines model for Account.
@@ -586,11 +600,26 @@ type Manifest struct {
 	AvailableSubmodels []string `json:"availableSubmodels"`
 
 	// BindingToken One-time token of a new binding; only in the answer of the bind call.
-	BindingToken string        `json:"bindingToken,omitempty,omitzero"`
-	BridgeID     string        `json:"bridgeId"`
-	DriverID     string        `json:"driverId"`
-	DriverType   string        `json:"driverType"`
-	Tags         []ManifestTag `json:"tags"`
+	BindingToken string `json:"bindingToken,omitempty,omitzero"`
+	BridgeID     string `json:"bridgeId"`
+	DriverID     string `json:"driverId"`
+	DriverType   string `json:"driverType"`
+
+	// Shell The identity of the bridge's shell, which the engine's shell of the bridge has too.
+	Shell ManifestShell `json:"shell,omitempty,omitzero"`
+	Tags  []ManifestTag `json:"tags"`
+}
+
+// ManifestShell The identity of the bridge's shell, which the engine's shell of the bridge has too.
+type ManifestShell struct {
+	AssetKind         string `json:"assetKind"`
+	EquipmentCategory string `json:"equipmentCategory,omitempty,omitzero"`
+	GlobalAssetID     string `json:"globalAssetId"`
+	ID                string `json:"id"`
+	IDShort           string `json:"idShort"`
+
+	// Nameplate Members of the submodel Nameplate; what is empty is omitted.
+	Nameplate Nameplate `json:"nameplate,omitempty,omitzero"`
 }
 
 // ManifestTag defines model for ManifestTag.
@@ -641,6 +670,16 @@ type Nameplate struct {
 	SerialNumber                   string `json:"serialNumber,omitempty,omitzero"`
 	SoftwareVersion                string `json:"softwareVersion,omitempty,omitzero"`
 	YearOfConstruction             string `json:"yearOfConstruction,omitempty,omitzero"`
+}
+
+// NameplateChange defines model for NameplateChange.
+type NameplateChange struct {
+	HardwareVersion                *string `json:"hardwareVersion,omitempty"`
+	ManufacturerName               *string `json:"manufacturerName,omitempty"`
+	ManufacturerProductDesignation *string `json:"manufacturerProductDesignation,omitempty"`
+	SerialNumber                   *string `json:"serialNumber,omitempty"`
+	SoftwareVersion                *string `json:"softwareVersion,omitempty"`
+	YearOfConstruction             *string `json:"yearOfConstruction,omitempty"`
 }
 
 // Problem defines model for Problem.
@@ -784,7 +823,7 @@ type SetupJSONRequestBody = SetupRequest
 type BindJSONRequestBody = BindRequest
 
 // PutAASConfigJSONRequestBody defines body for PutAASConfig for application/json ContentType.
-type PutAASConfigJSONRequestBody = AASConfig
+type PutAASConfigJSONRequestBody = AASConfigChange
 
 // IngestJSONRequestBody defines body for Ingest for application/json ContentType.
 type IngestJSONRequestBody IngestJSONBody
@@ -1069,14 +1108,18 @@ type ClientInterface interface {
 	// Corresponds with GET /api/bridge/config/aas (the `GetAASConfig` operationId).
 	GetAASConfig(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutAASConfigWithBody Replace the configuration of the asset administration shell
+	// PutAASConfigWithBody Change the configuration of the asset administration shell
+	//
+	// Members that are absent keep their values, also those of the nameplate; an empty text removes one of these. Others are refused. A bound bridge gives its engine the new shell.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/bridge/config/aas (the `PutAASConfig` operationId).
 	PutAASConfigWithBody(ctx context.Context, params *PutAASConfigParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutAASConfig Replace the configuration of the asset administration shell
+	// PutAASConfig Change the configuration of the asset administration shell
+	//
+	// Members that are absent keep their values, also those of the nameplate; an empty text removes one of these. Others are refused. A bound bridge gives its engine the new shell.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1531,7 +1574,9 @@ func (c *Client) GetAASConfig(ctx context.Context, reqEditors ...RequestEditorFn
 	return c.Client.Do(req)
 }
 
-// PutAASConfigWithBody Replace the configuration of the asset administration shell
+// PutAASConfigWithBody Change the configuration of the asset administration shell
+//
+// Members that are absent keep their values, also those of the nameplate; an empty text removes one of these. Others are refused. A bound bridge gives its engine the new shell.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1548,7 +1593,9 @@ func (c *Client) PutAASConfigWithBody(ctx context.Context, params *PutAASConfigP
 	return c.Client.Do(req)
 }
 
-// PutAASConfig Replace the configuration of the asset administration shell
+// PutAASConfig Change the configuration of the asset administration shell
+//
+// Members that are absent keep their values, also those of the nameplate; an empty text removes one of these. Others are refused. A bound bridge gives its engine the new shell.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3148,14 +3195,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/bridge/config/aas (the `GetAASConfig` operationId).
 	GetAASConfigWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAASConfigResponse, error)
 
-	// PutAASConfigWithBodyWithResponse Replace the configuration of the asset administration shell
+	// PutAASConfigWithBodyWithResponse Change the configuration of the asset administration shell
+	//
+	// Members that are absent keep their values, also those of the nameplate; an empty text removes one of these. Others are refused. A bound bridge gives its engine the new shell.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/bridge/config/aas (the `PutAASConfig` operationId).
 	PutAASConfigWithBodyWithResponse(ctx context.Context, params *PutAASConfigParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutAASConfigResponse, error)
 
-	// PutAASConfigWithResponse Replace the configuration of the asset administration shell
+	// PutAASConfigWithResponse Change the configuration of the asset administration shell
+	//
+	// Members that are absent keep their values, also those of the nameplate; an empty text removes one of these. Others are refused. A bound bridge gives its engine the new shell.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5974,7 +6025,9 @@ func (c *ClientWithResponses) GetAASConfigWithResponse(ctx context.Context, reqE
 	return ParseGetAASConfigResponse(rsp)
 }
 
-// PutAASConfigWithBodyWithResponse Replace the configuration of the asset administration shell
+// PutAASConfigWithBodyWithResponse Change the configuration of the asset administration shell
+//
+// Members that are absent keep their values, also those of the nameplate; an empty text removes one of these. Others are refused. A bound bridge gives its engine the new shell.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5987,7 +6040,9 @@ func (c *ClientWithResponses) PutAASConfigWithBodyWithResponse(ctx context.Conte
 	return ParsePutAASConfigResponse(rsp)
 }
 
-// PutAASConfigWithResponse Replace the configuration of the asset administration shell
+// PutAASConfigWithResponse Change the configuration of the asset administration shell
+//
+// Members that are absent keep their values, also those of the nameplate; an empty text removes one of these. Others are refused. A bound bridge gives its engine the new shell.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

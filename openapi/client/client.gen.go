@@ -1066,11 +1066,34 @@ type BridgeManifest struct {
 	AvailableSubmodels []string `json:"availableSubmodels"`
 
 	// BindingToken That of the binding.
-	BindingToken string      `json:"bindingToken,omitempty,omitzero"`
-	BridgeID     string      `json:"bridgeId"`
-	DriverID     string      `json:"driverId"`
-	DriverType   string      `json:"driverType"`
-	Tags         []BridgeTag `json:"tags"`
+	BindingToken string `json:"bindingToken,omitempty,omitzero"`
+	BridgeID     string `json:"bridgeId"`
+	DriverID     string `json:"driverId"`
+	DriverType   string `json:"driverType"`
+
+	// Shell The shell of the bridge, as the bridge is configured.
+	Shell BridgeShell `json:"shell,omitempty,omitzero"`
+	Tags  []BridgeTag `json:"tags"`
+}
+
+// BridgeNameplate defines model for BridgeNameplate.
+type BridgeNameplate struct {
+	HardwareVersion                string `json:"hardwareVersion,omitempty,omitzero"`
+	ManufacturerName               string `json:"manufacturerName,omitempty,omitzero"`
+	ManufacturerProductDesignation string `json:"manufacturerProductDesignation,omitempty,omitzero"`
+	SerialNumber                   string `json:"serialNumber,omitempty,omitzero"`
+	SoftwareVersion                string `json:"softwareVersion,omitempty,omitzero"`
+	YearOfConstruction             string `json:"yearOfConstruction,omitempty,omitzero"`
+}
+
+// BridgeShell The shell of the bridge, as the bridge is configured.
+type BridgeShell struct {
+	AssetKind         string          `json:"assetKind"`
+	EquipmentCategory string          `json:"equipmentCategory,omitempty,omitzero"`
+	GlobalAssetID     string          `json:"globalAssetId"`
+	ID                string          `json:"id"`
+	IDShort           string          `json:"idShort"`
+	Nameplate         BridgeNameplate `json:"nameplate,omitempty,omitzero"`
 }
 
 // BridgeStatus defines model for BridgeStatus.
@@ -2669,10 +2692,11 @@ type ClientInterface interface {
 	// BindBridgeWithBody Bind a bridge to the engine
 	//
 	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+	// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 	//
-	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+	// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2682,10 +2706,11 @@ type ClientInterface interface {
 	// BindBridge Bind a bridge to the engine
 	//
 	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+	// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 	//
-	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+	// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3568,6 +3593,8 @@ type ClientInterface interface {
 
 	// GetTagHistory Read the stored samples of a tag, reduced so that a plot keeps its shape
 	//
+	// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
+	//
 	// Corresponds with GET /api/v1/tags/{tag_name}/history (the `GetTagHistory` operationId).
 	GetTagHistory(ctx context.Context, tagName TagName, params *GetTagHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -3643,10 +3670,11 @@ func (c *Client) GetKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 // BindBridgeWithBody Bind a bridge to the engine
 //
 // The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 //
-// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3666,10 +3694,11 @@ func (c *Client) BindBridgeWithBody(ctx context.Context, contentType string, bod
 // BindBridge Bind a bridge to the engine
 //
 // The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 //
-// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5911,6 +5940,8 @@ func (c *Client) ReadTag(ctx context.Context, tagName TagName, reqEditors ...Req
 }
 
 // GetTagHistory Read the stored samples of a tag, reduced so that a plot keeps its shape
+//
+// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
 //
 // Corresponds with GET /api/v1/tags/{tag_name}/history (the `GetTagHistory` operationId).
 func (c *Client) GetTagHistory(ctx context.Context, tagName TagName, params *GetTagHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11669,10 +11700,11 @@ type ClientWithResponsesInterface interface {
 	// BindBridgeWithBodyWithResponse Bind a bridge to the engine
 	//
 	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+	// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 	//
-	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+	// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11682,10 +11714,11 @@ type ClientWithResponsesInterface interface {
 	// BindBridgeWithResponse Bind a bridge to the engine
 	//
 	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+	// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 	//
-	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+	// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12713,6 +12746,8 @@ type ClientWithResponsesInterface interface {
 	ReadTagWithResponse(ctx context.Context, tagName TagName, reqEditors ...RequestEditorFn) (*ReadTagResponse, error)
 
 	// GetTagHistoryWithResponse Read the stored samples of a tag, reduced so that a plot keeps its shape
+	//
+	// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23069,10 +23104,11 @@ func (c *ClientWithResponses) GetKeysWithResponse(ctx context.Context, reqEditor
 // BindBridgeWithBodyWithResponse Bind a bridge to the engine
 //
 // The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 //
-// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23088,10 +23124,11 @@ func (c *ClientWithResponses) BindBridgeWithBodyWithResponse(ctx context.Context
 // BindBridgeWithResponse Bind a bridge to the engine
 //
 // The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 //
-// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24935,6 +24972,8 @@ func (c *ClientWithResponses) ReadTagWithResponse(ctx context.Context, tagName T
 }
 
 // GetTagHistoryWithResponse Read the stored samples of a tag, reduced so that a plot keeps its shape
+//
+// A tag that is not defined any more, such as one of a bridge that was unbound, has its history until the retention ends.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -109,34 +109,62 @@ func (s *Store) AddBinding(ctx context.Context, b discovery.Binding, m link.Mani
 // UpdateBinding implements [discovery.Store]. On a full disk it uses the reserve for vital writes: keys and losses are small.
 func (s *Store) UpdateBinding(ctx context.Context, bridgeID string, change func(*discovery.Binding) error) error {
 	return s.set.UpdateVital(ctx, "bridges.update", func(ctx context.Context, tx *storage.Tx) error {
-		if err := tx.Lock(ctx, "bridge_bindings"); err != nil {
-			return err
-		}
-		var found []discovery.Binding
-		err := tx.Each(ctx, "SELECT "+columns+" FROM bridge_bindings WHERE bridge_id = ?", []any{bridgeID}, func(row storage.Scanner) error {
-			b, err := scan(row)
-			found = append(found, b)
+		return update(ctx, tx, bridgeID, change)
+	})
+}
+
+// UpdateAt implements [discovery.Store].
+func (s *Store) UpdateAt(ctx context.Context, p discovery.Position, change func(*discovery.Binding) error) error {
+	return s.set.UpdateVital(ctx, "bridges.update", func(ctx context.Context, tx *storage.Tx) error {
+		known := false
+		err := tx.Each(ctx, "SELECT position FROM bridge_positions WHERE bridge_id = ? AND epoch = ?", []any{p.BridgeID, p.Epoch}, func(row storage.Scanner) error {
+			var through uint64
+			err := row.Scan(&through)
+			known = through >= p.Through
 			return err
 		})
-		switch {
-		case err != nil:
-			return err
-		case len(found) == 0:
-			return discovery.ErrNotBound.On("bridgeId", bridgeID)
-		}
-		b := found[0]
-		if err := change(&b); err != nil {
-			return err
-		}
-		urls, err := json.Marshal(b.URLs)
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE bridge_bindings SET bound_us = ?, urls = ?, token = ?, session_key = ?, linked_us = ?, heartbeat_us = ?, offline = ?, lost = ?,
-			recently_lost = ?, lost_us = ?, lost_text = ?, driver_down_us = ?, driver_down_text = ? WHERE bridge_id = ?`, storage.Timestamp(b.BoundAt), string(urls), b.Token, b.Key, storage.Timestamp(b.LinkedAt),
-			storage.Timestamp(b.HeartbeatAt), b.Offline, whole(b.Lost), whole(b.RecentlyLost), storage.Timestamp(b.LostAt), b.LostText, storage.Timestamp(b.DriverDownAt), b.DriverDownText, bridgeID)
+		if known {
+			change = func(*discovery.Binding) error { return nil }
+		}
+		if err := update(ctx, tx, p.BridgeID, change); err != nil {
+			return err
+		}
+		return setPosition(ctx, tx, p)
+	})
+}
+
+// update changes a binding.
+func update(ctx context.Context, tx *storage.Tx, bridgeID string, change func(*discovery.Binding) error) error {
+	if err := tx.Lock(ctx, "bridge_bindings"); err != nil {
+		return err
+	}
+	var found []discovery.Binding
+	err := tx.Each(ctx, "SELECT "+columns+" FROM bridge_bindings WHERE bridge_id = ?", []any{bridgeID}, func(row storage.Scanner) error {
+		b, err := scan(row)
+		found = append(found, b)
 		return err
 	})
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0:
+		return discovery.ErrNotBound.On("bridgeId", bridgeID)
+	}
+	b := found[0]
+	if err := change(&b); err != nil {
+		return err
+	}
+	urls, err := json.Marshal(b.URLs)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE bridge_bindings SET bound_us = ?, urls = ?, token = ?, session_key = ?, linked_us = ?, heartbeat_us = ?, offline = ?, lost = ?,
+		recently_lost = ?, lost_us = ?, lost_text = ?, driver_down_us = ?, driver_down_text = ? WHERE bridge_id = ?`, storage.Timestamp(b.BoundAt), string(urls), b.Token, b.Key, storage.Timestamp(b.LinkedAt),
+		storage.Timestamp(b.HeartbeatAt), b.Offline, whole(b.Lost), whole(b.RecentlyLost), storage.Timestamp(b.LostAt), b.LostText, storage.Timestamp(b.DriverDownAt), b.DriverDownText, bridgeID)
+	return err
 }
 
 // RemoveBinding implements [discovery.Store]. It works on a full disk too.
@@ -186,12 +214,14 @@ func (s *Store) Bindings(ctx context.Context) (all []discovery.Binding, err erro
 
 // SetPosition implements [discovery.Store].
 func (s *Store) SetPosition(ctx context.Context, p discovery.Position) error {
-	return s.set.Update(ctx, "bridges.position", func(ctx context.Context, tx *storage.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO bridge_positions (bridge_id, epoch, position) VALUES (?, ?, ?) ON CONFLICT (bridge_id) DO UPDATE
-			SET epoch = excluded.epoch, position = excluded.position
-			WHERE bridge_positions.epoch <> excluded.epoch OR bridge_positions.position < excluded.position`, p.BridgeID, p.Epoch, whole(p.Through))
-		return err
-	})
+	return s.set.Update(ctx, "bridges.position", func(ctx context.Context, tx *storage.Tx) error { return setPosition(ctx, tx, p) })
+}
+
+func setPosition(ctx context.Context, tx *storage.Tx, p discovery.Position) error {
+	_, err := tx.Exec(ctx, `INSERT INTO bridge_positions (bridge_id, epoch, position) VALUES (?, ?, ?) ON CONFLICT (bridge_id) DO UPDATE
+		SET epoch = excluded.epoch, position = excluded.position
+		WHERE bridge_positions.epoch <> excluded.epoch OR bridge_positions.position < excluded.position`, p.BridgeID, p.Epoch, whole(p.Through))
+	return err
 }
 
 // SetHeartbeats implements [discovery.Store].

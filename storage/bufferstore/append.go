@@ -86,8 +86,12 @@ func (s *Store) makeRoom(ctx context.Context, tx *sql.Tx, next *meta, blocks []l
 	limit -= limit/16 + need // the log has the new pages, too; the tree and the map of pages take some
 	for {
 		used, err := usedBytes(ctx, tx)
-		if err != nil || used+need <= limit {
+		if err != nil || used+need <= limit-s.aside {
 			return removed, err
+		}
+		if s.aside > 0 {
+			s.removeAside()
+			continue
 		}
 		freed, entries, err := s.removeOldest(ctx, tx, used+need-limit)
 		if err != nil || freed == 0 {

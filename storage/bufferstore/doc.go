@@ -3,7 +3,8 @@
 //
 // # Limits
 //
-// All files of the buffer together take at most [Options].MaxBytes: the oldest blocks give way to new ones. Blocks older than [Options].TTL
+// All files of the buffer together take at most [Options].MaxBytes: a damaged file that was put aside gives way to new blocks, and then the
+// oldest blocks do. Only while what can be read of a damaged file is saved, they may take twice as much. Blocks older than [Options].TTL
 // are removed. Their age is measured so that a clock that is set does not make them older, as long as the process runs; the time in which
 // it does not run counts by the wall clock, and the time in which a machine sleeps does not count.
 //

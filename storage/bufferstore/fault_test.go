@@ -2,6 +2,7 @@ package bufferstore_test
 
 import (
 	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -168,4 +169,56 @@ func TestSpaceIsGivenBack(t *testing.T) {
 		now, err := s.Stats(t.Context())
 		return err == nil && now.Bytes < 8<<20
 	}, 30*time.Second, 10*time.Millisecond)
+}
+
+func TestTheDatabaseOfAnotherProgramIsLeftAlone(t *testing.T) {
+	for name, prepare := range map[string]string{
+		"tables":             "CREATE TABLE orders (id INTEGER PRIMARY KEY)",
+		"with a version":     "CREATE TABLE orders (id INTEGER PRIMARY KEY); PRAGMA user_version = 1",
+		"of a later version": "CREATE TABLE meta (id INTEGER PRIMARY KEY); PRAGMA user_version = 7",
+		"rollback journal":   "CREATE TABLE orders (id INTEGER PRIMARY KEY); PRAGMA journal_mode = DELETE",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "orders.db")
+			db, err := sqlite.Files{}.OpenFile(path, 100)
+			require.NoError(t, err)
+			_, err = db.ExecContext(t.Context(), prepare)
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+			before, err := os.ReadFile(path)
+			require.NoError(t, err)
+
+			_, err = bufferstore.Open(t.Context(), sqlite.Files{}, bufferstore.Options{Path: path})
+			require.ErrorIs(t, err, bufferstore.ErrForeign)
+			after, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, before, after)
+			require.NoFileExists(t, path+".damaged")
+		})
+	}
+}
+
+func TestADamagedFileThatWasPutAsideCounts(t *testing.T) {
+	path := filled(t, 300) // of 2.4 MB
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	scribble(t, path, 0, 100)
+	var log bytes.Buffer
+	s := open(t, path, small, func(o *bufferstore.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	require.FileExists(t, path+".damaged")
+	stats, err := s.Stats(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, stats.Bytes, info.Size(), "the damaged file is part of the buffer")
+	for next := stats.Last + 1; ; next += 10 {
+		require.NoError(t, s.Append(t.Context(), s.Epoch(), []link.Block{block(next, 10, 8000)}))
+		stats, err = s.Stats(t.Context())
+		require.NoError(t, err)
+		require.LessOrEqual(t, stats.Bytes, stats.MaxBytes)
+		if stats.Dropped > 0 {
+			break
+		}
+	}
+	require.NoFileExists(t, path+".damaged", "it goes before a sample goes")
+	require.Greater(t, stats.Entries, uint64(5000), "samples have all the space")
+	require.Contains(t, log.String(), "damaged offline buffer removed")
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/storage"
 )
 
@@ -22,6 +23,9 @@ CREATE TABLE blocks (first INTEGER PRIMARY KEY, count INTEGER NOT NULL, at INTEG
 PRAGMA user_version = 1`
 	version = 1
 )
+
+// ErrForeign is the error of a file that is a database of another program.
+var ErrForeign = fault.New(fault.Invalid, "BUFFER_FOREIGN", "the file is a database of another program")
 
 var errDamaged = errors.New("the file has not what a buffer has")
 
@@ -49,18 +53,19 @@ func readMeta(ctx context.Context, db *sql.DB) (m meta, err error) {
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v); err != nil {
 		return m, err
 	}
-	if v > version {
+	var all, ours int
+	err = db.QueryRowContext(ctx, `SELECT count(*), count(CASE WHEN name IN ('meta', 'names', 'blocks') THEN 1 END) FROM sqlite_master`).Scan(&all, &ours)
+	switch {
+	case err != nil:
+		return m, err
+	case all > 0 && ours < 3:
+		return m, ErrForeign
+	case v > version:
 		return m, storage.ErrNewer.Because("the offline buffer has version %d, this program knows %d", v, version)
-	}
-	if v == 0 {
-		var n int
-		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&n); err != nil {
-			return m, err
-		}
-		if n > 0 {
-			return m, fmt.Errorf("%w: it is another database", errDamaged)
-		}
+	case all == 0 && v == 0:
 		return m, sql.ErrNoRows
+	case all == 0:
+		return m, fmt.Errorf("%w: it has no tables", errDamaged)
 	}
 	err = db.QueryRowContext(ctx, `SELECT epoch, base, last, clock, dropped, expired, damage, damaged_at FROM meta`).
 		Scan(&m.epoch, &m.base, &m.last, &m.offset, &m.dropped, &m.expired, &m.damage, &m.damagedAt)

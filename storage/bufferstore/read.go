@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"os"
 	"time"
 
 	"github.com/otkit/otkit/discovery/bridge"
@@ -131,9 +130,7 @@ func (s *Store) Stats(ctx context.Context) (stats bridge.BufferStats, err error)
 // diskBytes returns the size of all files of the buffer.
 func (s *Store) diskBytes() (sum int64) {
 	for _, suffix := range []string{"", "-wal", "-shm", reserveSuffix} {
-		if info, err := os.Stat(s.o.Path + suffix); err == nil {
-			sum += info.Size()
-		}
+		sum += sizeOf(s.o.Path + suffix)
 	}
-	return sum
+	return sum + s.aside
 }

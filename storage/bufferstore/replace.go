@@ -16,7 +16,7 @@ const damagedSuffix = ".damaged"
 
 // replace puts a damaged file aside and makes a new one with what can be read of it.
 func (s *Store) replace(ctx context.Context, cause error) error {
-	for _, suffix := range []string{"-shm", "-wal", ""} {
+	for _, suffix := range sqliteSuffixes {
 		err := os.Rename(s.o.Path+suffix, s.o.Path+damagedSuffix+suffix)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = os.Remove(s.o.Path + damagedSuffix + suffix) // of an older one
@@ -42,7 +42,12 @@ func (s *Store) replace(ctx context.Context, cause error) error {
 	s.meta = next
 	s.log.Error("offline buffer damaged and replaced", "error", cause, "saved", saved, "aside", s.o.Path+damagedSuffix)
 	s.fillReserve()
-	return errors.Join(s.findOldest(ctx), closeAll(old))
+	err = errors.Join(s.findOldest(ctx), closeAll(old))
+	s.aside = s.asideBytes()
+	if s.diskBytes() > s.o.MaxBytes {
+		s.removeAside()
+	}
+	return err
 }
 
 func closeAll(db *sql.DB) error {

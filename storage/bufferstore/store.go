@@ -59,12 +59,14 @@ type Store struct {
 	closed bool
 	meta   meta
 	oldest int64 // age stamp of the oldest block, 0 if there is none
+	aside  int64 // bytes of the damaged file that was put aside
 }
 
 var _ bridge.Buffer = (*Store)(nil)
 
 // Open opens a buffer or makes it. A file that is damaged or is not a database is put aside; see the comment of the package. The error is for
-// what a new file does not solve: the folder cannot be written, another process has the buffer open, or a newer version has made it.
+// what a new file does not solve: the folder cannot be written, another process has the buffer open, a newer version has made it, or it is a
+// database of another program, which is an [ErrForeign].
 func Open(ctx context.Context, files Files, o Options) (*Store, error) {
 	if files == nil {
 		return nil, errors.New("bufferstore: files is nil")
@@ -100,7 +102,7 @@ func Open(ctx context.Context, files Files, o Options) (*Store, error) {
 	s := &Store{o: o, files: files, log: o.Logger, wake: wake.NewSignal(), done: make(chan struct{}),
 		age: ageClock{wall: o.Now, monotonic: o.monotonic}}
 	if err := s.open(ctx); err != nil {
-		return nil, fmt.Errorf("offline buffer: %w", err)
+		return nil, fmt.Errorf("offline buffer %s: %w", o.Path, err)
 	}
 	run, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
@@ -113,6 +115,9 @@ const walPages = 256
 
 // open opens the file, and replaces it if it is damaged.
 func (s *Store) open(ctx context.Context) error {
+	if isForeign(s.o.Path) {
+		return ErrForeign
+	}
 	damage := ""
 	if info, err := os.Stat(s.o.Path); err == nil && info.Size() == 0 {
 		damage = "the file of the offline buffer was empty"
@@ -123,6 +128,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	if err == nil {
 		s.fillReserve()
+		s.aside = s.asideBytes()
 		return nil
 	}
 	err = errors.Join(err, s.closeDB())

@@ -35,5 +35,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// 412.5 mm Good
-	// items are not valid: [0].value must be a value of type Float, not a text
+	// items are not valid: [0].value must be a number, not a string
 }

@@ -93,7 +93,7 @@ func (d *Driver) reading(item *Item, now time.Time) (p *point, r tags.Reading, m
 	case item.Name != "" && item.Address != "":
 		return nil, r, "address", errors.New("must not be given beside name")
 	case named == "":
-		return nil, r, "name", errors.New("or address is required")
+		return nil, r, "name", errors.New("is required unless there is an address")
 	case p == nil:
 		return nil, r, member, fmt.Errorf("%.80q is not a tag of the driver", named)
 	}

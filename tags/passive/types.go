@@ -145,7 +145,7 @@ func (t valueType) float(f float64) (tags.Value, error) {
 	case t.data != tags.Int:
 		return tags.Value{}, t.unfit("a number")
 	case f != math.Trunc(f) || f < math.MinInt64 || f >= math.MaxInt64:
-		return tags.Value{}, fmt.Errorf("%g is not a whole number of 64 bits", f)
+		return tags.Value{}, fmt.Errorf("%g is not an integer of 64 bits", f)
 	}
 	return tags.IntValue(int64(f)), nil
 }
@@ -160,21 +160,25 @@ func (t valueType) text(s string) (tags.Value, error) {
 	case tags.Bytes:
 		b, err := base64.StdEncoding.DecodeString(s)
 		if err != nil {
-			return tags.Value{}, errors.New("is not base64")
+			return tags.Value{}, errors.New("must be a string in base64")
 		}
 		return tags.BytesValue(b), nil
 	}
-	return tags.Value{}, t.unfit("a text")
+	return tags.Value{}, t.unfit("a string")
 }
 
+// inJSON is how senders write values.
+var inJSON = map[tags.DataType]string{tags.Bool: "true or false", tags.Int: "an integer", tags.Float: "a number", tags.String: "a string",
+	tags.Bytes: "a string in base64"}
+
 func (t valueType) unfit(kind string) error {
-	return fmt.Errorf("must be a value of type %s, not %s", t.data, kind)
+	return fmt.Errorf("must be %s, not %s", inJSON[t.data], kind)
 }
 
 func kindOf(v any) string {
 	switch v.(type) {
 	case bool:
-		return "true or false"
+		return "a boolean"
 	case []any:
 		return "a list"
 	case map[string]any:

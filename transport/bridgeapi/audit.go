@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/transport/bridgeapi/internal/gen"
 	"github.com/otkit/otkit/transport/internal/restapi"
@@ -40,9 +41,17 @@ func (h *handlers) VerifyAudit(ctx context.Context, _ gen.VerifyAuditRequestObje
 }
 
 func recordOf(r audit.Record) gen.AuditRecord {
-	return gen.AuditRecord{ID: r.ID, Time: r.Time, EndedAt: r.EndedAt, Actor: r.Actor, Principal: r.Principal, Role: r.Role, Session: r.Session,
+	return gen.AuditRecord{ID: r.ID, Time: r.Time, EndedAt: r.EndedAt, Actor: r.Actor, Principal: r.Principal, Role: roleName(r.Role), Session: r.Session,
 		Address: r.Address, Via: r.Via, Action: r.Action, Objects: append([]string{}, r.Objects...), Before: raw(r.Before), After: raw(r.After),
 		Outcome: gen.AuditOutcome(r.Outcome), Code: r.Code, Detail: r.Detail, Hash: r.Hash.String()}
+}
+
+// roleName returns a role as the bridge's accounts have it.
+func roleName(role string) string {
+	if name, ok := named[accounts.Role(role)]; ok {
+		return string(name)
+	}
+	return role
 }
 
 // raw returns stored JSON as it is; what is not JSON, because somebody changed it, as a string.

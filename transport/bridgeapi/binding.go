@@ -72,6 +72,10 @@ func manifestOf(m link.Manifest) gen.Manifest {
 	out := gen.Manifest{BridgeID: m.BridgeID, DriverType: m.DriverType, DriverID: m.DriverID, Tags: make([]gen.ManifestTag, len(m.Tags)),
 		AvailableSubmodels: append([]string{}, m.AvailableSubmodels...), ActiveSubmodels: append([]string{}, m.ActiveSubmodels...),
 		BindingToken: m.BindingToken}
+	if s := m.Shell; s != nil {
+		out.Shell = gen.ManifestShell{ID: s.ID, IDShort: s.IDShort, AssetKind: s.AssetKind, GlobalAssetID: s.GlobalAssetID,
+			EquipmentCategory: s.EquipmentCategory, Nameplate: plateOf(s.Nameplate)}
+	}
 	for i, t := range m.Tags {
 		out.Tags[i] = gen.ManifestTag{Name: t.Name, Address: t.Address, DataType: t.DataType, Length: t.Length, ScanInterval: t.ScanInterval,
 			Unit: t.Unit, Description: t.Description, Access: t.Access, Min: t.Min, Max: t.Max}

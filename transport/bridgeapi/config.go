@@ -10,6 +10,7 @@ import (
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
 	"github.com/otkit/otkit/aas/shellconfig"
+	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/bridgeapi/internal/gen"
 	"github.com/otkit/otkit/transport/internal/restapi"
@@ -30,18 +31,13 @@ func (h *handlers) GetAASConfig(context.Context, gen.GetAASConfigRequestObject) 
 // PutAASConfig implements PUT /api/bridge/config/aas.
 func (h *handlers) PutAASConfig(ctx context.Context, r gen.PutAASConfigRequestObject) (gen.PutAASConfigResponseObject, error) {
 	if r.Body == nil {
-		return nil, restapi.Required("id")
-	}
-	b := r.Body
-	if b.ActiveSubmodels == nil {
-		return nil, restapi.Required("activeSubmodels")
+		return nil, problem.ErrInvalidRequest.Because("body is empty")
 	}
 	var matches func(string) bool
 	if given := r.Params.IfMatch; given != "" {
 		matches = func(version string) bool { return hasETag(given, version) }
 	}
-	c, version, err := h.Shell.Put(ctx, shellconfig.Config{ID: b.ID, IDShort: b.IDShort, GlobalAssetID: b.GlobalAssetID,
-		EquipmentCategory: b.EquipmentCategory, ActiveSubmodels: b.ActiveSubmodels, Nameplate: plateOf(b.Nameplate)}, matches)
+	c, version, err := h.Shell.Merge(ctx, *r.Body, matches)
 	if err != nil {
 		return nil, err
 	}
@@ -59,15 +55,12 @@ func hasETag(header, version string) bool {
 }
 
 func (h *handlers) shellOf(c shellconfig.Config) gen.AASConfig {
-	n := c.Nameplate
 	return gen.AASConfig{ID: c.ID, IDShort: c.IDShort, GlobalAssetID: c.GlobalAssetID, EquipmentCategory: c.EquipmentCategory,
-		ActiveSubmodels: c.ActiveSubmodels, AvailableSubmodels: h.Shell.Available(), Nameplate: gen.Nameplate{
-			ManufacturerName: n.ManufacturerName, ManufacturerProductDesignation: n.ManufacturerProductDesignation, SerialNumber: n.SerialNumber,
-			YearOfConstruction: n.YearOfConstruction, HardwareVersion: n.HardwareVersion, SoftwareVersion: n.SoftwareVersion}}
+		ActiveSubmodels: c.ActiveSubmodels, AvailableSubmodels: h.Shell.Available(), Nameplate: plateOf(link.Nameplate(c.Nameplate))}
 }
 
-func plateOf(n gen.Nameplate) shellconfig.Nameplate {
-	return shellconfig.Nameplate{ManufacturerName: n.ManufacturerName, ManufacturerProductDesignation: n.ManufacturerProductDesignation,
+func plateOf(n link.Nameplate) gen.Nameplate {
+	return gen.Nameplate{ManufacturerName: n.ManufacturerName, ManufacturerProductDesignation: n.ManufacturerProductDesignation,
 		SerialNumber: n.SerialNumber, YearOfConstruction: n.YearOfConstruction, HardwareVersion: n.HardwareVersion, SoftwareVersion: n.SoftwareVersion}
 }
 

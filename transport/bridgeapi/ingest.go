@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/runes"
 	"github.com/otkit/otkit/internal/timestamp"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/passive"
@@ -134,31 +137,49 @@ func (h *handlers) read(list []json.RawMessage) ([]passive.Item, error) {
 	var bad []fault.Field
 	for i, raw := range list {
 		path := fmt.Sprintf("[%d]", i)
-		var w wireItem
-		if err := json.Unmarshal(raw, &w); err != nil || string(raw) == "null" {
-			bad = append(bad, fieldOf(path, err))
-		} else {
-			var wrong []fault.Field
+		w, wrong := decodeItem(raw, path)
+		if len(wrong) == 0 {
 			items[i], wrong = w.read(path + ".")
 			items[i].Name = strings.TrimPrefix(w.Name, h.DriverID+".")
-			bad = append(bad, wrong...)
 		}
-		if len(bad) >= maxFaults {
+		if bad = append(bad, wrong...); len(bad) >= maxFaults {
 			break
 		}
 	}
 	if len(bad) > 0 {
-		return nil, passive.ErrInvalidItems.Invalid(bad...)
+		return nil, passive.ErrInvalidItems.Invalid(bad[:min(len(bad), maxFaults)]...)
 	}
 	return items, nil
 }
 
-// fieldOf names the member of an item that has the wrong type.
-func fieldOf(path string, err error) fault.Field {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		return fault.Field{Field: path + "." + wrong.Field, Message: "must be a string, not a " + wrong.Value}
+// decodeItem decodes an item, or names its members that are wrong.
+func decodeItem(raw json.RawMessage, path string) (w wireItem, bad []fault.Field) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields() // a misspelt timestamp would be a wrong history
+	if err := d.Decode(&w); err == nil && string(raw) != "null" {
+		return w, nil
 	}
-	return fault.Field{Field: path, Message: "must be an object"}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil || members == nil {
+		return w, []fault.Field{{Field: path, Message: "must be an object"}}
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		message := "must be a string"
+		switch strings.ToLower(name) {
+		case "address", "name", "timestamp", "quality":
+			var text string
+			if json.Unmarshal(members[name], &text) == nil {
+				continue
+			}
+		case "value":
+			continue
+		default:
+			name = runes.Shorten(name, 80)
+			message = "is not a member of an item; its members are address, name, value, timestamp and quality"
+		}
+		bad = append(bad, fault.Field{Field: path + "." + name, Message: message})
+	}
+	return w, bad
 }
 
 func (w wireItem) read(path string) (item passive.Item, bad []fault.Field) {

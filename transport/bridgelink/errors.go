@@ -32,12 +32,17 @@ func received(err error) error {
 		}
 		if f, ok := known[info.GetReason()]; ok {
 			own := *f
-			own.Message = s.Message()
+			own.Message, own.Metadata = s.Message(), info.GetMetadata()
 			return &own
 		}
 		if s.Code() == codes.Unavailable {
 			return link.ErrEnded.Because("%s", s.Message())
 		}
 	}
-	return err
+	return errText(s.Message())
 }
+
+// errText is why there is no link, without the words that gRPC puts before it.
+type errText string
+
+func (e errText) Error() string { return string(e) }

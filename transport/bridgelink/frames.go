@@ -42,7 +42,10 @@ func bridgeMessage(f link.FromBridge) *platformv1.BridgeFrame {
 	case f.Live != nil:
 		return &platformv1.BridgeFrame{Frame: &platformv1.BridgeFrame_Live{Live: &platformv1.BridgeLive{Data: f.Live.Data}}}
 	case f.Pong != nil:
-		return &platformv1.BridgeFrame{Frame: &platformv1.BridgeFrame_Pong{Pong: &platformv1.BridgePong{Time: timestamppb.New(f.Pong.Time)}}}
+		return &platformv1.BridgeFrame{Frame: &platformv1.BridgeFrame_Pong{Pong: &platformv1.BridgePong{
+			Time: timestamppb.New(f.Pong.Time), Buffered: f.Pong.Buffered}}}
+	case f.Released != nil:
+		return &platformv1.BridgeFrame{Frame: &platformv1.BridgeFrame_Released{Released: &platformv1.BridgeReleased{}}}
 	case f.Written != nil:
 		return &platformv1.BridgeFrame{Frame: &platformv1.BridgeFrame_Written{Written: &platformv1.BridgeWritten{
 			Id: f.Written.ID, Outcome: f.Written.Outcome, Error: valid(f.Written.Error)}}}
@@ -106,7 +109,9 @@ func bridgeFrame(m *platformv1.BridgeFrame) (link.FromBridge, error) {
 	case *platformv1.BridgeFrame_Live:
 		return link.FromBridge{Live: &link.Live{Data: f.Live.GetData()}}, nil
 	case *platformv1.BridgeFrame_Pong:
-		return link.FromBridge{Pong: &link.Pong{Time: timeOf(f.Pong.GetTime())}}, nil
+		return link.FromBridge{Pong: &link.Pong{Time: timeOf(f.Pong.GetTime()), Buffered: f.Pong.GetBuffered()}}, nil
+	case *platformv1.BridgeFrame_Released:
+		return link.FromBridge{Released: &link.Released{}}, nil
 	case *platformv1.BridgeFrame_Written:
 		return link.FromBridge{Written: &link.Written{ID: f.Written.GetId(), Outcome: f.Written.GetOutcome(), Error: f.Written.GetError()}}, nil
 	case *platformv1.BridgeFrame_Names:

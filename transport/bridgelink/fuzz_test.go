@@ -25,7 +25,8 @@ func (openBindings) ConfirmKey(context.Context, string) error                   
 func (openBindings) StorePosition(context.Context, string, string, uint64) error { return nil }
 func (openBindings) UpdateManifest(context.Context, string, link.Manifest) error { return nil }
 func (openBindings) LinkChanged(context.Context, string, bool) error             { return nil }
-func (openBindings) Lost(context.Context, string, uint64) error                  { return nil }
+func (openBindings) Lost(context.Context, string, string, uint64, uint64) error  { return nil }
+func (openBindings) Released(context.Context, string) error                      { return nil }
 func (openBindings) Event(context.Context, string, link.Event) error             { return nil }
 
 // script is an engine's end of a link whose bridge sends what is written down, and then ends it.

@@ -120,14 +120,17 @@ func TestFramesFromTheBridge(t *testing.T) {
 	frames := []link.FromBridge{
 		hello,
 		{Names: &link.Names{Names: []string{"a", "b"}}},
-		{Manifest: &link.Manifest{BridgeID: "press-1", DriverType: "Modbus", DriverID: "m", Tags: list, AvailableSubmodels: []string{"A", "B"}, ActiveSubmodels: []string{"A"}}},
-		{Manifest: &link.Manifest{BridgeID: "press-1", Tags: list[:1]}},
+		{Manifest: &link.Manifest{BridgeID: "press-1", DriverType: "Modbus", DriverID: "m", Tags: list, AvailableSubmodels: []string{"A", "B"}, ActiveSubmodels: []string{"A"},
+			Shell: &link.Shell{ID: "urn:a", IDShort: "A", AssetKind: "Instance", GlobalAssetID: "urn:b", EquipmentCategory: "Press", Nameplate: link.Nameplate{
+				ManufacturerName: "1", ManufacturerProductDesignation: "2", SerialNumber: "3", YearOfConstruction: "2026", HardwareVersion: "5", SoftwareVersion: "6"}}}},
+		{Manifest: &link.Manifest{BridgeID: "press-1", Tags: list[:1], ActiveSubmodels: []string{}}},
 		{Batch: &link.Batch{Block: link.Block{First: 7, Count: 3, Data: []byte{1, 2}}, Late: 2}},
 		{Live: &link.Live{Data: []byte{3}}},
 		{Written: &link.Written{ID: 9, Outcome: link.OutcomeFailed, Error: "e"}},
 		{Browsed: &link.Browsed{ID: 5, Tags: list}},
 		{Browsed: &link.Browsed{ID: 6, Error: "no"}},
-		{Pong: &link.Pong{Time: at}},
+		{Pong: &link.Pong{Time: at, Buffered: 12}},
+		{Released: &link.Released{}},
 	}
 	for name, o := range map[string]DialOptions{"gzip": {Gzip: true}, "plain": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +211,7 @@ func TestTextThatIsNotUTF8(t *testing.T) {
 func TestErrorsOfTheEngine(t *testing.T) {
 	stopping := fault.New(fault.Unavailable, "SERVER_STOPPING", "the server stops")
 	for name, c := range map[string]struct{ err, want error }{
-		"refused":  {link.ErrRefused, link.ErrRefused},
+		"refused":  {link.Refusal("engine-1"), link.ErrRefused},
 		"protocol": {link.ErrProtocol.Because("first is 0"), link.ErrProtocol},
 		"replaced": {link.ErrReplaced, link.ErrReplaced},
 		"ended":    {link.ErrEnded, link.ErrEnded},
@@ -226,9 +229,11 @@ func TestErrorsOfTheEngine(t *testing.T) {
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)
 				require.Contains(t, err.Error(), c.err.Error())
+				require.Equal(t, link.RefusedBy(c.err), link.RefusedBy(err))
 			} else {
 				require.NotErrorIs(t, err, link.ErrRefused)
 				require.NotContains(t, err.Error(), "SECRET")
+				require.NotContains(t, err.Error(), "rpc error")
 			}
 			require.Error(t, conn.Send(hello))
 		})
@@ -370,7 +375,9 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, gone.Close())
 	_, err = Dial(t.Context(), DialOptions{URL: "http://" + gone.Addr().String()})
-	require.ErrorContains(t, err, gone.Addr().String())
+	require.ErrorContains(t, err, "refused")
+	require.NotContains(t, err.Error(), gone.Addr().String(), "the caller names it")
+	require.NotContains(t, err.Error(), "rpc error")
 }
 
 // The context of Dial does not end the link, and Close ends what waits.

@@ -47,7 +47,7 @@ func manifestMessages(m *link.Manifest, yield yieldMessage) {
 		p := &platformv1.BridgeManifest{BridgeId: m.BridgeID, DriverType: m.DriverType, DriverId: m.DriverID, Tags: tagMessages(rest[:k])}
 		rest = rest[k:]
 		if p.More = len(rest) > 0; !p.More {
-			p.AvailableSubmodels, p.ActiveSubmodels = m.AvailableSubmodels, m.ActiveSubmodels
+			p.AvailableSubmodels, p.ActiveSubmodels, p.Shell = m.AvailableSubmodels, m.ActiveSubmodels, shellMessage(m.Shell)
 		}
 		if !yield(&platformv1.BridgeFrame{Frame: &platformv1.BridgeFrame_Manifest{Manifest: p}}) || !p.More {
 			return
@@ -105,7 +105,9 @@ func (p *parts) add(m *platformv1.BridgeFrame, size int) (f link.FromBridge, who
 			return link.FromBridge{}, false, err
 		}
 		f.Manifest, p.manifest, p.manifestSize = p.manifest, nil, 0
-		f.Manifest.AvailableSubmodels, f.Manifest.ActiveSubmodels = part.Manifest.GetAvailableSubmodels(), part.Manifest.GetActiveSubmodels()
+		f.Manifest.AvailableSubmodels = part.Manifest.GetAvailableSubmodels()
+		f.Manifest.ActiveSubmodels = append([]string{}, part.Manifest.GetActiveSubmodels()...) // none are active: nil would be all
+		f.Manifest.Shell = shellOf(part.Manifest.GetShell())
 	case *platformv1.BridgeFrame_Browsed:
 		if p.browsed == nil {
 			p.browsed = &link.Browsed{ID: part.Browsed.GetId()}

@@ -32,6 +32,13 @@ func statusOf(b *discovery.Info) gen.BridgeBindingStatus {
 func manifestOf(m *link.Manifest) gen.BridgeManifest {
 	answer := gen.BridgeManifest{BridgeID: m.BridgeID, DriverType: m.DriverType, DriverID: m.DriverID, BindingToken: m.BindingToken,
 		AvailableSubmodels: append([]string{}, m.AvailableSubmodels...), ActiveSubmodels: m.ActiveSubmodels, Tags: make([]gen.BridgeTag, len(m.Tags))}
+	if s := m.Shell; s != nil {
+		n := s.Nameplate
+		answer.Shell = gen.BridgeShell{ID: s.ID, IDShort: s.IDShort, AssetKind: s.AssetKind, GlobalAssetID: s.GlobalAssetID,
+			EquipmentCategory: s.EquipmentCategory, Nameplate: gen.BridgeNameplate{
+				ManufacturerName: n.ManufacturerName, ManufacturerProductDesignation: n.ManufacturerProductDesignation,
+				SerialNumber: n.SerialNumber, YearOfConstruction: n.YearOfConstruction, HardwareVersion: n.HardwareVersion, SoftwareVersion: n.SoftwareVersion}}
+	}
 	for i := range m.Tags {
 		t := &m.Tags[i]
 		answer.Tags[i] = gen.BridgeTag{Name: t.Name, Address: t.Address, DataType: t.DataType, Length: t.Length, ScanInterval: t.ScanInterval,

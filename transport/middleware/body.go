@@ -82,7 +82,7 @@ func JSONBody(others map[string][]string) func(http.Handler) http.Handler {
 					return
 				}
 				if r.ContentLength > 0 || !isEmpty(r) {
-					problem.Write(w, r, problem.ErrMediaType.Because("application/json is wanted"), problem.FamilyOf(r.URL.Path))
+					problem.Write(w, r, problem.ErrMediaType.Because("the Content-Type must be application/json"), problem.FamilyOf(r.URL.Path))
 					return
 				}
 			}

@@ -42,7 +42,7 @@ func TestJSONBody(t *testing.T) {
 		{"no content type", "/", "", ` "x" `, 200, ` "x" `},
 		{"empty body", "/", "application/json", "", 200, ""},
 		{"empty body of another type", "/", "text/plain", "", 200, ""},
-		{"text", "/", "text/plain", `{}`, 415, "application/json is wanted"},
+		{"text", "/", "text/plain", `{}`, 415, "the Content-Type must be application/json"},
 		{"form", "/", "application/x-www-form-urlencoded", `a=1`, 415, "UNSUPPORTED_MEDIA_TYPE"},
 		{"merge patch", "/", "application/merge-patch+json", `{}`, 415, ""},
 		{"latin 1", "/", "application/json; charset=iso-8859-1", `{}`, 415, ""},

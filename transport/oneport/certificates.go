@@ -64,7 +64,7 @@ func OpenCertificates(o CertificateOptions) (*CertificateFiles, error) {
 	r := &CertificateFiles{o: o, checked: o.Now(), seen: stampsOf(o)}
 	cfg, err := r.load()
 	if err != nil {
-		return nil, fmt.Errorf("oneport: %w", err)
+		return nil, err
 	}
 	r.current = cfg
 	return r, nil

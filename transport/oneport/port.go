@@ -88,8 +88,11 @@ func Listen(o Options) (*Port, error) {
 	}
 	if o.Listener == nil {
 		l, err := net.Listen("tcp", o.Addr)
-		if err != nil {
+		if _, bad := errors.AsType[*net.AddrError](err); bad {
 			return nil, fmt.Errorf("oneport: Addr: %w", err)
+		}
+		if err != nil {
+			return nil, err // listen tcp :5001: bind: address already in use
 		}
 		o.Listener = l
 	}

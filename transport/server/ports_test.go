@@ -313,7 +313,7 @@ func TestNewNamesWhatIsWrongWithAPortOfAPart(t *testing.T) {
 		{server.PartListener{Listen: ":0"}, "server: Options.PartListeners[0].Parts is required"},
 		{server.PartListener{Listen: ":0", Parts: []string{"robot"}}, `server: Options.PartListeners[0].Parts: no part has the name "robot"`},
 		{server.PartListener{Listen: taken.Addr().String(), Parts: []string{"robots", "lamps"}},
-			"port of robots, lamps: oneport: Addr: listen tcp " + taken.Addr().String() + ": bind: address already in use"},
+			"port of robots, lamps: listen tcp " + taken.Addr().String() + ": bind: address already in use"},
 	} {
 		s, err := server.New(t.Context(), server.Options{Authenticator: auth.AuthenticatorFunc(byHeader), Listen: "127.0.0.1:0",
 			PartListeners: []server.PartListener{c.listener}}, robots(), lamps())

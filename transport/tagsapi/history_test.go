@@ -44,3 +44,30 @@ func TestHistoryThatEndsInTheFuture(t *testing.T) {
 	require.Equal(t, ahead.Time, with[len(with)-1].Timestamp, "a device's clock may be ahead")
 	require.Len(t, points(now.Add(time.Minute), now.AddDate(0, 1, 0)), 1)
 }
+
+// The history of a tag outlasts the tag, such as one of a bridge that was unbound.
+func TestHistoryOfATagThatIsNotDefined(t *testing.T) {
+	engine, err := tags.New(tags.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, engine.Close(t.Context())) }()
+	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	store := history.NewMemory()
+	require.NoError(t, store.Append(t.Context(), []history.Sample{{Tag: "press.a", Time: now.AddDate(0, 0, -10), Value: tags.IntValue(7), Quality: tags.Good}}))
+	api, err := New(engine, Options{History: store, Now: func() time.Time { return now }})
+	require.NoError(t, err)
+	points := func(tag string, days int) (int, error) {
+		a, err := api.handlers.GetTagHistory(t.Context(), gen.GetTagHistoryRequestObject{TagName: tag, Params: gen.GetTagHistoryParams{Start: now.AddDate(0, 0, -days)}})
+		if err != nil {
+			return 0, err
+		}
+		return len(a.(gen.GetTagHistory200JSONResponse).Points), nil
+	}
+	n, err := points("press.a", 30)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	n, err = points("press.a", 1)
+	require.NoError(t, err, "it has samples, if not of this time")
+	require.Zero(t, n)
+	_, err = points("press.b", 30)
+	require.ErrorIs(t, err, tags.ErrTagNotFound)
+}

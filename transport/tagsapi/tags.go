@@ -169,8 +169,9 @@ func (t *handlers) GetTagHistory(ctx context.Context, r gen.GetTagHistoryRequest
 	if !start.Before(end) {
 		return nil, tags.ErrInvalidTimeRange
 	}
-	if _, err := t.engine.Read(r.TagName); err != nil {
-		return nil, err
+	_, unknown := t.engine.Read(r.TagName)
+	if unknown != nil && (t.history == nil || !errors.Is(unknown, tags.ErrTagNotFound)) {
+		return nil, unknown
 	}
 	answer := gen.GetTagHistory200JSONResponse{TagName: r.TagName, Points: []gen.HistoryPoint{}}
 	if t.history == nil {
@@ -185,10 +186,24 @@ func (t *handlers) GetTagHistory(ctx context.Context, r gen.GetTagHistoryRequest
 	if err != nil {
 		return nil, err
 	}
+	if unknown != nil && len(points) == 0 {
+		if err := t.recorded(ctx, r.TagName, unknown); err != nil {
+			return nil, err
+		}
+	}
 	for _, p := range points {
 		answer.Points = append(answer.Points, gen.HistoryPoint{Timestamp: p.Time.UTC(), Value: p.Value, Quality: gen.Quality(p.Quality.String())})
 	}
 	return answer, nil
+}
+
+// recorded returns nil if the history has samples of a tag that is not defined now, such as one of a bridge that was unbound, and unknown if
+// it has none.
+func (t *handlers) recorded(ctx context.Context, name string, unknown error) error {
+	for _, err := range t.history.Range(ctx, name, time.UnixMicro(0), t.now().AddDate(1, 0, 0)) { // times further ahead are not stored
+		return err
+	}
+	return unknown
 }
 
 // ListDrivers implements GET /api/v1/drivers.

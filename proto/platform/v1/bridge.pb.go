@@ -38,6 +38,7 @@ type BridgeFrame struct {
 	//	*BridgeFrame_Written
 	//	*BridgeFrame_Browsed
 	//	*BridgeFrame_Pong
+	//	*BridgeFrame_Released
 	Frame         isBridgeFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -152,6 +153,15 @@ func (x *BridgeFrame) GetPong() *BridgePong {
 	return nil
 }
 
+func (x *BridgeFrame) GetReleased() *BridgeReleased {
+	if x != nil {
+		if x, ok := x.Frame.(*BridgeFrame_Released); ok {
+			return x.Released
+		}
+	}
+	return nil
+}
+
 type isBridgeFrame_Frame interface {
 	isBridgeFrame_Frame()
 }
@@ -188,6 +198,10 @@ type BridgeFrame_Pong struct {
 	Pong *BridgePong `protobuf:"bytes,8,opt,name=pong,proto3,oneof"`
 }
 
+type BridgeFrame_Released struct {
+	Released *BridgeReleased `protobuf:"bytes,9,opt,name=released,proto3,oneof"`
+}
+
 func (*BridgeFrame_Hello) isBridgeFrame_Frame() {}
 
 func (*BridgeFrame_Names) isBridgeFrame_Frame() {}
@@ -203,6 +217,8 @@ func (*BridgeFrame_Written) isBridgeFrame_Frame() {}
 func (*BridgeFrame_Browsed) isBridgeFrame_Frame() {}
 
 func (*BridgeFrame_Pong) isBridgeFrame_Frame() {}
+
+func (*BridgeFrame_Released) isBridgeFrame_Frame() {}
 
 // EngineFrame is a message from an engine.
 type EngineFrame struct {
@@ -592,6 +608,7 @@ type BridgeManifest struct {
 	AvailableSubmodels []string               `protobuf:"bytes,5,rep,name=available_submodels,json=availableSubmodels,proto3" json:"available_submodels,omitempty"` // in the last message
 	ActiveSubmodels    []string               `protobuf:"bytes,6,rep,name=active_submodels,json=activeSubmodels,proto3" json:"active_submodels,omitempty"`          // in the last message
 	More               bool                   `protobuf:"varint,7,opt,name=more,proto3" json:"more,omitempty"`                                                      // another message follows
+	Shell              *BridgeShell           `protobuf:"bytes,8,opt,name=shell,proto3" json:"shell,omitempty"`                                                     // in the last message
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -675,6 +692,183 @@ func (x *BridgeManifest) GetMore() bool {
 	return false
 }
 
+func (x *BridgeManifest) GetShell() *BridgeShell {
+	if x != nil {
+		return x.Shell
+	}
+	return nil
+}
+
+// BridgeShell is the identity of the asset administration shell of a bridge.
+type BridgeShell struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Id                string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	IdShort           string                 `protobuf:"bytes,2,opt,name=id_short,json=idShort,proto3" json:"id_short,omitempty"`
+	AssetKind         string                 `protobuf:"bytes,3,opt,name=asset_kind,json=assetKind,proto3" json:"asset_kind,omitempty"` // Instance
+	GlobalAssetId     string                 `protobuf:"bytes,4,opt,name=global_asset_id,json=globalAssetId,proto3" json:"global_asset_id,omitempty"`
+	EquipmentCategory string                 `protobuf:"bytes,5,opt,name=equipment_category,json=equipmentCategory,proto3" json:"equipment_category,omitempty"`
+	Nameplate         *BridgeNameplate       `protobuf:"bytes,6,opt,name=nameplate,proto3" json:"nameplate,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *BridgeShell) Reset() {
+	*x = BridgeShell{}
+	mi := &file_platform_v1_bridge_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BridgeShell) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BridgeShell) ProtoMessage() {}
+
+func (x *BridgeShell) ProtoReflect() protoreflect.Message {
+	mi := &file_platform_v1_bridge_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BridgeShell.ProtoReflect.Descriptor instead.
+func (*BridgeShell) Descriptor() ([]byte, []int) {
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *BridgeShell) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *BridgeShell) GetIdShort() string {
+	if x != nil {
+		return x.IdShort
+	}
+	return ""
+}
+
+func (x *BridgeShell) GetAssetKind() string {
+	if x != nil {
+		return x.AssetKind
+	}
+	return ""
+}
+
+func (x *BridgeShell) GetGlobalAssetId() string {
+	if x != nil {
+		return x.GlobalAssetId
+	}
+	return ""
+}
+
+func (x *BridgeShell) GetEquipmentCategory() string {
+	if x != nil {
+		return x.EquipmentCategory
+	}
+	return ""
+}
+
+func (x *BridgeShell) GetNameplate() *BridgeNameplate {
+	if x != nil {
+		return x.Nameplate
+	}
+	return nil
+}
+
+// BridgeNameplate has what a bridge knows of its machine for the submodel Nameplate.
+type BridgeNameplate struct {
+	state                          protoimpl.MessageState `protogen:"open.v1"`
+	ManufacturerName               string                 `protobuf:"bytes,1,opt,name=manufacturer_name,json=manufacturerName,proto3" json:"manufacturer_name,omitempty"`
+	ManufacturerProductDesignation string                 `protobuf:"bytes,2,opt,name=manufacturer_product_designation,json=manufacturerProductDesignation,proto3" json:"manufacturer_product_designation,omitempty"`
+	SerialNumber                   string                 `protobuf:"bytes,3,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
+	YearOfConstruction             string                 `protobuf:"bytes,4,opt,name=year_of_construction,json=yearOfConstruction,proto3" json:"year_of_construction,omitempty"`
+	HardwareVersion                string                 `protobuf:"bytes,5,opt,name=hardware_version,json=hardwareVersion,proto3" json:"hardware_version,omitempty"`
+	SoftwareVersion                string                 `protobuf:"bytes,6,opt,name=software_version,json=softwareVersion,proto3" json:"software_version,omitempty"`
+	unknownFields                  protoimpl.UnknownFields
+	sizeCache                      protoimpl.SizeCache
+}
+
+func (x *BridgeNameplate) Reset() {
+	*x = BridgeNameplate{}
+	mi := &file_platform_v1_bridge_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BridgeNameplate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BridgeNameplate) ProtoMessage() {}
+
+func (x *BridgeNameplate) ProtoReflect() protoreflect.Message {
+	mi := &file_platform_v1_bridge_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BridgeNameplate.ProtoReflect.Descriptor instead.
+func (*BridgeNameplate) Descriptor() ([]byte, []int) {
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *BridgeNameplate) GetManufacturerName() string {
+	if x != nil {
+		return x.ManufacturerName
+	}
+	return ""
+}
+
+func (x *BridgeNameplate) GetManufacturerProductDesignation() string {
+	if x != nil {
+		return x.ManufacturerProductDesignation
+	}
+	return ""
+}
+
+func (x *BridgeNameplate) GetSerialNumber() string {
+	if x != nil {
+		return x.SerialNumber
+	}
+	return ""
+}
+
+func (x *BridgeNameplate) GetYearOfConstruction() string {
+	if x != nil {
+		return x.YearOfConstruction
+	}
+	return ""
+}
+
+func (x *BridgeNameplate) GetHardwareVersion() string {
+	if x != nil {
+		return x.HardwareVersion
+	}
+	return ""
+}
+
+func (x *BridgeNameplate) GetSoftwareVersion() string {
+	if x != nil {
+		return x.SoftwareVersion
+	}
+	return ""
+}
+
 // BridgeTag is a tag of a bridge.
 type BridgeTag struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -694,7 +888,7 @@ type BridgeTag struct {
 
 func (x *BridgeTag) Reset() {
 	*x = BridgeTag{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[6]
+	mi := &file_platform_v1_bridge_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -706,7 +900,7 @@ func (x *BridgeTag) String() string {
 func (*BridgeTag) ProtoMessage() {}
 
 func (x *BridgeTag) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[6]
+	mi := &file_platform_v1_bridge_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -719,7 +913,7 @@ func (x *BridgeTag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeTag.ProtoReflect.Descriptor instead.
 func (*BridgeTag) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{6}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BridgeTag) GetName() string {
@@ -805,7 +999,7 @@ type BridgeBatch struct {
 
 func (x *BridgeBatch) Reset() {
 	*x = BridgeBatch{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[7]
+	mi := &file_platform_v1_bridge_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -817,7 +1011,7 @@ func (x *BridgeBatch) String() string {
 func (*BridgeBatch) ProtoMessage() {}
 
 func (x *BridgeBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[7]
+	mi := &file_platform_v1_bridge_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -830,7 +1024,7 @@ func (x *BridgeBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeBatch.ProtoReflect.Descriptor instead.
 func (*BridgeBatch) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{7}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BridgeBatch) GetFirst() uint64 {
@@ -871,7 +1065,7 @@ type BridgeLive struct {
 
 func (x *BridgeLive) Reset() {
 	*x = BridgeLive{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[8]
+	mi := &file_platform_v1_bridge_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +1077,7 @@ func (x *BridgeLive) String() string {
 func (*BridgeLive) ProtoMessage() {}
 
 func (x *BridgeLive) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[8]
+	mi := &file_platform_v1_bridge_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +1090,7 @@ func (x *BridgeLive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeLive.ProtoReflect.Descriptor instead.
 func (*BridgeLive) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{8}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BridgeLive) GetData() []byte {
@@ -916,7 +1110,7 @@ type EngineAck struct {
 
 func (x *EngineAck) Reset() {
 	*x = EngineAck{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[9]
+	mi := &file_platform_v1_bridge_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -928,7 +1122,7 @@ func (x *EngineAck) String() string {
 func (*EngineAck) ProtoMessage() {}
 
 func (x *EngineAck) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[9]
+	mi := &file_platform_v1_bridge_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -941,7 +1135,7 @@ func (x *EngineAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineAck.ProtoReflect.Descriptor instead.
 func (*EngineAck) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{9}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EngineAck) GetThrough() uint64 {
@@ -964,7 +1158,7 @@ type EngineWrite struct {
 
 func (x *EngineWrite) Reset() {
 	*x = EngineWrite{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[10]
+	mi := &file_platform_v1_bridge_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -976,7 +1170,7 @@ func (x *EngineWrite) String() string {
 func (*EngineWrite) ProtoMessage() {}
 
 func (x *EngineWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[10]
+	mi := &file_platform_v1_bridge_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -989,7 +1183,7 @@ func (x *EngineWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineWrite.ProtoReflect.Descriptor instead.
 func (*EngineWrite) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{10}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *EngineWrite) GetId() uint64 {
@@ -1032,7 +1226,7 @@ type BridgeWritten struct {
 
 func (x *BridgeWritten) Reset() {
 	*x = BridgeWritten{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[11]
+	mi := &file_platform_v1_bridge_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1238,7 @@ func (x *BridgeWritten) String() string {
 func (*BridgeWritten) ProtoMessage() {}
 
 func (x *BridgeWritten) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[11]
+	mi := &file_platform_v1_bridge_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1251,7 @@ func (x *BridgeWritten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeWritten.ProtoReflect.Descriptor instead.
 func (*BridgeWritten) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{11}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BridgeWritten) GetId() uint64 {
@@ -1091,7 +1285,7 @@ type EnginePing struct {
 
 func (x *EnginePing) Reset() {
 	*x = EnginePing{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[12]
+	mi := &file_platform_v1_bridge_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +1297,7 @@ func (x *EnginePing) String() string {
 func (*EnginePing) ProtoMessage() {}
 
 func (x *EnginePing) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[12]
+	mi := &file_platform_v1_bridge_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,7 +1310,7 @@ func (x *EnginePing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnginePing.ProtoReflect.Descriptor instead.
 func (*EnginePing) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{12}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *EnginePing) GetTime() *timestamppb.Timestamp {
@@ -1130,13 +1324,14 @@ func (x *EnginePing) GetTime() *timestamppb.Timestamp {
 type BridgePong struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Time          *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	Buffered      uint64                 `protobuf:"varint,2,opt,name=buffered,proto3" json:"buffered,omitempty"` // entries that wait for their acknowledgement
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BridgePong) Reset() {
 	*x = BridgePong{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[13]
+	mi := &file_platform_v1_bridge_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1343,7 @@ func (x *BridgePong) String() string {
 func (*BridgePong) ProtoMessage() {}
 
 func (x *BridgePong) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[13]
+	mi := &file_platform_v1_bridge_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1356,7 @@ func (x *BridgePong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgePong.ProtoReflect.Descriptor instead.
 func (*BridgePong) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{13}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *BridgePong) GetTime() *timestamppb.Timestamp {
@@ -1169,6 +1364,50 @@ func (x *BridgePong) GetTime() *timestamppb.Timestamp {
 		return x.Time
 	}
 	return nil
+}
+
+func (x *BridgePong) GetBuffered() uint64 {
+	if x != nil {
+		return x.Buffered
+	}
+	return 0
+}
+
+// BridgeReleased reports that the bridge was made free. The engine ends the link.
+type BridgeReleased struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BridgeReleased) Reset() {
+	*x = BridgeReleased{}
+	mi := &file_platform_v1_bridge_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BridgeReleased) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BridgeReleased) ProtoMessage() {}
+
+func (x *BridgeReleased) ProtoReflect() protoreflect.Message {
+	mi := &file_platform_v1_bridge_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BridgeReleased.ProtoReflect.Descriptor instead.
+func (*BridgeReleased) Descriptor() ([]byte, []int) {
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{16}
 }
 
 // EngineBrowse asks for the points of the bridge's device.
@@ -1181,7 +1420,7 @@ type EngineBrowse struct {
 
 func (x *EngineBrowse) Reset() {
 	*x = EngineBrowse{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[14]
+	mi := &file_platform_v1_bridge_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1193,7 +1432,7 @@ func (x *EngineBrowse) String() string {
 func (*EngineBrowse) ProtoMessage() {}
 
 func (x *EngineBrowse) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[14]
+	mi := &file_platform_v1_bridge_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1206,7 +1445,7 @@ func (x *EngineBrowse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineBrowse.ProtoReflect.Descriptor instead.
 func (*EngineBrowse) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{14}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EngineBrowse) GetId() uint64 {
@@ -1229,7 +1468,7 @@ type BridgeBrowsed struct {
 
 func (x *BridgeBrowsed) Reset() {
 	*x = BridgeBrowsed{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[15]
+	mi := &file_platform_v1_bridge_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1480,7 @@ func (x *BridgeBrowsed) String() string {
 func (*BridgeBrowsed) ProtoMessage() {}
 
 func (x *BridgeBrowsed) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[15]
+	mi := &file_platform_v1_bridge_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1493,7 @@ func (x *BridgeBrowsed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeBrowsed.ProtoReflect.Descriptor instead.
 func (*BridgeBrowsed) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{15}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *BridgeBrowsed) GetId() uint64 {
@@ -1296,7 +1535,7 @@ type EnginePins struct {
 
 func (x *EnginePins) Reset() {
 	*x = EnginePins{}
-	mi := &file_platform_v1_bridge_proto_msgTypes[16]
+	mi := &file_platform_v1_bridge_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1308,7 +1547,7 @@ func (x *EnginePins) String() string {
 func (*EnginePins) ProtoMessage() {}
 
 func (x *EnginePins) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_bridge_proto_msgTypes[16]
+	mi := &file_platform_v1_bridge_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1321,7 +1560,7 @@ func (x *EnginePins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnginePins.ProtoReflect.Descriptor instead.
 func (*EnginePins) Descriptor() ([]byte, []int) {
-	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{16}
+	return file_platform_v1_bridge_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EnginePins) GetPins() []string {
@@ -1335,7 +1574,7 @@ var File_platform_v1_bridge_proto protoreflect.FileDescriptor
 
 const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\n" +
-	"\x18platform/v1/bridge.proto\x12\vplatform.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aplatform/v1/platform.proto\"\xb5\x03\n" +
+	"\x18platform/v1/bridge.proto\x12\vplatform.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aplatform/v1/platform.proto\"\xf0\x03\n" +
 	"\vBridgeFrame\x120\n" +
 	"\x05hello\x18\x01 \x01(\v2\x18.platform.v1.BridgeHelloH\x00R\x05hello\x120\n" +
 	"\x05names\x18\x02 \x01(\v2\x18.platform.v1.BridgeNamesH\x00R\x05names\x129\n" +
@@ -1344,7 +1583,8 @@ const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\x04live\x18\x05 \x01(\v2\x17.platform.v1.BridgeLiveH\x00R\x04live\x126\n" +
 	"\awritten\x18\x06 \x01(\v2\x1a.platform.v1.BridgeWrittenH\x00R\awritten\x126\n" +
 	"\abrowsed\x18\a \x01(\v2\x1a.platform.v1.BridgeBrowsedH\x00R\abrowsed\x12-\n" +
-	"\x04pong\x18\b \x01(\v2\x17.platform.v1.BridgePongH\x00R\x04pongB\a\n" +
+	"\x04pong\x18\b \x01(\v2\x17.platform.v1.BridgePongH\x00R\x04pong\x129\n" +
+	"\breleased\x18\t \x01(\v2\x1b.platform.v1.BridgeReleasedH\x00R\breleasedB\a\n" +
 	"\x05frame\"\xbf\x02\n" +
 	"\vEngineFrame\x126\n" +
 	"\awelcome\x18\x01 \x01(\v2\x1a.platform.v1.EngineWelcomeH\x00R\awelcome\x12*\n" +
@@ -1371,7 +1611,7 @@ const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"9\n" +
 	"\vBridgeNames\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\rR\x05first\x12\x14\n" +
-	"\x05names\x18\x02 \x03(\tR\x05names\"\x87\x02\n" +
+	"\x05names\x18\x02 \x03(\tR\x05names\"\xb7\x02\n" +
 	"\x0eBridgeManifest\x12\x1b\n" +
 	"\tbridge_id\x18\x01 \x01(\tR\bbridgeId\x12\x1f\n" +
 	"\vdriver_type\x18\x02 \x01(\tR\n" +
@@ -1380,7 +1620,23 @@ const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\x04tags\x18\x04 \x03(\v2\x16.platform.v1.BridgeTagR\x04tags\x12/\n" +
 	"\x13available_submodels\x18\x05 \x03(\tR\x12availableSubmodels\x12)\n" +
 	"\x10active_submodels\x18\x06 \x03(\tR\x0factiveSubmodels\x12\x12\n" +
-	"\x04more\x18\a \x01(\bR\x04more\"\xca\x02\n" +
+	"\x04more\x18\a \x01(\bR\x04more\x12.\n" +
+	"\x05shell\x18\b \x01(\v2\x18.platform.v1.BridgeShellR\x05shell\"\xea\x01\n" +
+	"\vBridgeShell\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
+	"\bid_short\x18\x02 \x01(\tR\aidShort\x12\x1d\n" +
+	"\n" +
+	"asset_kind\x18\x03 \x01(\tR\tassetKind\x12&\n" +
+	"\x0fglobal_asset_id\x18\x04 \x01(\tR\rglobalAssetId\x12-\n" +
+	"\x12equipment_category\x18\x05 \x01(\tR\x11equipmentCategory\x12:\n" +
+	"\tnameplate\x18\x06 \x01(\v2\x1c.platform.v1.BridgeNameplateR\tnameplate\"\xb5\x02\n" +
+	"\x0fBridgeNameplate\x12+\n" +
+	"\x11manufacturer_name\x18\x01 \x01(\tR\x10manufacturerName\x12H\n" +
+	" manufacturer_product_designation\x18\x02 \x01(\tR\x1emanufacturerProductDesignation\x12#\n" +
+	"\rserial_number\x18\x03 \x01(\tR\fserialNumber\x120\n" +
+	"\x14year_of_construction\x18\x04 \x01(\tR\x12yearOfConstruction\x12)\n" +
+	"\x10hardware_version\x18\x05 \x01(\tR\x0fhardwareVersion\x12)\n" +
+	"\x10software_version\x18\x06 \x01(\tR\x0fsoftwareVersion\"\xca\x02\n" +
 	"\tBridgeTag\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x1b\n" +
@@ -1419,10 +1675,12 @@ const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\x05error\x18\x03 \x01(\tR\x05error\"<\n" +
 	"\n" +
 	"EnginePing\x12.\n" +
-	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"<\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"X\n" +
 	"\n" +
 	"BridgePong\x12.\n" +
-	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\x1e\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1a\n" +
+	"\bbuffered\x18\x02 \x01(\x04R\bbuffered\"\x10\n" +
+	"\x0eBridgeReleased\"\x1e\n" +
 	"\fEngineBrowse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\"u\n" +
 	"\rBridgeBrowsed\x12\x0e\n" +
@@ -1449,7 +1707,7 @@ func file_platform_v1_bridge_proto_rawDescGZIP() []byte {
 	return file_platform_v1_bridge_proto_rawDescData
 }
 
-var file_platform_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_platform_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_platform_v1_bridge_proto_goTypes = []any{
 	(*BridgeFrame)(nil),           // 0: platform.v1.BridgeFrame
 	(*EngineFrame)(nil),           // 1: platform.v1.EngineFrame
@@ -1457,49 +1715,55 @@ var file_platform_v1_bridge_proto_goTypes = []any{
 	(*EngineWelcome)(nil),         // 3: platform.v1.EngineWelcome
 	(*BridgeNames)(nil),           // 4: platform.v1.BridgeNames
 	(*BridgeManifest)(nil),        // 5: platform.v1.BridgeManifest
-	(*BridgeTag)(nil),             // 6: platform.v1.BridgeTag
-	(*BridgeBatch)(nil),           // 7: platform.v1.BridgeBatch
-	(*BridgeLive)(nil),            // 8: platform.v1.BridgeLive
-	(*EngineAck)(nil),             // 9: platform.v1.EngineAck
-	(*EngineWrite)(nil),           // 10: platform.v1.EngineWrite
-	(*BridgeWritten)(nil),         // 11: platform.v1.BridgeWritten
-	(*EnginePing)(nil),            // 12: platform.v1.EnginePing
-	(*BridgePong)(nil),            // 13: platform.v1.BridgePong
-	(*EngineBrowse)(nil),          // 14: platform.v1.EngineBrowse
-	(*BridgeBrowsed)(nil),         // 15: platform.v1.BridgeBrowsed
-	(*EnginePins)(nil),            // 16: platform.v1.EnginePins
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
-	(*TagValue)(nil),              // 18: platform.v1.TagValue
+	(*BridgeShell)(nil),           // 6: platform.v1.BridgeShell
+	(*BridgeNameplate)(nil),       // 7: platform.v1.BridgeNameplate
+	(*BridgeTag)(nil),             // 8: platform.v1.BridgeTag
+	(*BridgeBatch)(nil),           // 9: platform.v1.BridgeBatch
+	(*BridgeLive)(nil),            // 10: platform.v1.BridgeLive
+	(*EngineAck)(nil),             // 11: platform.v1.EngineAck
+	(*EngineWrite)(nil),           // 12: platform.v1.EngineWrite
+	(*BridgeWritten)(nil),         // 13: platform.v1.BridgeWritten
+	(*EnginePing)(nil),            // 14: platform.v1.EnginePing
+	(*BridgePong)(nil),            // 15: platform.v1.BridgePong
+	(*BridgeReleased)(nil),        // 16: platform.v1.BridgeReleased
+	(*EngineBrowse)(nil),          // 17: platform.v1.EngineBrowse
+	(*BridgeBrowsed)(nil),         // 18: platform.v1.BridgeBrowsed
+	(*EnginePins)(nil),            // 19: platform.v1.EnginePins
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*TagValue)(nil),              // 21: platform.v1.TagValue
 }
 var file_platform_v1_bridge_proto_depIdxs = []int32{
 	2,  // 0: platform.v1.BridgeFrame.hello:type_name -> platform.v1.BridgeHello
 	4,  // 1: platform.v1.BridgeFrame.names:type_name -> platform.v1.BridgeNames
 	5,  // 2: platform.v1.BridgeFrame.manifest:type_name -> platform.v1.BridgeManifest
-	7,  // 3: platform.v1.BridgeFrame.batch:type_name -> platform.v1.BridgeBatch
-	8,  // 4: platform.v1.BridgeFrame.live:type_name -> platform.v1.BridgeLive
-	11, // 5: platform.v1.BridgeFrame.written:type_name -> platform.v1.BridgeWritten
-	15, // 6: platform.v1.BridgeFrame.browsed:type_name -> platform.v1.BridgeBrowsed
-	13, // 7: platform.v1.BridgeFrame.pong:type_name -> platform.v1.BridgePong
-	3,  // 8: platform.v1.EngineFrame.welcome:type_name -> platform.v1.EngineWelcome
-	9,  // 9: platform.v1.EngineFrame.ack:type_name -> platform.v1.EngineAck
-	10, // 10: platform.v1.EngineFrame.write:type_name -> platform.v1.EngineWrite
-	14, // 11: platform.v1.EngineFrame.browse:type_name -> platform.v1.EngineBrowse
-	12, // 12: platform.v1.EngineFrame.ping:type_name -> platform.v1.EnginePing
-	16, // 13: platform.v1.EngineFrame.pins:type_name -> platform.v1.EnginePins
-	17, // 14: platform.v1.EngineWelcome.time:type_name -> google.protobuf.Timestamp
-	6,  // 15: platform.v1.BridgeManifest.tags:type_name -> platform.v1.BridgeTag
-	18, // 16: platform.v1.EngineWrite.value:type_name -> platform.v1.TagValue
-	17, // 17: platform.v1.EngineWrite.deadline:type_name -> google.protobuf.Timestamp
-	17, // 18: platform.v1.EnginePing.time:type_name -> google.protobuf.Timestamp
-	17, // 19: platform.v1.BridgePong.time:type_name -> google.protobuf.Timestamp
-	6,  // 20: platform.v1.BridgeBrowsed.tags:type_name -> platform.v1.BridgeTag
-	0,  // 21: platform.v1.BridgeLink.Connect:input_type -> platform.v1.BridgeFrame
-	1,  // 22: platform.v1.BridgeLink.Connect:output_type -> platform.v1.EngineFrame
-	22, // [22:23] is the sub-list for method output_type
-	21, // [21:22] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	9,  // 3: platform.v1.BridgeFrame.batch:type_name -> platform.v1.BridgeBatch
+	10, // 4: platform.v1.BridgeFrame.live:type_name -> platform.v1.BridgeLive
+	13, // 5: platform.v1.BridgeFrame.written:type_name -> platform.v1.BridgeWritten
+	18, // 6: platform.v1.BridgeFrame.browsed:type_name -> platform.v1.BridgeBrowsed
+	15, // 7: platform.v1.BridgeFrame.pong:type_name -> platform.v1.BridgePong
+	16, // 8: platform.v1.BridgeFrame.released:type_name -> platform.v1.BridgeReleased
+	3,  // 9: platform.v1.EngineFrame.welcome:type_name -> platform.v1.EngineWelcome
+	11, // 10: platform.v1.EngineFrame.ack:type_name -> platform.v1.EngineAck
+	12, // 11: platform.v1.EngineFrame.write:type_name -> platform.v1.EngineWrite
+	17, // 12: platform.v1.EngineFrame.browse:type_name -> platform.v1.EngineBrowse
+	14, // 13: platform.v1.EngineFrame.ping:type_name -> platform.v1.EnginePing
+	19, // 14: platform.v1.EngineFrame.pins:type_name -> platform.v1.EnginePins
+	20, // 15: platform.v1.EngineWelcome.time:type_name -> google.protobuf.Timestamp
+	8,  // 16: platform.v1.BridgeManifest.tags:type_name -> platform.v1.BridgeTag
+	6,  // 17: platform.v1.BridgeManifest.shell:type_name -> platform.v1.BridgeShell
+	7,  // 18: platform.v1.BridgeShell.nameplate:type_name -> platform.v1.BridgeNameplate
+	21, // 19: platform.v1.EngineWrite.value:type_name -> platform.v1.TagValue
+	20, // 20: platform.v1.EngineWrite.deadline:type_name -> google.protobuf.Timestamp
+	20, // 21: platform.v1.EnginePing.time:type_name -> google.protobuf.Timestamp
+	20, // 22: platform.v1.BridgePong.time:type_name -> google.protobuf.Timestamp
+	8,  // 23: platform.v1.BridgeBrowsed.tags:type_name -> platform.v1.BridgeTag
+	0,  // 24: platform.v1.BridgeLink.Connect:input_type -> platform.v1.BridgeFrame
+	1,  // 25: platform.v1.BridgeLink.Connect:output_type -> platform.v1.EngineFrame
+	25, // [25:26] is the sub-list for method output_type
+	24, // [24:25] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_platform_v1_bridge_proto_init() }
@@ -1517,6 +1781,7 @@ func file_platform_v1_bridge_proto_init() {
 		(*BridgeFrame_Written)(nil),
 		(*BridgeFrame_Browsed)(nil),
 		(*BridgeFrame_Pong)(nil),
+		(*BridgeFrame_Released)(nil),
 	}
 	file_platform_v1_bridge_proto_msgTypes[1].OneofWrappers = []any{
 		(*EngineFrame_Welcome)(nil),
@@ -1526,14 +1791,14 @@ func file_platform_v1_bridge_proto_init() {
 		(*EngineFrame_Ping)(nil),
 		(*EngineFrame_Pins)(nil),
 	}
-	file_platform_v1_bridge_proto_msgTypes[6].OneofWrappers = []any{}
+	file_platform_v1_bridge_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_platform_v1_bridge_proto_rawDesc), len(file_platform_v1_bridge_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

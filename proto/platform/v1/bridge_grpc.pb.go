@@ -32,7 +32,8 @@ const (
 // BridgeLink is served by engines and called by bridges.
 type BridgeLinkClient interface {
 	// Connect opens the link of a bridge. It begins with BridgeHello, which has the binding token or the session key; no other credentials
-	// are needed. UNAUTHENTICATED with the reason BINDING_UNKNOWN: the engine has no such binding, and the bridge becomes free.
+	// are needed. UNAUTHENTICATED with the reason BINDING_UNKNOWN: the engine has no such binding. The metadata engineId names the engine, and the
+	// bridge becomes free if it is bound to that one.
 	Connect(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[BridgeFrame, EngineFrame], error)
 }
 
@@ -64,7 +65,8 @@ type BridgeLink_ConnectClient = grpc.BidiStreamingClient[BridgeFrame, EngineFram
 // BridgeLink is served by engines and called by bridges.
 type BridgeLinkServer interface {
 	// Connect opens the link of a bridge. It begins with BridgeHello, which has the binding token or the session key; no other credentials
-	// are needed. UNAUTHENTICATED with the reason BINDING_UNKNOWN: the engine has no such binding, and the bridge becomes free.
+	// are needed. UNAUTHENTICATED with the reason BINDING_UNKNOWN: the engine has no such binding. The metadata engineId names the engine, and the
+	// bridge becomes free if it is bound to that one.
 	Connect(grpc.BidiStreamingServer[BridgeFrame, EngineFrame]) error
 	mustEmbedUnimplementedBridgeLinkServer()
 }

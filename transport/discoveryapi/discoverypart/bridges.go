@@ -61,7 +61,7 @@ func (b *bridges) Attach(_ context.Context, bound discovery.Binding, m link.Mani
 	b.attached[bound.BridgeID] = true
 	b.mu.Unlock()
 	if b.shells != nil {
-		b.shells.add(bound.BridgeID)
+		b.shells.add(m)
 	}
 	return nil
 }
@@ -73,6 +73,9 @@ func (b *bridges) Detach(ctx context.Context, bound discovery.Binding) error {
 	attached := b.attached[bound.BridgeID]
 	delete(b.attached, bound.BridgeID)
 	b.mu.Unlock()
+	if b.shells != nil {
+		b.shells.forget(bound.BridgeID)
+	}
 	if !attached {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
+	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/bridgelink"
 	"github.com/otkit/otkit/transport/discoveryapi"
 	"github.com/otkit/otkit/transport/health"
@@ -141,11 +142,13 @@ func (d *Discovery) open(ctx context.Context, t *tagspart.Tags, a *alarmspart.Al
 	if d.link, err = bridgelink.NewServer(d.hub); err != nil {
 		return err
 	}
-	if d.api, err = discoveryapi.New(d.service, discoveryapi.Options{}); err != nil {
+	if d.api, err = discoveryapi.New(d.service, discoveryapi.Options{Caller: auth.NameOf}); err != nil {
 		return err
 	}
 	if s != nil && !o.WithoutShells {
-		d.shells = newShells(o.Store, s.Service(), o.Logger)
+		if d.shells, err = newShells(s.Service(), o.Logger, d.service.SetShellProblem); err != nil {
+			return err
+		}
 		d.jobs = append(d.jobs, d.shells.run)
 	}
 	d.jobs = append(d.jobs, d.service.Run, d.announcePins)

@@ -236,15 +236,15 @@ func TestABridgeFromItsBindingToItsRelease(t *testing.T) {
 	require.NotNil(t, list[0]["lastHeartbeatAt"])
 	require.Equal(t, `["OperationalData","Service log"]`, list[0]["activeSubmodels"])
 	_, body = p.call("GET", "/health", nil)
-	require.Contains(t, body, "1 bridges are bound: 1 online")
+	require.Contains(t, body, "1 bridge is bound, 1 online")
 
 	require.Equal(t, "press-1", p.part.Registered()[0].ID)
-	require.True(t, p.part.IsShell("urn:otkit:bridge:press-1"))
-	require.False(t, p.part.IsShell("urn:otkit:bridge:press-2"))
 	eventually(t, "the shell", func() bool {
 		s, err := p.shells.Shells.Get(t.Context(), discoverypart.ShellID("press-1"))
 		return err == nil && len(s.Submodels) == 2
 	})
+	require.True(t, p.part.IsShell("urn:otkit:bridge:press-1"))
+	require.False(t, p.part.IsShell("urn:otkit:bridge:press-2"))
 	_, err = p.shells.Submodels.Get(t.Context(), "urn:otkit:bridge:press-1:OperationalData")
 	require.NoError(t, err)
 	_, err = p.shells.Submodels.Get(t.Context(), "urn:otkit:bridge:press-1:Service log")

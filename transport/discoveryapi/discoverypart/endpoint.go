@@ -173,8 +173,8 @@ func (d *Discovery) start() {
 	d.announce = announced
 }
 
-// pinInterval is how often the certificate is looked at.
-const pinInterval = 10 * time.Second
+// pinInterval is how often the certificate is looked at: no bridge should meet a new key that it was not told.
+const pinInterval = time.Second
 
 // announcePins tells bridges when the engine's certificate has another key. The bridge whose link is not open then cannot verify the engine.
 func (d *Discovery) announcePins(ctx context.Context) {

@@ -1,10 +1,6 @@
 package discoverypart
 
 import (
-	"slices"
-	"strings"
-
-	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 )
 
@@ -19,7 +15,4 @@ func (d *Discovery) Registered() []hubspart.Registration {
 }
 
 // IsShell reports whether id is that of the shell of a bound bridge.
-func (d *Discovery) IsShell(id string) bool {
-	bridge, ok := strings.CutPrefix(id, shellPrefix)
-	return ok && slices.ContainsFunc(d.service.Bindings(), func(b discovery.Info) bool { return b.BridgeID == bridge })
-}
+func (d *Discovery) IsShell(id string) bool { return d.shells != nil && d.shells.isShell(id) }

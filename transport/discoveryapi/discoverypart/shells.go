@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,62 +12,101 @@ import (
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/aas/tagmap"
-	"github.com/otkit/otkit/discovery"
+	"github.com/otkit/otkit/aas/shellconfig"
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/internal/backoff"
 )
 
 const (
-	shellPrefix = "urn:otkit:bridge:"
-	assetPrefix = "urn:otkit:asset:bridge:"
-
 	// maxShellTags is how many tags of a bridge are in its shell: those first in its manifest. A submodel is read and written as one document.
 	maxShellTags = 2000
 
 	shellInterval = 500 * time.Millisecond // between two looks for what is to be made
-	maxShellDelay = time.Minute            // between two attempts that fail: each reads the manifest
+	maxShellDelay = time.Minute            // between two attempts that fail, or that find the id of a shell taken
 )
 
-// ShellID returns the id of the shell of a bridge.
-func ShellID(bridgeID string) string { return shellPrefix + bridgeID }
+// ShellID returns the id of the shell of a bridge that is not configured to have another one.
+func ShellID(bridgeID string) string { return link.DefaultShell(bridgeID).ID }
 
 // shells makes a shell for each bridge. What is there stays as it is: people may complete it.
 type shells struct {
-	store   discovery.Store
 	service *repository.Service
+	builder *shellconfig.Builder
 	log     *slog.Logger
-	failed  string // why, as logged
+	// report takes why the shell of a bridge does not have the id that it is configured to have; empty for no reason.
+	report func(bridgeID, problem string)
+	failed string // why, as logged
 
 	mu      sync.Mutex
-	pending map[string]time.Time // by bridge id: not before
-	// failures in a row by bridge id; of run alone.
+	pending map[string]pendingShell // by bridge id
+	bound   map[string]bool         // by bridge id
+	ids     map[string]string       // bridge ids by those of the shells that were made for them
+	// failures in a row, and what report was given, by bridge id; of run alone.
 	failures map[string]int
+	problems map[string]string
 }
 
-func newShells(store discovery.Store, service *repository.Service, log *slog.Logger) *shells {
-	return &shells{store: store, service: service, log: log, pending: map[string]time.Time{}, failures: map[string]int{}}
+// pendingShell is a shell that is to be made.
+type pendingShell struct {
+	at       time.Time // not before
+	manifest link.Manifest
+	tags     int // of the bridge; the manifest has at most maxShellTags
+}
+
+func newShells(service *repository.Service, log *slog.Logger, report func(bridgeID, problem string)) (*shells, error) {
+	builder, err := shellconfig.NewBuilder()
+	if err != nil {
+		return nil, err
+	}
+	return &shells{service: service, builder: builder, log: log, report: report, pending: map[string]pendingShell{}, bound: map[string]bool{}, ids: map[string]string{},
+		failures: map[string]int{}, problems: map[string]string{}}, nil
 }
 
 // add lets the shell of a bridge be made or brought up to date soon.
-func (s *shells) add(bridgeID string) {
+func (s *shells) add(m link.Manifest) {
+	p := pendingShell{manifest: m, tags: len(m.Tags)}
+	p.manifest.Tags = slices.Clone(m.Tags[:min(len(m.Tags), maxShellTags)])
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pending[bridgeID] = time.Time{}
+	s.pending[m.BridgeID], s.bound[m.BridgeID] = p, true
 }
 
-// take returns the bridges whose shells are to be made now.
-func (s *shells) take() (ids []string) {
+// forget makes nothing more for a bridge. Its shell stays: people may have completed it.
+func (s *shells) forget(bridgeID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id, at := range s.pending {
-		if !time.Now().Before(at) {
-			ids = append(ids, id)
+	delete(s.pending, bridgeID)
+	delete(s.bound, bridgeID)
+	maps.DeleteFunc(s.ids, func(_, bridge string) bool { return bridge == bridgeID })
+}
+
+// note remembers which shell is that of a bridge.
+func (s *shells) note(shellID, bridgeID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ids[shellID] = bridgeID
+}
+
+// isShell reports whether a shell was made for a bridge that is bound.
+func (s *shells) isShell(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.ids[id]
+	return ok
+}
+
+// take returns the shells that are to be made now.
+func (s *shells) take() (due []pendingShell) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, p := range s.pending {
+		if !time.Now().Before(p.at) {
+			due = append(due, p)
 			delete(s.pending, id)
 		}
 	}
-	slices.Sort(ids)
-	return ids
+	slices.SortFunc(due, func(a, b pendingShell) int { return strings.Compare(a.manifest.BridgeID, b.manifest.BridgeID) })
+	return due
 }
 
 // run makes shells until ctx ends.
@@ -74,11 +114,11 @@ func (s *shells) run(ctx context.Context) {
 	ticker := time.NewTicker(shellInterval)
 	defer ticker.Stop()
 	for {
-		for _, id := range s.take() {
-			if err := s.sync(ctx, id); err == nil {
-				delete(s.failures, id)
+		for _, p := range s.take() {
+			if err := s.sync(ctx, p); err == nil {
+				delete(s.failures, p.manifest.BridgeID)
 			} else if ctx.Err() == nil {
-				s.fail(id, err)
+				s.fail(p, err)
 			}
 		}
 		select {
@@ -90,7 +130,8 @@ func (s *shells) run(ctx context.Context) {
 }
 
 // fail notes a shell that could not be made. What the service refuses is not tried again.
-func (s *shells) fail(id string, err error) {
+func (s *shells) fail(p pendingShell, err error) {
+	id := p.manifest.BridgeID
 	if s.failed != err.Error() {
 		s.failed = err.Error()
 		s.log.Error("failed to make the shell of a bridge", "bridge", id, "error", err)
@@ -100,105 +141,24 @@ func (s *shells) fail(id string, err error) {
 		return
 	}
 	s.failures[id]++
+	s.again(p, backoff.Delay(shellInterval, maxShellDelay, s.failures[id]))
+}
+
+// again makes a shell later, unless its bridge has a newer manifest by then, or was unbound meanwhile.
+func (s *shells) again(p pendingShell, after time.Duration) {
+	p.at = time.Now().Add(after)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, again := s.pending[id]; !again {
-		s.pending[id] = time.Now().Add(backoff.Delay(shellInterval, maxShellDelay, s.failures[id]))
+	if _, newer := s.pending[p.manifest.BridgeID]; !newer && s.bound[p.manifest.BridgeID] {
+		s.pending[p.manifest.BridgeID] = p
 	}
 }
 
-func (s *shells) sync(ctx context.Context, bridgeID string) error {
-	m, err := s.store.Manifest(ctx, bridgeID)
-	if errors.Is(err, discovery.ErrNotBound) {
-		return nil
-	} else if err != nil {
-		return err
+// tell reports and logs why a shell does not have the id that it should have, once.
+func (s *shells) tell(bridgeID, problem string) {
+	if problem != "" && s.problems[bridgeID] != problem {
+		s.log.Warn("the shell of a bridge has its default id", "bridge", bridgeID, "reason", problem)
 	}
-	if _, err := s.service.Shells.Create(ctx, shellOf(m)); err != nil && !errors.Is(err, repository.ErrShellExists) {
-		return err
-	}
-	active := discovery.Submodels(m)
-	mapper, err := newMapper(active)
-	if err != nil {
-		return err
-	}
-	if n := len(m.Tags); n > maxShellTags {
-		s.log.Info("the shell of a bridge has a part of its tags only", "bridge", bridgeID, "tags", n, "limit", maxShellTags)
-		m.Tags = m.Tags[:maxShellTags]
-	}
-	list, err := discovery.Tags(m)
-	if err != nil {
-		return err
-	}
-	err = mapper.Sync(ctx, s.service, tagmap.Equipment{ShellID: ShellID(bridgeID), Tags: list})
-	if err != nil && !errors.Is(err, aas.ErrInvalidRequest) || errors.Is(err, repository.ErrShellNotFound) {
-		return ignoreRemoved(err)
-	}
-	return errors.Join(err, ignoreRemoved(s.complete(ctx, bridgeID, active)))
-}
-
-// ignoreRemoved returns nil if a person has removed the shell.
-func ignoreRemoved(err error) error {
-	if errors.Is(err, repository.ErrShellNotFound) {
-		return nil
-	}
-	return err
-}
-
-// newMapper returns a mapper to those of the submodels that tags can be mapped to.
-func newMapper(active []string) (*tagmap.Mapper, error) {
-	rules := slices.DeleteFunc(tagmap.DefaultRules(), func(r tagmap.Rule) bool { return !slices.Contains(active, string(r.Target)) })
-	return tagmap.NewMapper(tagmap.Options{Rules: rules, WithoutDefaults: true})
-}
-
-// complete adds the active submodels that no tag was mapped to: they are empty, and people fill them.
-func (s *shells) complete(ctx context.Context, bridgeID string, active []string) error {
-	shell, err := s.service.Shells.Get(ctx, ShellID(bridgeID))
-	if err != nil {
-		return err
-	}
-	var missing []string
-	for _, name := range active {
-		id := ShellID(bridgeID) + ":" + name
-		if slices.ContainsFunc(shell.Submodels, func(r aas.Reference) bool { return len(r.Keys) == 1 && r.Keys[0].Value == id }) {
-			continue
-		}
-		submodel := &aas.Submodel{}
-		submodel.ID, submodel.IDShort = id, idShort(name, "Submodel_")
-		if _, err := s.service.Submodels.Create(ctx, submodel); err != nil && !errors.Is(err, repository.ErrSubmodelExists) {
-			return err
-		}
-		missing = append(missing, id)
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	_, err = s.service.Shells.Update(ctx, ShellID(bridgeID), repository.Match{}, func(shell *aas.Shell) error {
-		for _, id := range missing {
-			shell.Submodels = append(shell.Submodels, aas.RefTo(id))
-		}
-		return nil
-	})
-	return err
-}
-
-func shellOf(m link.Manifest) *aas.Shell {
-	s := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: assetPrefix + m.BridgeID,
-		SpecificAssetIDs: []aas.SpecificAssetID{{Name: "bridgeId", Value: m.BridgeID}, {Name: "driverType", Value: m.DriverType}}}}
-	s.ID, s.IDShort = ShellID(m.BridgeID), idShort(m.BridgeID, "Bridge_")
-	return s
-}
-
-// idShort returns a text by the rules of the standard: letters, digits, - and _, with a letter at the beginning.
-func idShort(text, prefix string) string {
-	text = strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, text)
-	if c := text[0] | 0x20; c < 'a' || c > 'z' || len(text) < 2 {
-		text = prefix + text
-	}
-	return strings.TrimRight(text[:min(len(text), 128)], "-")
+	s.problems[bridgeID] = problem
+	s.report(bridgeID, problem)
 }

@@ -37,6 +37,24 @@ type Parameter interface {
 // IsRequired is the rule that a missing parameter breaks.
 const IsRequired = "is required"
 
+// ruleOf returns what a parameter must be whose text does not have its type.
+func ruleOf(err error) string {
+	if number, ok := errors.AsType[*strconv.NumError](err); ok {
+		switch number.Func {
+		case "ParseBool":
+			return "must be true or false"
+		case "ParseInt", "ParseUint":
+			return "must be an integer"
+		case "ParseFloat":
+			return "must be a number"
+		}
+	}
+	if _, ok := errors.AsType[*time.ParseError](err); ok {
+		return "must be an RFC 3339 time"
+	}
+	return "cannot be read as the type that it has in the OpenAPI document"
+}
+
 // FieldOf returns the parameter that an error of a generated server is about.
 func FieldOf(err error) fault.Field {
 	f := fault.Field{Field: "parameter"}
@@ -48,7 +66,7 @@ func FieldOf(err error) fault.Field {
 	case strings.HasSuffix(err.Error(), "is empty, can't bind its value"):
 		f.Message = "must not be empty"
 	default:
-		f.Message = "cannot be read as the type that it has in the OpenAPI document"
+		f.Message = ruleOf(err)
 	}
 	return f
 }

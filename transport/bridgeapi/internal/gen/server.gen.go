@@ -190,7 +190,7 @@ type AASConfig struct {
 	// ActiveSubmodels Submodels that the shell has, each one of availableSubmodels.
 	ActiveSubmodels []string `json:"activeSubmodels"`
 
-	// AvailableSubmodels Set by the bridge; ignored in a request.
+	// AvailableSubmodels Set by the bridge.
 	AvailableSubmodels []string `json:"availableSubmodels,omitempty,omitzero"`
 
 	// EquipmentCategory Category for the rules that map tags to submodels; empty for the neutral ones.
@@ -204,6 +204,9 @@ type AASConfig struct {
 	// Nameplate Members of the submodel Nameplate; what is empty is omitted.
 	Nameplate Nameplate `json:"nameplate,omitempty,omitzero"`
 }
+
+// AASConfigChange defines model for AASConfigChange.
+type AASConfigChange = json.RawMessage
 
 // Account defines model for Account.
 type Account struct {
@@ -463,11 +466,26 @@ type Manifest struct {
 	AvailableSubmodels []string `json:"availableSubmodels"`
 
 	// BindingToken One-time token of a new binding; only in the answer of the bind call.
-	BindingToken string        `json:"bindingToken,omitempty,omitzero"`
-	BridgeID     string        `json:"bridgeId"`
-	DriverID     string        `json:"driverId"`
-	DriverType   string        `json:"driverType"`
-	Tags         []ManifestTag `json:"tags"`
+	BindingToken string `json:"bindingToken,omitempty,omitzero"`
+	BridgeID     string `json:"bridgeId"`
+	DriverID     string `json:"driverId"`
+	DriverType   string `json:"driverType"`
+
+	// Shell The identity of the bridge's shell, which the engine's shell of the bridge has too.
+	Shell ManifestShell `json:"shell,omitempty,omitzero"`
+	Tags  []ManifestTag `json:"tags"`
+}
+
+// ManifestShell The identity of the bridge's shell, which the engine's shell of the bridge has too.
+type ManifestShell struct {
+	AssetKind         string `json:"assetKind"`
+	EquipmentCategory string `json:"equipmentCategory,omitempty,omitzero"`
+	GlobalAssetID     string `json:"globalAssetId"`
+	ID                string `json:"id"`
+	IDShort           string `json:"idShort"`
+
+	// Nameplate Members of the submodel Nameplate; what is empty is omitted.
+	Nameplate Nameplate `json:"nameplate,omitempty,omitzero"`
 }
 
 // ManifestTag defines model for ManifestTag.
@@ -518,6 +536,16 @@ type Nameplate struct {
 	SerialNumber                   string `json:"serialNumber,omitempty,omitzero"`
 	SoftwareVersion                string `json:"softwareVersion,omitempty,omitzero"`
 	YearOfConstruction             string `json:"yearOfConstruction,omitempty,omitzero"`
+}
+
+// NameplateChange defines model for NameplateChange.
+type NameplateChange struct {
+	HardwareVersion                *string `json:"hardwareVersion,omitempty"`
+	ManufacturerName               *string `json:"manufacturerName,omitempty"`
+	ManufacturerProductDesignation *string `json:"manufacturerProductDesignation,omitempty"`
+	SerialNumber                   *string `json:"serialNumber,omitempty"`
+	SoftwareVersion                *string `json:"softwareVersion,omitempty"`
+	YearOfConstruction             *string `json:"yearOfConstruction,omitempty"`
 }
 
 // Quality defines model for Quality.
@@ -633,7 +661,7 @@ type SetupJSONRequestBody = SetupRequest
 type BindJSONRequestBody = BindRequest
 
 // PutAASConfigJSONRequestBody defines body for PutAASConfig for application/json ContentType.
-type PutAASConfigJSONRequestBody = AASConfig
+type PutAASConfigJSONRequestBody = AASConfigChange
 
 // ActivateLicenseJSONRequestBody defines body for ActivateLicense for application/json ContentType.
 type ActivateLicenseJSONRequestBody = ActivateRequest
@@ -685,7 +713,7 @@ type ServerInterface interface {
 	// GetAASConfig The configuration of the asset administration shell
 	// (GET /api/bridge/config/aas)
 	GetAASConfig(w http.ResponseWriter, r *http.Request)
-	// PutAASConfig Replace the configuration of the asset administration shell
+	// PutAASConfig Change the configuration of the asset administration shell
 	// (PUT /api/bridge/config/aas)
 	PutAASConfig(w http.ResponseWriter, r *http.Request, params PutAASConfigParams)
 	// GetLicense The license in force
@@ -805,7 +833,7 @@ func (_ Unimplemented) GetAASConfig(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// PutAASConfig Replace the configuration of the asset administration shell
+// PutAASConfig Change the configuration of the asset administration shell
 // (PUT /api/bridge/config/aas)
 func (_ Unimplemented) PutAASConfig(w http.ResponseWriter, r *http.Request, params PutAASConfigParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -2068,7 +2096,7 @@ type StrictServerInterface interface {
 	// GetAASConfig The configuration of the asset administration shell
 	// (GET /api/bridge/config/aas)
 	GetAASConfig(ctx context.Context, request GetAASConfigRequestObject) (GetAASConfigResponseObject, error)
-	// PutAASConfig Replace the configuration of the asset administration shell
+	// PutAASConfig Change the configuration of the asset administration shell
 	// (PUT /api/bridge/config/aas)
 	PutAASConfig(ctx context.Context, request PutAASConfigRequestObject) (PutAASConfigResponseObject, error)
 	// GetLicense The license in force

@@ -130,11 +130,34 @@ type BridgeManifest struct {
 	AvailableSubmodels []string `json:"availableSubmodels"`
 
 	// BindingToken That of the binding.
-	BindingToken string      `json:"bindingToken,omitempty,omitzero"`
-	BridgeID     string      `json:"bridgeId"`
-	DriverID     string      `json:"driverId"`
-	DriverType   string      `json:"driverType"`
-	Tags         []BridgeTag `json:"tags"`
+	BindingToken string `json:"bindingToken,omitempty,omitzero"`
+	BridgeID     string `json:"bridgeId"`
+	DriverID     string `json:"driverId"`
+	DriverType   string `json:"driverType"`
+
+	// Shell The shell of the bridge, as the bridge is configured.
+	Shell BridgeShell `json:"shell,omitempty,omitzero"`
+	Tags  []BridgeTag `json:"tags"`
+}
+
+// BridgeNameplate defines model for BridgeNameplate.
+type BridgeNameplate struct {
+	HardwareVersion                string `json:"hardwareVersion,omitempty,omitzero"`
+	ManufacturerName               string `json:"manufacturerName,omitempty,omitzero"`
+	ManufacturerProductDesignation string `json:"manufacturerProductDesignation,omitempty,omitzero"`
+	SerialNumber                   string `json:"serialNumber,omitempty,omitzero"`
+	SoftwareVersion                string `json:"softwareVersion,omitempty,omitzero"`
+	YearOfConstruction             string `json:"yearOfConstruction,omitempty,omitzero"`
+}
+
+// BridgeShell The shell of the bridge, as the bridge is configured.
+type BridgeShell struct {
+	AssetKind         string          `json:"assetKind"`
+	EquipmentCategory string          `json:"equipmentCategory,omitempty,omitzero"`
+	GlobalAssetID     string          `json:"globalAssetId"`
+	ID                string          `json:"id"`
+	IDShort           string          `json:"idShort"`
+	Nameplate         BridgeNameplate `json:"nameplate,omitempty,omitzero"`
 }
 
 // BridgeStatus defines model for BridgeStatus.
