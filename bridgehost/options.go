@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"log/slog"
 	"os"
 	"time"
 
@@ -99,30 +98,14 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Link.Dial == nil:
 		return o, errors.New("bridgehost: Options.Link.Dial is required")
 	}
-	if o.Server.Logger == nil {
-		o.Server.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Server.Now == nil {
-		o.Server.Now = time.Now
-	}
 	if o.Server.Document == nil {
 		o.Server.Document = openapi.Bridge
 	}
 	if o.Name == "" {
 		o.Name, _ = os.Hostname() // without a name the id has to do
 	}
-	if o.Audit.Now == nil {
-		o.Audit.Now = o.Server.Now
-	}
-	if o.Accounts.Now == nil {
-		o.Accounts.Now = o.Server.Now
-	}
-	if o.Audit.Logger == nil {
-		o.Audit.Logger = o.Server.Logger
-	}
-	if o.Accounts.Logger == nil {
-		o.Accounts.Logger = o.Server.Logger
-	}
+	o.Server.Inherit(&o.Audit.Now, &o.Audit.Logger)
+	o.Server.Inherit(&o.Accounts.Now, &o.Accounts.Logger)
 	o.Accounts.DataDir = cmp.Or(o.Accounts.DataDir, o.DataDir)
 	o.Driver.Options.Type = cmp.Or(o.Driver.Options.Type, o.Driver.Type)
 	return o, nil

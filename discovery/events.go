@@ -61,7 +61,11 @@ const (
 // Event implements linked.Bindings.
 func (s *Service) Event(ctx context.Context, bridgeID string, e link.Event) error {
 	text := runes.Shorten(clean(e.Text), 1000)
-	s.opts.Logger.Info("event of a bridge", "bridge", bridgeID, "kind", clean(e.Kind), "time", e.Time, "text", text)
+	about := []any{"bridge", bridgeID, "kind", clean(e.Kind), "time", e.Time}
+	if text != "" {
+		about = append(about, "text", text)
+	}
+	s.opts.Logger.Info("event of a bridge", about...)
 	switch e.Kind {
 	case link.DriverOffline:
 		return s.driverDown(ctx, bridgeID, e.Time, text)

@@ -91,8 +91,8 @@ func (s *Service) beat(ctx context.Context, bridgeID string) {
 
 // check is one heartbeat of a bridge.
 func (s *Service) check(ctx context.Context, bridgeID string) {
-	b, open := s.due(bridgeID)
-	if open || b.BridgeID == "" {
+	b, open, ask := s.due(bridgeID)
+	if !ask {
 		return
 	}
 	select {
@@ -102,7 +102,7 @@ func (s *Service) check(ctx context.Context, bridgeID string) {
 		return
 	}
 	url, err := s.ask(ctx, b, b.URLs)
-	if err != nil && ctx.Err() == nil && s.missedBefore(bridgeID) >= missedLimit-1 {
+	if err != nil && ctx.Err() == nil && (open || s.missedBefore(bridgeID) >= missedLimit-1) {
 		if found := s.find(ctx, b); len(found) > 0 {
 			if at, again := s.ask(ctx, b, found); again == nil {
 				url, err = at, nil
@@ -114,19 +114,23 @@ func (s *Service) check(ctx context.Context, bridgeID string) {
 	}
 }
 
-// due returns a bridge, and whether its link is open: that is the heartbeat.
-func (s *Service) due(bridgeID string) (b Binding, open bool) {
+// due returns a bridge, whether its link is open, which is the heartbeat, and whether it is to be asked all the same: after a link has opened, its
+// address is looked up, as far as it can be reached at all.
+func (s *Service) due(bridgeID string) (b Binding, open, ask bool) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.bridge[bridgeID]
 	if known == nil {
-		return Binding{}, false
+		return Binding{}, false, false
 	}
+	ask = true
 	if known.link {
 		s.heard(known, now)
+		ask = known.look > 0
+		known.look = max(known.look-1, 0)
 	}
-	return known.clone(), known.link
+	return known.clone(), known.link, ask
 }
 
 func (s *Service) missedBefore(bridgeID string) int {
@@ -183,14 +187,14 @@ func (s *Service) checked(ctx context.Context, was Binding, url string, err erro
 	now := s.now()
 	s.mu.Lock()
 	b := s.bridge[was.BridgeID]
-	if b == nil || b.link { // it opened meanwhile
+	if b == nil || b.link && err != nil { // the link is the heartbeat
 		s.mu.Unlock()
 		return
 	}
 	turned := false // offline, or back
 	switch {
 	case err == nil:
-		turned = b.Offline
+		b.look, turned = 0, b.Offline
 		s.heard(b, now)
 	case errors.Is(err, errReleased):
 		turned = !b.Offline

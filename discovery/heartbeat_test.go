@@ -84,11 +84,13 @@ func TestAnOpenLinkIsTheHeartbeat(t *testing.T) {
 		r.net.change(urlOf("b1"), gone) // a bridge behind NAT
 		time.Sleep(2 * time.Minute)
 		require.False(t, r.info("b1").Online)
+		r.net.taken()
 		require.NoError(t, r.LinkChanged(t.Context(), "b1", true))
 		require.True(t, r.info("b1").Online)
 		time.Sleep(10 * time.Second)
 		require.False(t, r.info("b1").Down)
-		r.net.taken()
+		time.Sleep(10 * time.Minute)
+		require.Len(t, r.net.taken(), 3, "it may have another address")
 		time.Sleep(10 * time.Minute)
 		require.Empty(t, r.net.taken())
 		require.True(t, r.info("b1").Online)
@@ -179,6 +181,26 @@ func TestABridgeIsFoundAgainAtAnotherAddress(t *testing.T) {
 		r.net.taken()
 		time.Sleep(31 * time.Second)
 		require.Equal(t, []string{"status http://10.0.0.9:5100"}, r.net.taken(), "it is stored")
+		require.Equal(t, 1, r.scan.count())
+	})
+}
+
+func TestTheAddressOfABridgeWithAnOpenLinkFollowsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := linkedRig(t, "b1")
+		defer func() { r.stop() }()
+		r.net.mu.Lock()
+		r.net.hosts["http://10.0.0.9:5100"] = r.net.hosts[urlOf("b1")]
+		delete(r.net.hosts, urlOf("b1"))
+		r.net.mu.Unlock()
+		require.NoError(t, r.LinkChanged(t.Context(), "b1", true))
+		r.scan.finds(found("b1", "10.0.0.9", "bound"))
+		time.Sleep(time.Minute)
+		require.Equal(t, "http://10.0.0.9:5100", r.info("b1").BaseURL())
+		require.True(t, r.info("b1").Online)
+		r.net.taken()
+		time.Sleep(time.Hour)
+		require.Empty(t, r.net.taken(), "once for each link")
 		require.Equal(t, 1, r.scan.count())
 	})
 }

@@ -175,7 +175,7 @@ func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) e
 		if b.lasts() {
 			b.lasted = time.Now()
 		}
-		b.link, b.since, b.changed = open, now, time.Now()
+		b.link, b.since, b.changed, b.look = open, now, time.Now(), missedLimit
 	}
 	was := b.Offline
 	if open || !b.released {

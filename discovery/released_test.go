@@ -21,7 +21,7 @@ func TestABridgeThatWasReleasedThereIsOfflineImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := linkedRig(t, "b1")
 		defer func() { r.stop() }()
-		r.scan.found = []discovery.Found{found("b1", "10.0.0.5", "free")}
+		r.scan.finds(found("b1", "10.0.0.5", "free"))
 		require.NoError(t, r.LinkChanged(t.Context(), "b1", true))
 		time.Sleep(time.Minute)
 		all, err := r.Scan(t.Context(), time.Second, true)
@@ -62,8 +62,6 @@ func TestAReleasedBridgeIsBoundAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "b1", "b2")
 		r.mustBind("b1")
-		r.run()
-		defer func() { r.stop() }()
 		key := r.link("b1")
 		require.NoError(t, r.StorePosition(t.Context(), "b1", "one", 7))
 		require.NoError(t, r.Lost(t.Context(), "b1", "one", 2, 9))

@@ -292,6 +292,13 @@ func (s *scanner) Scan(ctx context.Context, _ string) ([]discovery.Found, error)
 	return s.found, nil
 }
 
+// finds sets what is found.
+func (s *scanner) finds(found ...discovery.Found) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = found
+}
+
 func (s *scanner) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

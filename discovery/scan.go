@@ -25,7 +25,7 @@ const (
 	MaxScan     = 30 * time.Second
 	DefaultScan = 5 * time.Second
 
-	maxScans = 8 // at the same time
+	maxScans = 8 // of different times, at the same time
 	maxSeen  = 1000
 	seenFor  = 10 * time.Minute
 	maxURLs  = 8 // of a binding
@@ -44,19 +44,13 @@ type sighting struct {
 }
 
 // Scan looks for bridges for a time from MinScan to MaxScan, 0 for DefaultScan, and returns them by id. With excludeBound it omits those that are
-// bound to any engine; one that was released at the bridge is not. If too many scans run, it returns ErrScansBusy.
+// bound to any engine; one that was released at the bridge is not. Scans of the same time share a search, and end with it. If too many others run, it returns ErrScansBusy.
 func (s *Service) Scan(ctx context.Context, timeout time.Duration, excludeBound bool) ([]BridgeInfo, error) {
 	timeout = cmp.Or(timeout, DefaultScan)
 	if timeout < MinScan || timeout > MaxScan {
 		return nil, ErrInvalid.Invalid(fault.Field{Field: "timeoutSeconds", Message: "must be 1 to 30"})
 	}
-	select {
-	case s.scans <- struct{}{}:
-	default:
-		return nil, ErrScansBusy.Because("at most %d", maxScans)
-	}
-	defer func() { <-s.scans }()
-	all, err := s.browse(ctx, timeout)
+	all, err := s.share(ctx, timeout)
 	if err != nil || !excludeBound {
 		return all, err
 	}
@@ -66,6 +60,67 @@ func (s *Service) Scan(ctx context.Context, timeout time.Duration, excludeBound 
 		known := s.bridge[b.BridgeID]
 		return b.Status == Bound || known != nil && !known.released
 	}), nil
+}
+
+// shared is a search that several scans wait for.
+type shared struct {
+	end   context.CancelFunc
+	users int           // that wait; guarded by Service.mu
+	done  chan struct{} // closed when the following are set
+	found []BridgeInfo
+	err   error
+}
+
+// share joins the search of the same time that runs, or begins one. It ends when nobody waits for it.
+func (s *Service) share(ctx context.Context, timeout time.Duration) ([]BridgeInfo, error) {
+	s.mu.Lock()
+	one := s.scans[timeout]
+	if one == nil {
+		if len(s.scans) >= maxScans {
+			s.mu.Unlock()
+			return nil, ErrScansBusy.Because("at most %d", maxScans)
+		}
+		one = &shared{done: make(chan struct{})}
+		s.scans[timeout] = one
+		var search context.Context
+		search, one.end = context.WithCancel(context.WithoutCancel(ctx))
+		go s.search(search, timeout, one)
+	}
+	one.users++
+	s.mu.Unlock()
+	select {
+	case <-one.done:
+		return slices.Clone(one.found), one.err
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	one.users--
+	last := one.users == 0
+	if last {
+		s.over(timeout, one)
+	}
+	s.mu.Unlock()
+	if last {
+		one.end()
+		<-one.done
+	}
+	return nil, ctx.Err()
+}
+
+func (s *Service) search(ctx context.Context, timeout time.Duration, one *shared) {
+	defer one.end()
+	one.found, one.err = s.browse(ctx, timeout)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over(timeout, one)
+	close(one.done)
+}
+
+// over lets the next scan begin another search. Service.mu is held.
+func (s *Service) over(timeout time.Duration, one *shared) {
+	if s.scans[timeout] == one {
+		delete(s.scans, timeout)
+	}
 }
 
 // browse scans and remembers where bridges are.

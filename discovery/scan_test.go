@@ -62,7 +62,7 @@ func TestScanLimits(t *testing.T) {
 		var wg sync.WaitGroup
 		errs := make([]error, 20)
 		for i := range errs {
-			wg.Go(func() { _, errs[i] = r.Scan(t.Context(), 30*time.Second, true) })
+			wg.Go(func() { _, errs[i] = r.Scan(t.Context(), 10*time.Second+time.Duration(i)*time.Second, true) })
 		}
 		wg.Wait()
 		busy := 0
@@ -73,6 +73,41 @@ func TestScanLimits(t *testing.T) {
 			}
 		}
 		require.Equal(t, 12, busy)
+	})
+}
+
+func TestScansOfTheSameTimeShareASearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "b1")
+		r.scan.found = []discovery.Found{found("b1", "10.0.0.9", "free"), found("b2", "10.0.0.8", "bound")}
+		leaving, leave := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, err := r.Scan(leaving, 30*time.Second, true)
+			require.ErrorIs(t, err, context.Canceled)
+		})
+		synctest.Wait()
+		for i := range 20 {
+			wg.Go(func() {
+				all, err := r.Scan(t.Context(), 30*time.Second, i%2 == 0)
+				require.NoError(t, err)
+				require.Len(t, all, 1+i%2)
+			})
+		}
+		synctest.Wait()
+		leave() // the one that began
+		wg.Wait()
+		require.Equal(t, 1, r.scan.count())
+		_, err := r.Scan(t.Context(), time.Second, true)
+		require.NoError(t, err)
+		require.Equal(t, 2, r.scan.count(), "what was found is not kept")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = r.Scan(ctx, 30*time.Second, true)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		_, err = r.Scan(t.Context(), 30*time.Second, true)
+		require.NoError(t, err)
+		require.Equal(t, 4, r.scan.count(), "a search that nobody waits for has ended")
 	})
 }
 

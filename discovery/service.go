@@ -101,11 +101,11 @@ type Service struct {
 	opts     Options
 	attacher Attacher // set by Attach, before the first call of anything else
 
-	scans    chan struct{} // has an item for each scan that runs
 	checks   chan struct{} // has an item for each heartbeat that runs
 	searches searches
 
 	mu      sync.Mutex
+	scans   map[time.Duration]*shared // that run, by their time
 	bridge  map[string]*bridge
 	busy    map[string]chan struct{} // by bridge id, closed when the change of its binding has ended
 	drivers map[string]bool          // ids of drivers of bridges that are being bound
@@ -124,6 +124,7 @@ type bridge struct {
 	problem string
 	// released means that the bridge is free though it was not unbound here: somebody has released it at the bridge.
 	released bool
+	look     int    // at so many heartbeats it is asked though its link is open: it may have another address
 	unsaved  bool   // HeartbeatAt is newer than in the store
 	hidden   string // why its tags could not be shown; empty if they are
 	refused  string // why its manifest was refused; empty if it was not
@@ -148,7 +149,7 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: d.Store, bridges: d.Bridges, journal: d.Journal, opts: o, scans: make(chan struct{}, maxScans), checks: make(chan struct{}, maxChecks),
+	s := &Service{store: d.Store, bridges: d.Bridges, journal: d.Journal, opts: o, scans: map[time.Duration]*shared{}, checks: make(chan struct{}, maxChecks),
 		bridge: map[string]*bridge{}, busy: map[string]chan struct{}{}, drivers: map[string]bool{}, seen: map[string]sighting{}}
 	s.searches = searches{scanner: d.Scanner, turn: make(chan struct{}, 1)}
 	all, err := d.Store.Bindings(ctx)

@@ -74,12 +74,6 @@ func (o Options) withDefaults() (Options, error) {
 	case o.WithoutAccounts && o.Server.Authenticator == nil:
 		return o, errors.New("engine: Options.Server.Authenticator is required when WithoutAccounts is set")
 	}
-	if o.Server.Logger == nil {
-		o.Server.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Server.Now == nil {
-		o.Server.Now = time.Now
-	}
 	if err := o.share(); err != nil {
 		return o, err
 	}
@@ -91,12 +85,7 @@ func (o Options) withDefaults() (Options, error) {
 		{&o.Alerting.Now, &o.Alerting.Logger}, {&o.AAS.Now, &o.AAS.Logger}, {&o.Devices.Now, &o.Devices.Logger},
 		{&o.Discovery.Now, &o.Discovery.Logger}, {&o.Hubs.Now, &o.Hubs.Logger},
 	} {
-		if *p.now == nil {
-			*p.now = o.Server.Now
-		}
-		if *p.log == nil {
-			*p.log = o.Server.Logger
-		}
+		o.Server.Inherit(p.now, p.log)
 	}
 	o.Discovery.Version = cmp.Or(o.Discovery.Version, o.Server.Version)
 	o.Accounts.DataDir = cmp.Or(o.Accounts.DataDir, o.DataDir)

@@ -148,7 +148,11 @@ func (r *runner) connect() error {
 	r.state, r.since, r.regroup = DriverOnline, r.engine.now(), true
 	r.mute.Store(false)
 	r.mu.Unlock()
-	r.log.Info("driver is online")
+	level := slog.LevelInfo
+	if r.forwarder != nil { // whoever serves its link has logged it
+		level = slog.LevelDebug
+	}
+	r.log.Log(r.ctx, level, "driver is online")
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/tags"
@@ -19,6 +20,7 @@ type bridge struct {
 	told    bool
 
 	samples, lost, unknown atomic.Uint64
+	newest                 atomic.Pointer[time.Time] // of the samples that were stored
 
 	mu      sync.Mutex
 	session *session      // nil while no link is open
@@ -52,8 +54,11 @@ func (b *bridge) state() Link {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := Link{Samples: b.samples.Load(), Lost: b.lost.Load(), Unknown: b.unknown.Load(), Epoch: b.epoch, Position: b.stored}
+	if at := b.newest.Load(); at != nil {
+		l.Newest = *at
+	}
 	if s := b.open(); s != nil {
-		l.Open, l.Since, l.Peer, l.Version = true, s.start, s.conn.Peer(), s.hello.Version
+		l.Open, l.Since, l.Peer, l.Version, l.Buffered = true, s.start, s.conn.Peer(), s.hello.Version, s.buffered.Load()
 	}
 	return l
 }

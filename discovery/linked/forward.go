@@ -182,6 +182,7 @@ func (f *forwarder) flush(ctx context.Context) error {
 			return err
 		}
 		f.bridge.samples.Add(uint64(len(f.readings)))
+		f.bridge.newest.Store(new(f.readings[len(f.readings)-1].Reading.Time))
 		f.live.repair(f.readings, f.sources, f.seen, f.names())
 		clear(f.readings)
 		f.readings, f.sources = f.readings[:0], f.sources[:0]

@@ -160,7 +160,7 @@ func TestMissingEntriesAreReportedBeforeTheAcknowledgement(t *testing.T) {
 		p.acked(10)
 		require.Equal(t, []string{"open true", "lost 4", "stored a=5"}, <-before)
 		require.Equal(t, []string{"open true", "lost 4", "stored a=5", "lost 4", "stored a=10"}, r.store.noted())
-		require.Equal(t, Link{Open: true, Since: r.hub.Link("press-1").Since, Peer: "pipe", Samples: 2, Lost: 8, Epoch: "epoch-1", Position: 10}, r.hub.Link("press-1"))
+		require.Equal(t, Link{Open: true, Since: r.hub.Link("press-1").Since, Peer: "pipe", Samples: 2, Lost: 8, Epoch: "epoch-1", Position: 10, Newest: noon}, r.hub.Link("press-1"))
 		p.close()
 	})
 }
@@ -350,6 +350,13 @@ func TestStrangersAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, link.ErrEnded)
 		require.ErrorIs(t, <-p.ended, link.ErrEnded)
 		require.NotContains(t, r.log.String(), "guess")
+		require.Equal(t, 1, strings.Count(r.log.String(), "link of a bridge refused"), "not each attempt")
+		time.Sleep(2 * time.Hour)
+		m.setFail(nil)
+		p = r.dial()
+		p.hello(link.Hello{Key: "guess"})
+		require.ErrorIs(t, <-p.ended, link.ErrRefused)
+		require.Equal(t, 2, strings.Count(r.log.String(), "link of a bridge refused"))
 	})
 }
 
@@ -577,5 +584,37 @@ func TestABridgeThatIsReleasedEndsItsLink(t *testing.T) {
 			require.NotContains(t, r.log.String(), "WARN")
 			r.close()
 		}
+	})
+}
+
+// A manifest of many tags costs the engine much more than the bridge.
+func TestManifestsThatComeFastAreTakenOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newStore())
+		defer r.close()
+		p, _ := r.open()
+		for n := range 50 {
+			p.send(link.FromBridge{Manifest: &link.Manifest{BridgeID: "press-1", Tags: make([]link.ManifestTag, n)}})
+			time.Sleep(50 * time.Millisecond)
+		}
+		time.Sleep(5 * time.Second)
+		require.Equal(t, []string{"open true", "manifest of 0 tags", "manifest of 19 tags", "manifest of 39 tags", "manifest of 49 tags"}, r.store.noted())
+		p.send(link.FromBridge{Manifest: &link.Manifest{BridgeID: "press-1"}})
+		synctest.Wait()
+		require.Len(t, r.store.noted(), 6, "after a pause there is no wait")
+		p.close()
+	})
+}
+
+func TestTheBridgeSaysHowMuchWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newStore())
+		defer r.close()
+		p, _ := r.open()
+		p.send(link.FromBridge{Pong: &link.Pong{Buffered: 7}})
+		synctest.Wait()
+		require.EqualValues(t, 7, r.hub.Link("press-1").Buffered)
+		p.close()
+		require.Zero(t, r.hub.Link("press-1").Buffered)
 	})
 }

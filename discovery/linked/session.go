@@ -40,6 +40,10 @@ type session struct {
 	live  *live
 	calls *calls
 
+	updated time.Time      // when the last manifest was taken
+	next    *link.Manifest // the newest that waits for its time, see manifestInterval; nil for none
+	due     *time.Timer    // of next
+
 	buffered   atomic.Uint64 // entries that wait at the bridge, as it said last
 	heard      atomic.Int64  // since start, when a frame was received last; a negative value while one is handled
 	dictionary atomic.Pointer[[]string]
@@ -127,6 +131,9 @@ func (s *session) run(frames <-chan link.FromBridge) error {
 	}
 	s.handled()
 	opening.Reset(link.SilenceLimit)
+	s.due = time.NewTimer(time.Hour)
+	s.due.Stop()
+	defer s.due.Stop()
 	silence := time.NewTicker(link.SilenceLimit / 10)
 	defer silence.Stop()
 	for {
@@ -140,6 +147,11 @@ func (s *session) run(frames <-chan link.FromBridge) error {
 			if s.key != "" {
 				return link.ErrProtocol.Because("the session key was not confirmed within %v", link.SilenceLimit)
 			}
+		case <-s.due.C:
+			if err := s.updateManifest(s.next); err != nil {
+				return err
+			}
+			s.handled()
 		case <-silence.C:
 			if heard := s.heard.Load(); heard >= 0 && time.Since(s.start)-time.Duration(heard) > link.SilenceLimit {
 				return link.ErrSilent
@@ -190,7 +202,9 @@ func (s *session) open(h *link.Hello) error {
 // refusal returns what a bridge is told that cannot open its link.
 func (s *session) refusal(err error) error {
 	if errors.Is(err, link.ErrRefused) {
-		s.log.Warn("link of a bridge refused: no such binding, or another token or key")
+		if s.hub.logsRefusal(s.hello.BridgeID) {
+			s.log.Warn("link of a bridge refused: no such binding, or another token or key")
+		}
 		return err
 	}
 	if s.ctx.Err() != nil {
@@ -296,6 +310,20 @@ func (s *session) takeManifest(m *link.Manifest) error {
 	if len(m.Tags) > link.MaxNames {
 		return link.ErrProtocol.Because("the manifest has %d tags, at most %d are allowed", len(m.Tags), link.MaxNames)
 	}
+	if wait := manifestInterval - time.Since(s.updated); wait > 0 && !s.updated.IsZero() {
+		s.next = m
+		s.due.Reset(wait)
+		return nil
+	}
+	return s.updateManifest(m)
+}
+
+// manifestInterval is the least time between two manifests of a link that are stored: of those that come faster, the last counts. Samples of a
+// tag that is not defined yet wait longer.
+const manifestInterval = time.Second
+
+func (s *session) updateManifest(m *link.Manifest) error {
+	defer func() { s.updated, s.next = time.Now(), nil }()
 	if err := s.hub.bindings.UpdateManifest(s.ctx, s.hello.BridgeID, *m); err != nil {
 		return s.refusal(fmt.Errorf("update the manifest: %w", err))
 	}

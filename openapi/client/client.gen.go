@@ -2692,10 +2692,11 @@ type ClientInterface interface {
 	// BindBridgeWithBody Bind a bridge to the engine
 	//
 	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+	// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 	//
-	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+	// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2705,10 +2706,11 @@ type ClientInterface interface {
 	// BindBridge Bind a bridge to the engine
 	//
 	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+	// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 	//
-	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+	// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3668,10 +3670,11 @@ func (c *Client) GetKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 // BindBridgeWithBody Bind a bridge to the engine
 //
 // The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 //
-// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3691,10 +3694,11 @@ func (c *Client) BindBridgeWithBody(ctx context.Context, contentType string, bod
 // BindBridge Bind a bridge to the engine
 //
 // The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 //
-// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11696,10 +11700,11 @@ type ClientWithResponsesInterface interface {
 	// BindBridgeWithBodyWithResponse Bind a bridge to the engine
 	//
 	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+	// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 	//
-	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+	// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11709,10 +11714,11 @@ type ClientWithResponsesInterface interface {
 	// BindBridgeWithResponse Bind a bridge to the engine
 	//
 	// The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+	// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+	// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 	//
-	// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-	// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+	// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+	// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23098,10 +23104,11 @@ func (c *ClientWithResponses) GetKeysWithResponse(ctx context.Context, reqEditor
 // BindBridgeWithBodyWithResponse Bind a bridge to the engine
 //
 // The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 //
-// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23117,10 +23124,11 @@ func (c *ClientWithResponses) BindBridgeWithBodyWithResponse(ctx context.Context
 // BindBridgeWithResponse Bind a bridge to the engine
 //
 // The engine asks the bridge for its status, binds it, checks its manifest and stores the binding before it answers. A bridge that was
-// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name.
+// bound and cannot be kept is released again. The tags of the bridge are tags of the engine from then on, named driverId.name. A
+// bridge that was released at the bridge, and says so, is bound again in place of its binding: its tags, history and shell stay.
 //
-// 409 is ALREADY_BOUND, BRIDGE_ID_MISMATCH if another bridge answers at the URL, DRIVER_ID_TAKEN, TOO_MANY_BRIDGES or
-// ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
+// 409 is ALREADY_BOUND, whose metadata boundEngineId is the engine that has the bridge, BRIDGE_ID_MISMATCH if another bridge answers at
+// the URL, DRIVER_ID_TAKEN, DRIVER_ID_CHANGED, TOO_MANY_BRIDGES or ENGINE_URL_UNKNOWN. 502 is BRIDGE_CONNECTION_FAILED, BRIDGE_REFUSED, BRIDGE_ANSWER_INVALID or BRIDGE_MANIFEST_INVALID.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -13,9 +13,13 @@
 //   - [Isotonic], [Platt]: probabilities that match frequencies
 //   - [Conformal]: intervals around the predictions of any regression
 //   - [Conditions]: operating conditions, found from settings, with a scale for each
+//   - [PCA] and [Monitor]: anomalies of rows, by how columns move together
+//   - [Detector]: anomalies of one signal as its samples come
+//   - [Season], [Histogram]: patterns that repeat, and drift of a feature
 //
 // A fitted model is immutable and safe for concurrent use. It is the same, to the byte, for the same data, options and seed,
 // whatever the number of processors. Each model implements [encoding.BinaryMarshaler] and [encoding.BinaryUnmarshaler]; see [ErrModel].
+// A [Detector] and a [Monitor] learn or remember; their snapshots continue exactly.
 //
 // # Errors
 //

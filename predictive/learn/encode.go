@@ -25,6 +25,11 @@ const (
 	kindPlatt      kind = 4
 	kindConformal  kind = 5
 	kindConditions kind = 6
+	kindPCA        kind = 16
+	kindMonitor    kind = 17
+	kindDetector   kind = 18
+	kindSeason     kind = 19
+	kindHistogram  kind = 20
 )
 
 const (
@@ -47,6 +52,9 @@ func (e *encoder) byte(v uint8) { e.data = append(e.data, v) }
 func (e *encoder) count(v int)  { e.data = binary.AppendUvarint(e.data, uint64(v)) }
 func (e *encoder) float32(v float32) {
 	e.data = binary.LittleEndian.AppendUint32(e.data, math.Float32bits(v))
+}
+func (e *encoder) int64(v int64) {
+	e.data = binary.LittleEndian.AppendUint64(e.data, uint64(v))
 }
 func (e *encoder) float(v float64) {
 	e.data = binary.LittleEndian.AppendUint64(e.data, math.Float64bits(v))
@@ -111,6 +119,7 @@ func (d *decoder) byte() uint8 { return d.take(1)[0] }
 func (d *decoder) float32() float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(d.take(4)))
 }
+func (d *decoder) int64() int64 { return int64(binary.LittleEndian.Uint64(d.take(8))) }
 
 // float returns the next number, which must not be NaN.
 func (d *decoder) float() float64 {

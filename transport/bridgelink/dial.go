@@ -9,15 +9,19 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/fault"
@@ -42,7 +46,7 @@ type DialOptions struct {
 }
 
 // Dial opens a link to an engine. It returns when the connection is established; ctx ends only the dialing. If the engine's key is not
-// pinned, the error is an [ErrPin].
+// pinned, the error is an [ErrPin]. Errors do not name the address.
 func Dial(ctx context.Context, o DialOptions) (link.BridgeConn, error) {
 	target, creds, err := o.target()
 	if err != nil {
@@ -75,9 +79,27 @@ func Dial(ctx context.Context, o DialOptions) (link.BridgeConn, error) {
 		if dialing.Err() != nil {
 			err = dialing.Err()
 		}
-		return nil, fmt.Errorf("connect to %s: %w", target, received(err))
+		return nil, received(plain(err))
 	}
 	return &bridgeConn{conn: conn, stream: stream, cancel: cancel}, nil
+}
+
+// plain returns why there is no connection without what gRPC wraps around it, which has the address once more.
+func plain(err error) error {
+	s, ok := status.FromError(err)
+	if !ok || s.Code() != codes.Unavailable {
+		return err
+	}
+	_, quoted, ok := strings.Cut(s.Message(), "connection error: desc = ")
+	text, unquoted := strconv.Unquote(quoted)
+	if !ok || unquoted != nil {
+		return err
+	}
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "transport: "), "Error while dialing: ")
+	if _, reason, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(text, "dial ") {
+		text = reason
+	}
+	return errText(text)
 }
 
 // target returns host and port, and the credentials.

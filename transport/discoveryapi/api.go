@@ -3,6 +3,7 @@ package discoveryapi
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -17,6 +18,8 @@ import (
 type Options struct {
 	// Body wraps every handler, behind the guard: limits and checks of request bodies. Default: none.
 	Body func(http.Handler) http.Handler
+	// Caller returns the name of who calls, who may not run all scans that may run at the same time. Default: "anonymous".
+	Caller func(ctx context.Context) string
 }
 
 // API is the REST API of discovery.
@@ -30,6 +33,30 @@ type API struct {
 type handlers struct {
 	service *discovery.Service
 	scans   context.Context // ends when scans must not go on
+	caller  func(ctx context.Context) string
+
+	mu      sync.Mutex
+	running map[string]int // scans by their caller
+}
+
+// maxOwnScans is how many scans of one caller may run at the same time: no more than half of those of the service.
+const maxOwnScans = 4
+
+// enter counts a scan of a caller until the function that it returns is called.
+func (h *handlers) enter(caller string) (leave func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.running[caller] >= maxOwnScans {
+		return nil, discovery.ErrScansBusy.Because("at most %d of one account", maxOwnScans)
+	}
+	h.running[caller]++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.running[caller]--; h.running[caller] == 0 {
+			delete(h.running, caller)
+		}
+	}, nil
 }
 
 var _ gen.StrictServerInterface = (*handlers)(nil)
@@ -42,7 +69,10 @@ func New(service *discovery.Service, o Options) (*API, error) {
 	if o.Body == nil {
 		o.Body = restapi.Unchanged
 	}
-	a := &API{handlers: &handlers{service: service}, body: o.Body}
+	if o.Caller == nil {
+		o.Caller = restapi.Anonymous
+	}
+	a := &API{handlers: &handlers{service: service, caller: o.Caller, running: map[string]int{}}, body: o.Body}
 	a.handlers.scans, a.end = context.WithCancel(context.Background())
 	return a, nil
 }
@@ -64,6 +94,11 @@ func (h *handlers) ScanBridges(ctx context.Context, r gen.ScanBridgesRequestObje
 	if seconds < int(discovery.MinScan/time.Second) || seconds > int(discovery.MaxScan/time.Second) {
 		return nil, discovery.ErrInvalid.Invalid(fault.Field{Field: "timeoutSeconds", Message: "must be 1 to 30"})
 	}
+	leave, err := h.enter(h.caller(ctx))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.scans, cancel)()

@@ -84,14 +84,30 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Metrics == nil {
 		o.Metrics = metrics.New(metrics.Options{Version: o.Version})
 	}
+	o.ground()
+	if o.Document == nil {
+		o.Document = openapi.Document
+	}
+	return o, nil
+}
+
+// ground sets the defaults of the clock and the logger.
+func (o *Options) ground() {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Document == nil {
-		o.Document = openapi.Document
+}
+
+// Inherit sets the clock and the logger of a part to those of the server, or their defaults, where the part has none of its own.
+func (o *Options) Inherit(now *func() time.Time, logger **slog.Logger) {
+	o.ground()
+	if *now == nil {
+		*now = o.Now
 	}
-	return o, nil
+	if *logger == nil {
+		*logger = o.Logger
+	}
 }

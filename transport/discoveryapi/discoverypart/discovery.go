@@ -17,6 +17,7 @@ import (
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
+	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/bridgelink"
 	"github.com/otkit/otkit/transport/discoveryapi"
 	"github.com/otkit/otkit/transport/health"
@@ -141,7 +142,7 @@ func (d *Discovery) open(ctx context.Context, t *tagspart.Tags, a *alarmspart.Al
 	if d.link, err = bridgelink.NewServer(d.hub); err != nil {
 		return err
 	}
-	if d.api, err = discoveryapi.New(d.service, discoveryapi.Options{}); err != nil {
+	if d.api, err = discoveryapi.New(d.service, discoveryapi.Options{Caller: auth.NameOf}); err != nil {
 		return err
 	}
 	if s != nil && !o.WithoutShells {

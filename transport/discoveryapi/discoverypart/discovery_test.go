@@ -236,7 +236,7 @@ func TestABridgeFromItsBindingToItsRelease(t *testing.T) {
 	require.NotNil(t, list[0]["lastHeartbeatAt"])
 	require.Equal(t, `["OperationalData","Service log"]`, list[0]["activeSubmodels"])
 	_, body = p.call("GET", "/health", nil)
-	require.Contains(t, body, "1 bridges are bound: 1 online")
+	require.Contains(t, body, "1 bridge is bound, 1 online")
 
 	require.Equal(t, "press-1", p.part.Registered()[0].ID)
 	eventually(t, "the shell", func() bool {
