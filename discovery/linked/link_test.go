@@ -606,6 +606,23 @@ func TestManifestsThatComeFastAreTakenOnceASecond(t *testing.T) {
 	})
 }
 
+// The process may stand still, so that both the timer of a manifest and the next manifest are there when it goes on.
+func TestAManifestThatArrivesWhenTheOneBeforeIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newStore())
+		defer r.close()
+		s := &session{hub: r.hub, ctx: t.Context(), log: r.hub.log, hello: link.Hello{BridgeID: "press-1"}, bridge: r.hub.bridge("press-1"), due: time.NewTimer(time.Hour)}
+		defer s.due.Stop()
+		for n := range 3 {
+			require.NoError(t, s.takeManifest(&link.Manifest{BridgeID: "press-1", Tags: make([]link.ManifestTag, n)}))
+			time.Sleep(time.Duration(n) * manifestInterval)
+		}
+		<-s.due.C
+		require.NoError(t, s.updateManifest(s.next))
+		require.Equal(t, []string{"manifest of 0 tags", "manifest of 2 tags"}, r.store.noted())
+	})
+}
+
 func TestTheBridgeSaysHowMuchWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newStore())

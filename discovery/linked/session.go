@@ -310,6 +310,10 @@ func (s *session) takeManifest(m *link.Manifest) error {
 	if len(m.Tags) > link.MaxNames {
 		return link.ErrProtocol.Because("the manifest has %d tags, at most %d are allowed", len(m.Tags), link.MaxNames)
 	}
+	if s.next != nil { // its timer may have fired already
+		s.next = m
+		return nil
+	}
 	if wait := manifestInterval - time.Since(s.updated); wait > 0 && !s.updated.IsZero() {
 		s.next = m
 		s.due.Reset(wait)

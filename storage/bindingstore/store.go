@@ -116,6 +116,9 @@ func (s *Store) UpdateBinding(ctx context.Context, bridgeID string, change func(
 // UpdateAt implements [discovery.Store].
 func (s *Store) UpdateAt(ctx context.Context, p discovery.Position, change func(*discovery.Binding) error) error {
 	return s.set.UpdateVital(ctx, "bridges.update", func(ctx context.Context, tx *storage.Tx) error {
+		if err := tx.Lock(ctx, "bridge_bindings"); err != nil { // an attempt before this one may be about to end
+			return err
+		}
 		known := false
 		err := tx.Each(ctx, "SELECT position FROM bridge_positions WHERE bridge_id = ? AND epoch = ?", []any{p.BridgeID, p.Epoch}, func(row storage.Scanner) error {
 			var through uint64
