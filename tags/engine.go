@@ -269,6 +269,7 @@ func (e *Engine) handOver(r *runner) {
 			r.attach(en)
 		}
 		e.mu.RUnlock()
+		r.wakeUp()
 		e.notify(changes)
 	}
 }

@@ -105,10 +105,12 @@ func (e *Engine) addressChecker(driver string) PointValidator {
 // defineLocked adds new entries, or their definitions where there is an entry of the name. It returns the
 // changes to notify of, and the entries that subscriptions may join, once e.mu is free again.
 func (e *Engine) defineLocked(fresh []*entry, now time.Time) (changes []Change, added []*entry) {
+	changed := runners{}
+	defer changed.wakeUp()
 	for _, en := range fresh {
 		t := en.tag.Load()
 		if known, ok := e.byName[t.Name]; ok {
-			if c, told := e.redefine(known, t, now); told {
+			if c, told := e.redefine(known, t, now, changed); told {
 				changes = append(changes, c)
 			}
 			continue
@@ -122,6 +124,7 @@ func (e *Engine) defineLocked(fresh []*entry, now time.Time) (changes []Change, 
 		if r != nil {
 			en.belongTo(r)
 			r.attach(en)
+			changed[r] = struct{}{}
 		}
 	}
 	e.unsorted = append(e.unsorted, added...)
@@ -133,10 +136,11 @@ func (e *Engine) defineLocked(fresh []*entry, now time.Time) (changes []Change, 
 // the definitions of all tags.
 func (e *Engine) Revision() uint64 { return e.revision.Load() }
 
-func (e *Engine) redefine(en *entry, t *Tag, now time.Time) (Change, bool) {
+func (e *Engine) redefine(en *entry, t *Tag, now time.Time, changed runners) (Change, bool) {
 	from, to := e.runners[en.tag.Load().Driver], e.runners[t.Driver]
 	if from != nil && from != to {
 		from.detach(en)
+		changed[from] = struct{}{}
 	}
 	reason := ReasonWaiting
 	if to == nil {
@@ -146,6 +150,7 @@ func (e *Engine) redefine(en *entry, t *Tag, now time.Time) (Change, bool) {
 	c, told := en.redefine(t, reason, now)
 	if to != nil {
 		to.attach(en)
+		changed[to] = struct{}{}
 	}
 	return c, told
 }
@@ -161,6 +166,8 @@ func (e *Engine) RemoveTags(names ...string) {
 }
 
 func (e *Engine) undefineLocked(names []string) (changes []Change) {
+	changed := runners{}
+	defer changed.wakeUp()
 	for _, name := range names {
 		en, ok := e.byName[name]
 		if !ok {
@@ -170,6 +177,7 @@ func (e *Engine) undefineLocked(names []string) (changes []Change) {
 		e.gone++
 		if r := e.runners[en.tag.Load().Driver]; r != nil {
 			r.detach(en)
+			changed[r] = struct{}{}
 		}
 		if c, told := en.remove(e.now()); told {
 			changes = append(changes, c)

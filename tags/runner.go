@@ -217,14 +217,13 @@ func (r *runner) guarded(f func() error) error {
 	return err
 }
 
-// attach and abandon are called with the engine's lock held.
+// attach and detach are called with the engine's lock held. Wake the runner when all entries are attached or detached: it would group a part.
 func (r *runner) attach(en *entry) {
 	r.mu.Lock()
 	r.entries[en] = struct{}{}
 	r.regroup = true
 	r.mu.Unlock()
 	en.expect(r.interval(en.tag.Load()))
-	r.wakeUp()
 }
 
 func (r *runner) detach(en *entry) {
@@ -232,10 +231,18 @@ func (r *runner) detach(en *entry) {
 	delete(r.entries, en)
 	r.regroup = true
 	r.mu.Unlock()
-	r.wakeUp()
 }
 
 func (r *runner) wakeUp() { r.wake.Set() }
+
+// runners are those whose entries have changed.
+type runners map[*runner]struct{}
+
+func (rs runners) wakeUp() {
+	for r := range rs {
+		r.wakeUp()
+	}
+}
 
 func (r *runner) byAddress(address string) []string {
 	var exact, alike []string
