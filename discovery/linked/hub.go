@@ -36,6 +36,7 @@ type Hub struct {
 	closed  bool
 	running int // calls of Serve and what they have started
 	bridges map[string]*bridge
+	refused map[string]time.Time  // when it was last logged that a bridge was refused
 	serving map[*session]struct{} // also those that have not said who they are
 }
 
@@ -57,7 +58,7 @@ func New(b Bindings, o Options) (*Hub, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Hub{bindings: b, opts: o, log: o.Logger, idle: make(chan struct{}), bridges: make(map[string]*bridge), serving: make(map[*session]struct{})}, nil
+	return &Hub{bindings: b, opts: o, log: o.Logger, idle: make(chan struct{}), bridges: make(map[string]*bridge), refused: make(map[string]time.Time), serving: make(map[*session]struct{})}, nil
 }
 
 // run runs f, which Close waits for. The caller is one that Close waits for, too.
@@ -99,6 +100,24 @@ func (h *Hub) known(id string) *bridge {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.bridges[id]
+}
+
+// refusalInterval is the least time between two lines about refusals of one bridge: one that is bound to another engine tries again and again.
+const refusalInterval = time.Hour
+
+// logsRefusal reports whether the refusal of a bridge is to be logged.
+func (h *Hub) logsRefusal(id string) bool {
+	const most = 1000 // ids, which strangers may invent
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if at, ok := h.refused[id]; ok && time.Since(at) < refusalInterval {
+		return false
+	}
+	if len(h.refused) >= most {
+		clear(h.refused)
+	}
+	h.refused[id] = time.Now()
+	return true
 }
 
 // Disconnect ends the link of a bridge, if it is open. Call it when a binding has been removed: the bridge then opens another link and

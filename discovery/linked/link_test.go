@@ -350,6 +350,13 @@ func TestStrangersAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, link.ErrEnded)
 		require.ErrorIs(t, <-p.ended, link.ErrEnded)
 		require.NotContains(t, r.log.String(), "guess")
+		require.Equal(t, 1, strings.Count(r.log.String(), "link of a bridge refused"), "not each attempt")
+		time.Sleep(2 * time.Hour)
+		m.setFail(nil)
+		p = r.dial()
+		p.hello(link.Hello{Key: "guess"})
+		require.ErrorIs(t, <-p.ended, link.ErrRefused)
+		require.Equal(t, 2, strings.Count(r.log.String(), "link of a bridge refused"))
 	})
 }
 

@@ -202,7 +202,9 @@ func (s *session) open(h *link.Hello) error {
 // refusal returns what a bridge is told that cannot open its link.
 func (s *session) refusal(err error) error {
 	if errors.Is(err, link.ErrRefused) {
-		s.log.Warn("link of a bridge refused: no such binding, or another token or key")
+		if s.hub.logsRefusal(s.hello.BridgeID) {
+			s.log.Warn("link of a bridge refused: no such binding, or another token or key")
+		}
 		return err
 	}
 	if s.ctx.Err() != nil {

@@ -84,11 +84,6 @@ func Dial(ctx context.Context, o DialOptions) (link.BridgeConn, error) {
 	return &bridgeConn{conn: conn, stream: stream, cancel: cancel}, nil
 }
 
-// errUnreachable is why there is no connection.
-type errUnreachable string
-
-func (e errUnreachable) Error() string { return string(e) }
-
 // plain returns why there is no connection without what gRPC wraps around it, which has the address once more.
 func plain(err error) error {
 	s, ok := status.FromError(err)
@@ -104,7 +99,7 @@ func plain(err error) error {
 	if _, reason, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(text, "dial ") {
 		text = reason
 	}
-	return errUnreachable(text)
+	return errText(text)
 }
 
 // target returns host and port, and the credentials.

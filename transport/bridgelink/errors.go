@@ -39,5 +39,10 @@ func received(err error) error {
 			return link.ErrEnded.Because("%s", s.Message())
 		}
 	}
-	return err
+	return errText(s.Message())
 }
+
+// errText is why there is no link, without the words that gRPC puts before it.
+type errText string
+
+func (e errText) Error() string { return string(e) }

@@ -39,6 +39,7 @@ type shells struct {
 
 	mu      sync.Mutex
 	pending map[string]pendingShell // by bridge id
+	bound   map[string]bool         // by bridge id
 	ids     map[string]string       // bridge ids by those of the shells that were made for them
 	// failures in a row, and what report was given, by bridge id; of run alone.
 	failures map[string]int
@@ -57,7 +58,7 @@ func newShells(service *repository.Service, log *slog.Logger, report func(bridge
 	if err != nil {
 		return nil, err
 	}
-	return &shells{service: service, builder: builder, log: log, report: report, pending: map[string]pendingShell{}, ids: map[string]string{},
+	return &shells{service: service, builder: builder, log: log, report: report, pending: map[string]pendingShell{}, bound: map[string]bool{}, ids: map[string]string{},
 		failures: map[string]int{}, problems: map[string]string{}}, nil
 }
 
@@ -67,7 +68,7 @@ func (s *shells) add(m link.Manifest) {
 	p.manifest.Tags = slices.Clone(m.Tags[:min(len(m.Tags), maxShellTags)])
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pending[m.BridgeID] = p
+	s.pending[m.BridgeID], s.bound[m.BridgeID] = p, true
 }
 
 // forget makes nothing more for a bridge. Its shell stays: people may have completed it.
@@ -75,6 +76,7 @@ func (s *shells) forget(bridgeID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.pending, bridgeID)
+	delete(s.bound, bridgeID)
 	maps.DeleteFunc(s.ids, func(_, bridge string) bool { return bridge == bridgeID })
 }
 
@@ -142,12 +144,12 @@ func (s *shells) fail(p pendingShell, err error) {
 	s.again(p, backoff.Delay(shellInterval, maxShellDelay, s.failures[id]))
 }
 
-// again makes a shell later, unless its bridge has a newer manifest by then.
+// again makes a shell later, unless its bridge has a newer manifest by then, or was unbound meanwhile.
 func (s *shells) again(p pendingShell, after time.Duration) {
 	p.at = time.Now().Add(after)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, newer := s.pending[p.manifest.BridgeID]; !newer {
+	if _, newer := s.pending[p.manifest.BridgeID]; !newer && s.bound[p.manifest.BridgeID] {
 		s.pending[p.manifest.BridgeID] = p
 	}
 }

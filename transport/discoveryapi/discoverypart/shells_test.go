@@ -225,6 +225,10 @@ func TestTheShellOfSomebodyElseIsNotTouched(t *testing.T) {
 	require.Equal(t, before, after)
 	require.False(t, h.isShell("urn:mine"))
 
+	h.forget("3")
+	h.again(h.pending["2"], 0)
+	h.again(pendingShell{manifest: link.Manifest{BridgeID: "3"}}, 0)
+	require.NotContains(t, h.pending, "3", "it was unbound while its shell was made")
 	require.NoError(t, h.service.Shells.Delete(t.Context(), "urn:mine", repository.Match{}))
 	p := h.pending["2"]
 	require.NoError(t, h.sync(t.Context(), p), "it is tried again")
