@@ -37,6 +37,7 @@ func (c *binned) threshold(b int) float64 {
 func binColumns(ctx context.Context, x Matrix, limit, workers int, seed uint64) ([]binned, error) {
 	rows, cols := x.Dims()
 	columns := make([]binned, cols)
+	workers = min(workers, 1+cols/16) // each has 8 bytes per row, which is to stay small beside the bins
 	scratch := make([][]float64, workers)
 	err := parallel(ctx, cols, workers, func(worker, j int) {
 		if scratch[worker] == nil {

@@ -20,9 +20,10 @@ type BoostOptions struct {
 	MinLeaf int
 	// L2 is the penalty on the squared outputs of leaves, in units of a row's second derivative. Default 1.
 	L2 float64
-	// RowFraction is the share of the rows that each tree sees, up to 1. Default 0.5.
+	// RowFraction is the share of the rows that each tree sees, up to 1. Default 0.7.
 	RowFraction float64
-	// ColumnFraction is the share of the columns that each tree may use, up to 1. Default 0.5.
+	// ColumnFraction is the share of the columns that each tree may use, up to 1, but at least 10 of them where there are as
+	// many: of few columns, each one misses. Default 0.5.
 	ColumnFraction float64
 	// Bins is the number of parts that the values of a column are divided into, 2 to 255. Default 255.
 	Bins int
@@ -66,7 +67,7 @@ func (o BoostOptions) withDefaults(rows int) (BoostOptions, error) {
 	}{
 		{"LearningRate", &o.LearningRate, 0.1, 1},
 		{"L2", &o.L2, 1, math.MaxFloat64},
-		{"RowFraction", &o.RowFraction, 0.5, 1},
+		{"RowFraction", &o.RowFraction, 0.7, 1},
 		{"ColumnFraction", &o.ColumnFraction, 0.5, 1},
 		{"OverWeight", &o.OverWeight, 1, 1000},
 	} {
@@ -247,7 +248,8 @@ func (t *grower) differentiate(scores []float64, loss func(row int, score float6
 
 // draw chooses the rows and the columns of the next tree.
 func (t *grower) draw(usable []int, random *rand.PCG) {
-	n := max(1, int(math.Round(t.options.ColumnFraction*float64(len(usable)))))
+	const least = 10
+	n := max(int(math.Round(t.options.ColumnFraction*float64(len(usable)))), min(least, len(usable)))
 	pick := sampler{random: random, need: n, left: len(usable)}
 	t.columns = t.columns[:0]
 	for _, j := range usable {

@@ -31,7 +31,7 @@ func machines(rows int, seed uint64) (x *mat.Dense, wear []float64, failed []boo
 }
 
 func TestBoostLearnsAFunctionWithMissingValues(t *testing.T) {
-	x, wear, failed := machines(4000, 1)
+	x, wear, failed := machines(6000, 1)
 	test, testWear, testFailed := machines(2000, 2)
 	regression, err := learn.FitRegression(context.Background(), x, wear, learn.BoostOptions{})
 	require.NoError(t, err)

@@ -100,11 +100,11 @@ def friedman():
     y = 10 * numpy.sin(numpy.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4] + noise
     half = n // 2
     models = [lightgbm.train(dict(objective="regression", num_iterations=200, learning_rate=0.1, max_depth=5, num_leaves=32,
-                                min_data_in_leaf=10, lambda_l2=1.0, bagging_fraction=0.5, bagging_freq=1, feature_fraction=0.5,
+                                min_data_in_leaf=10, lambda_l2=1.0, bagging_fraction=0.7, bagging_freq=1, feature_fraction=1.0,
                                 verbose=-1, deterministic=True, num_threads=1, seed=seed), lightgbm.Dataset(x[:half], y[:half])) for seed in range(10)]
     from sklearn.ensemble import HistGradientBoostingRegressor
     others = [HistGradientBoostingRegressor(max_iter=200, learning_rate=0.1, max_depth=5, max_leaf_nodes=32, min_samples_leaf=10,
-                                          l2_regularization=1.0, max_features=0.5, early_stopping=False, random_state=seed).fit(x[:half], y[:half]) for seed in range(10)]
+                                          l2_regularization=1.0, early_stopping=False, random_state=seed).fit(x[:half], y[:half]) for seed in range(10)]
     error = lambda m: numpy.sqrt(numpy.mean((m.predict(x[half:]) - y[half:]) ** 2))
     return {"rows": n, "lightgbmRMSE": numpy.mean([error(m) for m in models]), "sklearnRMSE": numpy.mean([error(m) for m in others])}
 
