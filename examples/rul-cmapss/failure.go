@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/otkit/otkit/predictive/features"
@@ -52,27 +53,39 @@ func mostUsed(x *features.Extractor, m *learn.Boost) (best string) {
 	return best
 }
 
-// judgeColumns trains with some columns, all for nil.
+// judgeColumns trains with some columns, all for nil. The probabilities of a fold are calibrated with the scores of the others.
 func judgeColumns(ctx context.Context, v features.View, columns []int) (f failure, err error) {
 	divided, err := v.Folds(folds, 1)
 	if err != nil {
 		return f, err
 	}
-	for _, fold := range divided {
-		train, test := some{fold.Train, columns}, some{fold.Test, columns}
-		m, err := learn.FitClassifier(ctx, train, near(fold.Train), learn.BoostOptions{})
+	scores, positive := make([][]float64, folds), make([][]bool, folds)
+	for k, fold := range divided {
+		m, err := learn.FitClassifier(ctx, some{fold.Train, columns}, near(fold.Train), learn.BoostOptions{})
 		if err != nil {
 			return f, err
 		}
+		test := some{fold.Test, columns}
 		rows, cols := test.Dims()
 		row := make([]float64, cols)
 		for i := range rows {
 			for j := range row {
 				row[j] = test.At(i, j)
 			}
-			f.probabilities = append(f.probabilities, m.Predict(row))
+			scores[k] = append(scores[k], m.Score(row))
 		}
-		f.positive = append(f.positive, near(fold.Test)...)
+		positive[k] = near(fold.Test)
+	}
+	for k := range folds {
+		others := slices.Concat(slices.Delete(slices.Clone(scores), k, k+1)...)
+		c, err := learn.FitPlatt(others, slices.Concat(slices.Delete(slices.Clone(positive), k, k+1)...))
+		if err != nil {
+			return f, err
+		}
+		for _, score := range scores[k] {
+			f.probabilities = append(f.probabilities, c.Probability(score))
+		}
+		f.positive = append(f.positive, positive[k]...)
 	}
 	return f, f.measure()
 }
