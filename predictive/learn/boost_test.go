@@ -157,6 +157,21 @@ func TestBoostPredictsWithoutAllocating(t *testing.T) {
 	require.Nil(t, model.Contributions(nil, dst))
 }
 
+// Above 200,000 rows, the bins come from a sample of them.
+func TestBoostWithManyRows(t *testing.T) {
+	const rows = 250000
+	x, y := mat.NewDense(rows, 1, nil), make([]float64, rows)
+	for i := range y {
+		x.Set(i, 0, float64(i%1000))
+		y[i] = math.Floor(x.At(i, 0) / 100)
+	}
+	model, err := learn.FitRegression(context.Background(), x, y, learn.BoostOptions{Trees: 30, LearningRate: 0.5})
+	require.NoError(t, err)
+	for v := 50.0; v < 1000; v += 100 {
+		require.InDelta(t, math.Floor(v/100), model.Predict([]float64{v}), 0.05)
+	}
+}
+
 func TestBoostWeights(t *testing.T) {
 	x, y, weights := mat.NewDense(200, 1, nil), make([]float64, 200), make([]float64, 200)
 	for i := range y {
