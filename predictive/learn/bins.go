@@ -11,7 +11,6 @@ const (
 	missingBin = 0
 	maxBins    = 255    // that a byte can count beside missingBin
 	binSample  = 200000 // rows of a column that its bins are computed from
-
 )
 
 // binned is a column of a matrix with a byte per row. Bin 0 has missing values; bin b > 0 has values v with

@@ -16,15 +16,14 @@ type Boost struct {
 	bias     float64   // the score before the first tree
 	base     float64   // bias and the mean outputs of the trees
 	gains    []float64 // by column; they add up to 1, or are all 0
-	roots    []int32   // index in nodes of each tree
-	nodes    []node
+	trees    [][]node
 }
 
 // Columns returns the number of columns of the matrix that the model was fitted to.
 func (b *Boost) Columns() int { return b.columns }
 
 // Trees returns the number of trees.
-func (b *Boost) Trees() int { return len(b.roots) }
+func (b *Boost) Trees() int { return len(b.trees) }
 
 // Classifier reports whether the model is one of [FitClassifier].
 func (b *Boost) Classifier() bool { return b.logistic }
@@ -50,16 +49,16 @@ func (b *Boost) Score(row []float64) float64 {
 		return math.NaN()
 	}
 	score := b.bias
-	for _, root := range b.roots {
-		at := root
-		for n := &b.nodes[at]; !n.leaf(); n = &b.nodes[at] {
+	for _, tree := range b.trees {
+		at := int32(0)
+		for n := &tree[at]; !n.leaf(); n = &tree[at] {
 			if n.left(row[n.column]) {
 				at++
 			} else {
 				at = n.right
 			}
 		}
-		score += float64(b.nodes[at].value)
+		score += float64(tree[at].value)
 	}
 	return score
 }
@@ -80,14 +79,14 @@ func (b *Boost) Contributions(row, dst []float64) []float64 {
 	}
 	dst = sized(dst, b.columns)
 	clear(dst)
-	for _, root := range b.roots {
-		at := root
-		for n := &b.nodes[at]; !n.leaf(); n = &b.nodes[at] {
+	for _, tree := range b.trees {
+		at := int32(0)
+		for n := &tree[at]; !n.leaf(); n = &tree[at] {
 			next := n.right
 			if n.left(row[n.column]) {
 				next = at + 1
 			}
-			dst[n.column] += float64(b.nodes[next].value) - float64(n.value)
+			dst[n.column] += float64(tree[next].value) - float64(n.value)
 			at = next
 		}
 	}

@@ -29,19 +29,21 @@ func lives(rows, cols int) (x *mat.Dense, y []float64) {
 	return x, y
 }
 
-// Training takes less than 4 bytes per cell beside the matrix, the model included, and the model is small.
+// Training takes less than 4 bytes per cell beside the matrix. BenchmarkFit measures all trees, of which each adds 0.004 here.
 func TestBoostNeedsLittleMemory(t *testing.T) {
-	const rows, cols = 20000, 106
+	const rows, cols, trees = 20000, 106, 4
 	x, y := lives(rows, cols)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	model, err := learn.FitRegression(context.Background(), x, y, learn.BoostOptions{Trees: 20})
+	model, err := learn.FitRegression(context.Background(), x, y, learn.BoostOptions{Trees: trees, Workers: 2})
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*rows*cols))
+	perCell := float64(after.TotalAlloc-before.TotalAlloc) / rows / cols
+	t.Logf("%.2f bytes per cell", perCell)
+	require.Less(t, perCell, 3.4)
 	data, err := model.MarshalBinary()
 	require.NoError(t, err)
-	require.Less(t, 10*len(data), 1<<20) // of 200 trees
+	require.Less(t, 200/trees*len(data), 1<<20)
 }
 
 func BenchmarkFit(b *testing.B) {

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"math"
+	"slices"
 )
 
 // Limits of models that are fitted or read.
@@ -28,24 +29,29 @@ func (b *Boost) MarshalBinary() ([]byte, error) {
 	e.float(b.bias)
 	e.float(b.base)
 	e.floats(b.gains)
-	e.count(len(b.roots))
-	for i := range b.nodes {
-		n := &b.nodes[i]
-		switch {
-		case n.leaf():
-			e.byte(nodeLeaf)
-			e.float32(n.value)
-			continue
-		case n.missingLeft:
-			e.byte(nodeLeft)
-		default:
-			e.byte(nodeRight)
+	e.count(len(b.trees))
+	for _, tree := range b.trees {
+		for i := range tree {
+			writeNode(e, &tree[i])
 		}
-		e.float32(n.value)
-		e.count(int(n.column))
-		e.float(n.threshold)
 	}
 	return e.bytes(), nil
+}
+
+func writeNode(e *encoder, n *node) {
+	switch {
+	case n.leaf():
+		e.byte(nodeLeaf)
+		e.float32(n.value)
+		return
+	case n.missingLeft:
+		e.byte(nodeLeft)
+	default:
+		e.byte(nodeRight)
+	}
+	e.float32(n.value)
+	e.count(int(n.column))
+	e.float(n.threshold)
 }
 
 // UnmarshalBinary replaces the model by one that MarshalBinary wrote; see [ErrModel].
@@ -59,10 +65,10 @@ func (b *Boost) UnmarshalBinary(data []byte) error {
 	if read.columns = len(read.gains); read.columns == 0 {
 		d.fail("the model has no columns")
 	}
-	read.roots = make([]int32, d.count(maxTrees, 5))
-	for i := range read.roots {
-		read.roots[i] = int32(len(read.nodes))
-		read.readTree(d, maxDepth)
+	var nodes []node
+	for range d.count(maxTrees, 5) {
+		nodes = readTree(d, nodes[:0], read.columns, maxDepth)
+		read.trees = append(read.trees, slices.Clone(nodes))
 	}
 	if err := d.end(); err != nil {
 		return err
@@ -72,22 +78,24 @@ func (b *Boost) UnmarshalBinary(data []byte) error {
 }
 
 // readTree appends a node and those below it. As each follows its parent, no tree has a loop.
-func (b *Boost) readTree(d *decoder, depth int) {
-	at, form := len(b.nodes), d.byte()
-	b.nodes = append(b.nodes, node{value: d.float32()})
-	if !finite(float64(b.nodes[at].value)) {
-		d.fail("an output is %v", b.nodes[at].value)
+func readTree(d *decoder, nodes []node, columns, depth int) []node {
+	at, form := len(nodes), d.byte()
+	n := node{value: d.float32()}
+	if !finite(float64(n.value)) {
+		d.fail("an output is %v", n.value)
 	}
+	nodes = append(nodes, n)
 	if form == nodeLeaf || d.err != nil {
-		return
+		return nodes
 	}
 	if form > nodeLeft || depth == 0 {
 		d.fail("a node has form %d at depth %d", form, maxDepth-depth)
-		return
+		return nodes
 	}
-	n := node{value: b.nodes[at].value, column: uint16(d.count(b.columns-1, 0)), threshold: d.float(), missingLeft: form == nodeLeft}
-	b.readTree(d, depth-1)
-	n.right = int32(len(b.nodes))
-	b.readTree(d, depth-1)
-	b.nodes[at] = n
+	n.column, n.threshold, n.missingLeft = uint16(d.count(columns-1, 0)), d.float(), form == nodeLeft
+	nodes = readTree(d, nodes, columns, depth-1)
+	n.right = int32(len(nodes))
+	nodes = readTree(d, nodes, columns, depth-1)
+	nodes[at] = n
+	return nodes
 }

@@ -101,11 +101,14 @@ func (o BoostOptions) checkWeights(rows int) error {
 	return nil
 }
 
-// FitRegression fits trees that predict y, one finite value per row of x, with the least squared error. Missing values of x go the
+// largestLabel is small enough that outputs of leaves, in 32 bits, stay finite.
+const largestLabel = 1e36
+
+// FitRegression fits trees that predict y, one value per row of x, from -1e36 to 1e36, with the least squared error. Missing values of x go the
 // way, at each division, that reduces the error most; infinite ones are the lowest or the highest.
 //
 // Fitting takes at least 2*MinLeaf rows, up to 2^31-1, and up to 65,535 columns. Beside x and y it needs a byte per cell, about
-// 25 bytes per row, and 24 bytes per column and bin for each level of a tree. The same data, options and seed give the same model.
+// 30 bytes per row, and 24 bytes per column and bin for each level of a tree. The same data, options and seed give the same model.
 // When ctx is done, it returns the error of ctx.
 func FitRegression(ctx context.Context, x Matrix, y []float64, options BoostOptions) (*Boost, error) {
 	rows, _, err := dims(x)
@@ -115,8 +118,10 @@ func FitRegression(ctx context.Context, x Matrix, y []float64, options BoostOpti
 	if err := sameLength(len(y), rows, "labels", "rows"); err != nil {
 		return nil, err
 	}
-	if err := allFinite(y, "y"); err != nil {
-		return nil, err
+	for i, v := range y {
+		if !(math.Abs(v) <= largestLabel) {
+			return nil, dataError("y[%d] is %v; it must be finite and from %v to %v", i, v, -largestLabel, largestLabel)
+		}
 	}
 	if options, err = options.withDefaults(rows); err != nil {
 		return nil, err
@@ -184,6 +189,9 @@ func fit(ctx context.Context, x Matrix, o BoostOptions, model *Boost, loss func(
 	if rows < 2*o.MinLeaf {
 		return nil, dataError("%d rows; at least %d are needed for leaves of %d", rows, 2*o.MinLeaf, o.MinLeaf)
 	}
+	if !finite(model.bias) {
+		return nil, dataError("the weights of rows with and without the event differ too much")
+	}
 	data, err := binColumns(ctx, x, o.Bins, o.Workers, o.Seed)
 	if err != nil {
 		return nil, err
@@ -217,13 +225,13 @@ func fit(ctx context.Context, x Matrix, o BoostOptions, model *Boost, loss func(
 		if err := trees.apply(ctx, scores); err != nil {
 			return nil, err
 		}
-		model.add(nodes)
+		model.trees = append(model.trees, slices.Clone(nodes))
+		model.base += float64(nodes[0].value)
 		if o.Progress != nil {
 			o.Progress(k+1, o.Trees)
 		}
 	}
 	normalise(model.gains)
-	model.nodes = slices.Clip(model.nodes)
 	return model, nil
 }
 
@@ -267,19 +275,6 @@ func (t *grower) draw(usable []int, random *rand.PCG) {
 			t.rows = append(t.rows, int32(i))
 		}
 	}
-}
-
-// add appends a tree.
-func (b *Boost) add(tree []node) {
-	root := int32(len(b.nodes))
-	b.base += float64(tree[0].value)
-	for _, n := range tree {
-		if !n.leaf() {
-			n.right += root
-		}
-		b.nodes = append(b.nodes, n)
-	}
-	b.roots = append(b.roots, root)
 }
 
 // normalise divides a list by its sum unless that is 0.

@@ -103,7 +103,7 @@ func TestBoostTakesInfiniteValuesAsExtremes(t *testing.T) {
 func TestBoostIsTheSameOnAnyNumberOfProcessors(t *testing.T) {
 	x, wear, failed := machines(6000, 3)
 	marshal := func(workers int) [2]string {
-		options := learn.BoostOptions{Seed: 5, Workers: workers}
+		options := learn.BoostOptions{Trees: 40, Seed: 5, Workers: workers}
 		regression, err := learn.FitRegression(context.Background(), x, wear, options)
 		require.NoError(t, err)
 		classifier, err := learn.FitClassifier(context.Background(), x, failed, options)
@@ -157,6 +157,21 @@ func TestBoostPredictsWithoutAllocating(t *testing.T) {
 	require.Nil(t, model.Contributions(nil, dst))
 }
 
+// Above 200,000 rows, the bins come from a sample of them.
+func TestBoostWithManyRows(t *testing.T) {
+	const rows = 250000
+	x, y := mat.NewDense(rows, 1, nil), make([]float64, rows)
+	for i := range y {
+		x.Set(i, 0, float64(i%1000))
+		y[i] = math.Floor(x.At(i, 0) / 100)
+	}
+	model, err := learn.FitRegression(context.Background(), x, y, learn.BoostOptions{Trees: 30, LearningRate: 0.5})
+	require.NoError(t, err)
+	for v := 50.0; v < 1000; v += 100 {
+		require.InDelta(t, math.Floor(v/100), model.Predict([]float64{v}), 0.05)
+	}
+}
+
 func TestBoostWeights(t *testing.T) {
 	x, y, weights := mat.NewDense(200, 1, nil), make([]float64, 200), make([]float64, 200)
 	for i := range y {
@@ -187,6 +202,8 @@ func TestBoostRefusesUnusableData(t *testing.T) {
 	x, wear, failed := machines(100, 8)
 	nan := append([]float64(nil), wear...)
 	nan[7] = math.NaN()
+	large := append([]float64(nil), wear...)
+	large[3] = -1e300
 	zero := make([]float64, 100)
 	for name, c := range map[string]struct {
 		x       learn.Matrix
@@ -198,6 +215,7 @@ func TestBoostRefusesUnusableData(t *testing.T) {
 		"empty":           {&mat.Dense{}, nil, learn.BoostOptions{}, "0 rows"},
 		"lengths":         {x, wear[:99], learn.BoostOptions{}, "99 labels and 100 rows"},
 		"NaN label":       {x, nan, learn.BoostOptions{}, "y[7] is NaN"},
+		"large label":     {x, large, learn.BoostOptions{}, "y[3] is -1e+300"},
 		"few rows":        {x, wear, learn.BoostOptions{MinLeaf: 51}, "at least 102 are needed"},
 		"negative trees":  {x, wear, learn.BoostOptions{Trees: -1}, "BoostOptions.Trees is -1"},
 		"NaN rate":        {x, wear, learn.BoostOptions{LearningRate: math.NaN()}, "BoostOptions.LearningRate is NaN"},
@@ -216,6 +234,15 @@ func TestBoostRefusesUnusableData(t *testing.T) {
 	_, err := learn.FitClassifier(context.Background(), x, make([]bool, 100), learn.BoostOptions{})
 	require.ErrorIs(t, err, learn.ErrData)
 	require.ErrorContains(t, err, "both are needed")
+	extreme := make([]float64, 100)
+	for i, yes := range failed {
+		if extreme[i] = 1e300; yes {
+			extreme[i] = 1e-300
+		}
+	}
+	_, err = learn.FitClassifier(context.Background(), x, failed, learn.BoostOptions{Weights: extreme})
+	require.ErrorIs(t, err, learn.ErrData)
+	require.ErrorContains(t, err, "differ too much")
 	_, err = learn.FitClassifier(context.Background(), x, failed[:1], learn.BoostOptions{})
 	require.ErrorIs(t, err, learn.ErrData)
 }

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -34,8 +35,7 @@ type Drift struct {
 // NewHistogram returns the distribution of values in bins that have about the same number of them, 2 to 1000; 0 means 10. There are
 // fewer bins where values repeat. NaN is a missing value and has a bin of its own. At least one value must not be missing.
 func NewHistogram(values []float64, bins int) (*Histogram, error) {
-	setDefault(&bins, defaultHistogramBins)
-	if bins < 2 || bins > maxHistogramBins {
+	if bins = cmp.Or(bins, defaultHistogramBins); bins < 2 || bins > maxHistogramBins {
 		return nil, dataError("%d bins; 2 to %d are possible", bins, maxHistogramBins)
 	}
 	sorted := make([]float64, 0, len(values))
@@ -72,6 +72,9 @@ func (h *Histogram) Bins() int { return len(h.edges) + 1 }
 // A. Kolmogorov, "Sulla determinazione empirica di una legge di distribuzione", 1933, and N. Smirnov, "Table for estimating the
 // goodness of fit of empirical distributions", Annals of Mathematical Statistics 19, 1948.
 func (h *Histogram) Compare(values []float64) (Drift, error) {
+	if len(h.counts) == 0 {
+		return Drift{}, dataError("the histogram is empty")
+	}
 	if len(values) == 0 {
 		return Drift{}, dataError("no values")
 	}

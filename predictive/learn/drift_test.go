@@ -81,6 +81,8 @@ func TestHistogramErrors(t *testing.T) {
 		_, err := learn.NewHistogram([]float64{1, 2}, bins)
 		require.ErrorIs(t, err, learn.ErrData)
 	}
+	_, err := new(learn.Histogram).Compare([]float64{1})
+	require.ErrorIs(t, err, learn.ErrData)
 	h, err := learn.NewHistogram([]float64{1, 2}, 0)
 	require.NoError(t, err)
 	_, err = h.Compare(nil)

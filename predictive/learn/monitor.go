@@ -35,6 +35,9 @@ func (p *PCA) Monitor() *Monitor {
 // length than the training data is an error that wraps [ErrData], and changes nothing.
 func (m *Monitor) Update(row []float64) (MonitorScore, error) {
 	p := m.model
+	if p.Columns() == 0 {
+		return MonitorScore{}, dataError("the model is not fitted")
+	}
 	if len(row) != p.Columns() {
 		return MonitorScore{}, dataError("the row has %d values; the model has %d columns", len(row), p.Columns())
 	}

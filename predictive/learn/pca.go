@@ -73,9 +73,9 @@ type pcaLimits struct{ t2, q, index float64 }
 // FitPCA returns what is normal in x, which has one row for each time, at least 50, and should have no faults. At least two columns
 // must vary. Time is proportional to rows and to the square of columns. Memory beyond x is about 50 bytes for each row.
 func FitPCA(ctx context.Context, x Matrix, options PCAOptions) (*PCA, error) {
-	setDefault(&options.Smoothing, defaultSmoothing)
-	setDefault(&options.Variance, defaultVariance)
-	setDefault(&options.Quantile, defaultQuantile)
+	options.Smoothing = cmp.Or(options.Smoothing, defaultSmoothing)
+	options.Variance = cmp.Or(options.Variance, defaultVariance)
+	options.Quantile = cmp.Or(options.Quantile, defaultQuantile)
 	rows, cols, err := dims(x)
 	if err != nil {
 		return nil, err

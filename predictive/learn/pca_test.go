@@ -160,6 +160,12 @@ func TestFitPCAErrors(t *testing.T) {
 	require.ErrorIs(t, err, learn.ErrData)
 }
 
+func TestModelsThatAreNotFitted(t *testing.T) {
+	_, err := new(learn.PCA).Monitor().Update(nil)
+	require.ErrorIs(t, err, learn.ErrData)
+	require.Zero(t, new(learn.Season).At(at(1)))
+}
+
 func TestMonitorOfColumnsThatAreTheSame(t *testing.T) {
 	x := plant(1, 200)
 	for i := range 200 {

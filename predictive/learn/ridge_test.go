@@ -1,8 +1,10 @@
 package learn_test
 
 import (
+	"bytes"
 	"context"
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,4 +70,21 @@ func TestRidgeEndsWithItsContext(t *testing.T) {
 	cancel()
 	_, err := learn.FitRidge(ctx, mat.NewDense(3, 1, []float64{1, 2, 3}), make([]float64, 3), learn.RidgeOptions{})
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestRidgeIsTheSameOnAnyNumberOfProcessors(t *testing.T) {
+	x, y := lives(500, 80)
+	var before []byte
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, n := range []int{1, 4} {
+		runtime.GOMAXPROCS(n)
+		line, err := learn.FitRidge(context.Background(), x, y, learn.RidgeOptions{})
+		require.NoError(t, err)
+		data, err := line.MarshalBinary()
+		require.NoError(t, err)
+		if before != nil {
+			require.True(t, bytes.Equal(before, data), "the bytes differ")
+		}
+		before = data
+	}
 }

@@ -90,7 +90,7 @@ func (s *Season) Strength() float64 {
 // At returns the difference from the mean that is expected at t, between the two nearest values of the profile; 0 for nil. The time must
 // be less than 292 years from that of the samples.
 func (s *Season) At(t time.Time) float64 {
-	if s == nil {
+	if s == nil || len(s.profile) == 0 {
 		return 0
 	}
 	return interpolate(s.profile, phase(t, s.origin, s.period))

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -26,7 +27,7 @@ type DetectorOptions struct {
 
 // Score is what a [Detector] says about a sample. Without Ready, only Expected, Low and High mean something.
 type Score struct {
-	// Ignored reports that the sample was NaN, infinite or not later than the one before, and changed nothing.
+	// Ignored reports that the sample was NaN, infinite or not later than the one before, and changed nothing. All else is 0 then.
 	Ignored bool
 	// Ready reports whether the detector has seen enough samples to judge.
 	Ready bool
@@ -74,7 +75,7 @@ const (
 // normalSpread is the mean absolute deviation of a normal distribution, in standard deviations.
 var normalSpread = math.Sqrt(2 / math.Pi)
 
-// Detector finds anomalies in the samples of one signal as they come.
+// Detector finds anomalies in the samples of one signal as they come. Make it by [NewDetector].
 //
 // It follows two short averages: the level of the signal and the spread of the samples around what is normal. The level is compared
 // with its own slow mean and deviation, as in a control chart. The larger of the two, in standard deviations, is the deviation of a
@@ -82,7 +83,8 @@ var normalSpread = math.Sqrt(2 / math.Pi)
 //
 // A signal with irregular times is judged sample by sample. After a gap of more than 20 mean intervals, the short averages restart
 // at what is normal. Samples that are NaN, infinite, above 1e150 or not later than the one before are ignored. After 100 late samples
-// in a row, the clock is taken to be set back, and samples count again.
+// in a row, the clock is taken to be set back, and samples count again. A sample that is more than ten standard deviations off counts
+// as ten.
 //
 // An update takes O(log Window) comparisons and moves up to 4*Window bytes, and allocates nothing. A Detector is not safe for concurrent use.
 //
@@ -108,23 +110,15 @@ type Detector struct {
 // NewDetector returns a detector that has seen nothing. It returns an error for an option out of its range.
 func NewDetector(options DetectorOptions) (*Detector, error) {
 	o := &options
-	setDefault(&o.Fast, defaultFast)
-	setDefault(&o.Slow, defaultSlow)
-	setDefault(&o.Threshold, defaultThreshold)
-	setDefault(&o.Window, defaultWindow)
-	setDefault(&o.Quiet, defaultQuiet)
-	o.Quiet = max(o.Quiet, -1)
+	o.Fast = cmp.Or(o.Fast, defaultFast)
+	o.Slow = cmp.Or(o.Slow, defaultSlow)
+	o.Threshold = cmp.Or(o.Threshold, defaultThreshold)
+	o.Window = cmp.Or(o.Window, defaultWindow)
+	o.Quiet = min(max(cmp.Or(o.Quiet, defaultQuiet), -1), maxQuiet)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	return &Detector{options: options, scores: newRanking(o.Window)}, nil
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // validate returns an error for an option that is out of range or NaN.
@@ -160,7 +154,7 @@ func (d *Detector) Update(t time.Time, x float64) Score {
 
 	level, spread := d.level, d.spread
 	level.add(x, d.options.Fast)
-	spread.add(d.normal.deviations(x), d.options.Fast)
+	spread.add(min(d.normal.deviations(x), maxStep), d.options.Fast)
 	s := Score{Deviation: max(d.levels.deviations(level.mean), spread.mean)}
 	if s.Deviation < minScore {
 		s.Deviation = 0
@@ -277,19 +271,21 @@ func (m *moments) add(x, rate float64) {
 	m.average.add(x, rate)
 }
 
-// limit returns the value next to x that is at most maxStep deviations from the mean.
+// limit returns the value next to x that is at most maxStep deviations from the mean. Without a deviation, it returns x, so that
+// a constant signal may begin to move.
 func (m *moments) limit(x float64) float64 {
-	if m.count < minCount {
+	width := maxStep * m.deviation()
+	if m.count < minCount || width <= maxStep*m.rounding() {
 		return x
 	}
-	width := maxStep * m.deviation()
 	return min(max(x, m.mean-width), m.mean+width)
 }
 
-// deviation returns the standard deviation. It is never 0, so that a constant signal may begin to move.
-func (m *moments) deviation() float64 {
-	return max(math.Sqrt(m.variance), 1e-9*math.Abs(m.mean), 1e-9)
-}
+// rounding returns what is no deviation.
+func (m *moments) rounding() float64 { return max(1e-9*math.Abs(m.mean), 1e-150) }
+
+// deviation returns the standard deviation, which is never 0.
+func (m *moments) deviation() float64 { return max(math.Sqrt(m.variance), m.rounding()) }
 
 // deviations returns the distance of x from the mean in standard deviations.
 func (m *moments) deviations(x float64) float64 {

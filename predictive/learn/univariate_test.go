@@ -244,6 +244,22 @@ func TestDetectorOfAConstantSignal(t *testing.T) {
 	}
 }
 
+func TestDetectorDoesNotDependOnTheUnit(t *testing.T) {
+	for _, unit := range []float64{0x1p-60, 0x1p60} { // powers of two, so that nothing is rounded
+		plain, scaled := newTestDetector(t, learn.DetectorOptions{}), newTestDetector(t, learn.DetectorOptions{})
+		anomalous := 0
+		for i, x := range noise(3, 3000) {
+			want, got := plain.Update(at(i), x), scaled.Update(at(i), x*unit)
+			want.Expected, want.Low, want.High = want.Expected*unit, want.Low*unit, want.High*unit
+			require.Equal(t, want, got, "unit %v, sample %d", unit, i)
+			if got.Anomalous {
+				anomalous++
+			}
+		}
+		require.Positive(t, anomalous)
+	}
+}
+
 func TestDetectorQuietPeriod(t *testing.T) {
 	for _, c := range []struct{ option, quiet int }{{0, 200}, {30, 30}, {-1, 0}} {
 		d := newTestDetector(t, learn.DetectorOptions{Quiet: c.option, Threshold: 0.9})
