@@ -38,10 +38,10 @@ func ValidatePassword(name, password string, role Role) error {
 
 func validateLength(password string, role Role) error {
 	switch n := utf8.RuneCountInString(password); {
-	case n < MinPasswordLength:
-		return passwordRule(fmt.Sprintf("must have at least %d characters", MinPasswordLength))
 	case role == Admin && n < MinAdminPasswordLength:
 		return passwordRule(fmt.Sprintf("must have at least %d characters for the role Admin", MinAdminPasswordLength))
+	case n < MinPasswordLength:
+		return passwordRule(fmt.Sprintf("must have at least %d characters", MinPasswordLength))
 	}
 	return nil
 }

@@ -19,10 +19,9 @@ const (
 )
 
 // JSON returns a value as JSON for [Act].Before and [Act].After, without secrets: the values of members whose name has
-// password, secret, token, credential or authorization in it, or is apiKey, are replaced, and the user of a URL in a member whose name ends
-// with url or urls. A []byte or a json.RawMessage is
-// taken as JSON, and what is not JSON is described by its size. What exceeds [MaxValue] is replaced by its size and its
-// SHA-256.
+// password, secret, token, credential or authorization in it, or is apiKey, are replaced, and so are the user and password of a
+// URL in a member whose name ends with url or urls. A []byte or a json.RawMessage is taken as JSON, and what is not JSON is
+// described by its size. What exceeds [MaxValue] is replaced by its size and its SHA-256.
 func JSON(v any) string {
 	var raw []byte
 	switch given := v.(type) {

@@ -108,6 +108,23 @@ func TestTheShellIsExportedToEverybody(t *testing.T) {
 	r.bad("GET", shellPath+"/export?format=pdf", "", nil).problem(400, "INVALID_REQUEST")
 }
 
+func TestAnExportThatTheCallerHasIsNotMadeAgain(t *testing.T) {
+	r := start(t)
+	path := shellPath + "/export"
+	given := func(path, etag string) answer {
+		req := r.request("GET", path, "", nil)
+		req.Header.Set("If-None-Match", etag)
+		return r.do(req)
+	}
+	etag := r.call("GET", path, "", nil).is(200).header.Get("ETag")
+	require.Empty(t, given(path, `"other", W/`+etag).is(304).body)
+	given(path+"?format=aasx", etag).is(200)
+	r.call("PUT", shellPath, r.admin(), map[string]any{"idShort": "Press7"}).is(200)
+	changed := given(path, etag).is(200)
+	require.Contains(t, string(changed.body), "Press7")
+	require.NotEqual(t, etag, changed.header.Get("ETag"))
+}
+
 func TestTheSettingsAreShown(t *testing.T) {
 	r := start(t)
 	_, viewer := r.people()

@@ -44,7 +44,8 @@ type sighting struct {
 }
 
 // Scan looks for bridges for a time from MinScan to MaxScan, 0 for DefaultScan, and returns them by id. With excludeBound it omits those that are
-// bound to any engine; one that was released at the bridge is not. Scans of the same time share a search, and end with it. If too many others run, it returns ErrScansBusy.
+// bound to any engine; one that was released at the bridge is not. Scans of the same time share a search, and end with it. If too many others
+// run, it returns ErrScansBusy.
 func (s *Service) Scan(ctx context.Context, timeout time.Duration, excludeBound bool) ([]BridgeInfo, error) {
 	timeout = cmp.Or(timeout, DefaultScan)
 	if timeout < MinScan || timeout > MaxScan {

@@ -29,8 +29,8 @@ type Store interface {
 	// SetPosition stores the last entry of a bridge's epoch that the engine has. A position below the stored one of the same epoch
 	// changes nothing. The position outlasts the binding.
 	SetPosition(ctx context.Context, p Position) error
-	// UpdateAt is UpdateBinding and SetPosition in one. If the position is stored already, or a later one of its epoch, nothing is changed, and change is
-	// not called: it may be repeated when the outcome is not known.
+	// UpdateAt is UpdateBinding and SetPosition in one. If the position is stored already, or a later one of its epoch, nothing is
+	// changed, and change is not called: it may be repeated when the outcome is not known.
 	UpdateAt(ctx context.Context, p Position, change func(*Binding) error) error
 	// SetHeartbeats stores the times of heartbeats by bridge id. Bridges that are not bound are ignored.
 	SetHeartbeats(ctx context.Context, at map[string]time.Time) error

@@ -24,13 +24,13 @@ func (m *Mapper) Sync(ctx context.Context, s *repository.Service, e Equipment) e
 // GeneratedExtension is the name of the extension of elements that were built, but not of tags: see [SyncSubmodels].
 const GeneratedExtension = "otkit:generated"
 
-// SyncSubmodels brings submodels that were built into a service: what is missing is
-// added, live elements that the mapper made are renewed, and everything else that is in a submodel
-// already stays as it is, so that people can complete it. Elements with a [GeneratedExtension] are renewed too, and removed when they are
-// no longer built. The shell gets the references. Nothing is
-// written when nothing differs. It returns ErrShellNotFound when the shell does not exist, and
-// ErrInvalidRequest when elements were omitted because the service refuses them, such as one with a unit
-// that no document can hold; the others are there then.
+// SyncSubmodels brings submodels that were built into a service: what is missing is added, live elements
+// that the mapper made are renewed, and everything else that is in a submodel already stays as it is, so
+// that people can complete it. Elements with a [GeneratedExtension] are renewed too, and removed when
+// they are no longer built. The shell gets the references. Nothing is written when nothing differs.
+// It returns ErrShellNotFound when the shell does not exist, and ErrInvalidRequest when elements were
+// omitted because the service refuses them, such as one with a unit that no document can hold; the others
+// are there then.
 func SyncSubmodels(ctx context.Context, s *repository.Service, shellID string, list []*aas.Submodel) error {
 	var (
 		refused error

@@ -112,7 +112,7 @@ func TestBadStarts(t *testing.T) {
 		"missing file":  {nil, []string{"-driver", "/nowhere/driver_settings.json"}, []string{"/nowhere/driver_settings.json"}},
 		"empty folder":  {nil, []string{"-config", t.TempDir()}, []string{"appsettings.json"}},
 		"driver":        {[]string{"Driver__Type=Telegraph"}, nil, []string{"Telegraph", "Modbus, Passive, Simulation"}},
-		"weak password": {[]string{"Auth__AdminPassword=secret"}, nil, []string{"adminPassword"}},
+		"weak password": {[]string{"Auth__AdminPassword=secret"}, nil, []string{"auth.adminPassword must have at least 12 characters"}},
 		"argument":      {nil, []string{"run"}, []string{"run"}},
 		"data":          {nil, []string{"-data", file(t, "data", "")}, []string{"data"}},
 	} {
@@ -139,6 +139,8 @@ func TestSettingsArePrintedAndChecked(t *testing.T) {
 	require.NotContains(t, r.out, "open-sesame")
 	require.Equal(t, result{0, "settings are valid\n", ""}, run(t, nil, "config", "check"))
 	run(t, []string{"Driver__Settings__Fancy=1"}, "config", "check").refused(t, "Fancy")
+	run(t, nil, "config").refused(t, "config needs print or check")
+	run(t, nil, "config", "pritn").refused(t, "config needs print or check")
 	for _, args := range [][]string{{"-h"}, {"help"}, {"users", "-h"}, {"users", "list", "-h"}} {
 		r := run(t, nil, args...)
 		require.Equal(t, 0, r.code, args)

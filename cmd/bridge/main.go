@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -60,7 +61,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if slices.Equal(args, []string{"help"}) {
 		args = []string{"-h"}
 	}
-	if len(args) > 1 && args[0] == "config" && (args[1] == "print" || args[1] == "check") {
+	if len(args) > 0 && args[0] == "config" {
+		if len(args) < 2 || args[1] != "print" && args[1] != "check" {
+			return errors.New("config needs print or check; bridge -h shows how it is called")
+		}
 		verb, args = args[1], args[2:]
 	}
 	err := c.read(args)

@@ -116,7 +116,7 @@ func (c *Client) call(ctx context.Context, r request) error {
 		return unreachable(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	if err := refusal(r.method, res.StatusCode); err != nil || r.answer == nil {
+	if err := refusal(r, res.StatusCode); err != nil || r.answer == nil {
 		return err
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, r.limit+1))
@@ -156,20 +156,24 @@ func unreachable(err error) error {
 }
 
 // refusal returns the error for a status; nil if the call succeeded.
-func refusal(method string, status int) error {
+func refusal(r request, status int) error {
 	switch {
-	case status >= 200 && status < 300, status == http.StatusNotFound && method == http.MethodDelete:
+	case status >= 200 && status < 300, status == http.StatusNotFound && r.method == http.MethodDelete:
 		return nil
-	case status == http.StatusConflict && method == http.MethodPost:
+	case status == http.StatusConflict && r.method == http.MethodPost:
 		return discovery.ErrAlreadyBound
-	case status == http.StatusUnauthorized && method == http.MethodPost:
+	case status == http.StatusUnauthorized && r.method == http.MethodPost:
 		return discovery.ErrDenied.Because("the bind secret is missing or wrong")
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return discovery.ErrDenied.Because("it answered %d", status)
 	case status >= 300 && status < 400:
 		return discovery.ErrBadAnswer.Because("it answered %d; redirects are not followed", status)
 	}
-	return discovery.ErrBadAnswer.Because("it answered %d", status)
+	err := discovery.ErrBadAnswer.Because("it answered %d", status)
+	if status == http.StatusBadRequest && strings.HasPrefix(r.url, "http:") { // as ports with TLS do
+		err = discovery.ErrBadAnswer.Because("it answered %d; the URL of a bridge with TLS begins with https", status)
+	}
+	return err
 }
 
 // manifest is a link.Manifest whose lists are limited while they are read: a short text may have millions of items.

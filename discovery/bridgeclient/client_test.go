@@ -130,6 +130,7 @@ func TestBridgesThatLie(t *testing.T) {
 		"something else": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, discovery.ErrBadAnswer, "it is not the JSON of a bridge"},
 		"another type":   {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"bridgeId": 7}`) }, discovery.ErrBadAnswer, "it is not the JSON of a bridge"},
 		"an error":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, discovery.ErrBadAnswer, "it answered 500"},
+		"TLS is wanted":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, discovery.ErrBadAnswer, "it answered 400; the URL of a bridge with TLS begins with https"},
 		"not found":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, discovery.ErrBadAnswer, "it answered 404"},
 		"no HTTP": {func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, _ := http.NewResponseController(w).Hijack()

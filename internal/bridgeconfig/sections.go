@@ -11,6 +11,7 @@ import (
 
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/discovery/license"
+	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/internal/serverconfig"
 	"github.com/otkit/otkit/internal/settings"
 )
@@ -128,8 +129,10 @@ type Auth struct {
 func (a Auth) Validate(p *settings.Problems) {
 	p.Must(accounts.ValidName(a.AdminUsername), "adminUsername", "must be 1 to 64 ASCII letters, digits and ._@-")
 	if a.AdminPassword != "" {
-		if err := accounts.ValidatePassword(a.AdminUsername, a.AdminPassword, accounts.Admin); err != nil {
-			p.Take(err, "adminPassword", nil)
+		if f, ok := fault.From(accounts.ValidatePassword(a.AdminUsername, a.AdminPassword, accounts.Admin)); ok {
+			for _, field := range f.Fields {
+				p.Add("adminPassword", field.Message)
+			}
 		}
 	}
 }

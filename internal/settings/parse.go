@@ -57,7 +57,7 @@ func parseYAML(text []byte) (any, error) {
 		message := strings.TrimPrefix(err.Error(), "yaml: ")
 		message = strings.TrimPrefix(message, "unmarshal errors:\n")
 		message = quotedValue.ReplaceAllString(message, "a value")
-		return nil, errors.New("is not YAML: " + strings.Join(strings.Fields(message), " "))
+		return nil, errors.New("is not valid YAML: " + strings.Join(strings.Fields(message), " "))
 	}
 	return value, nil
 }

@@ -782,6 +782,9 @@ type PutAASConfigParams struct {
 // ExportAASParams defines parameters for ExportAAS.
 type ExportAASParams struct {
 	Format ExportAASParamsFormat `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
+	// IfNoneMatch The ETag of an export that the caller has.
+	IfNoneMatch string `json:"If-None-Match,omitempty,omitzero"`
 }
 
 // ExportAASParamsFormat defines parameters for ExportAAS.
@@ -2556,6 +2559,19 @@ func NewExportAASRequest(server string, params *ExportAASParams) (*http.Request,
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-None-Match", headerParam0)
+
 	}
 
 	return req, nil
@@ -4739,6 +4755,11 @@ func (r PutAASConfigResponse) ContentType() string {
 	return ""
 }
 
+// ExportAASResponse200Headers the declared response headers of an HTTP 200 response for ExportAAS
+type ExportAASResponse200Headers struct {
+	ETag string
+}
+
 type ExportAASResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -4752,6 +4773,8 @@ type ExportAASResponse struct {
 	ApplicationProblemJSON500 *Problem
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ExportAASResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -7481,6 +7504,9 @@ func ParseExportAASResponse(rsp *http.Response) (*ExportAASResponse, error) {
 		}
 		response.JSON200 = &dest
 
+	case rsp.StatusCode == 304:
+		break // No content-type
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -7512,6 +7538,19 @@ func ParseExportAASResponse(rsp *http.Response) (*ExportAASResponse, error) {
 	case rsp.StatusCode == 200:
 		// Content-type (application/asset-administration-shell-package) unsupported
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ExportAASResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil

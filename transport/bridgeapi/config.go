@@ -2,10 +2,13 @@ package bridgeapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/aasx"
@@ -66,18 +69,29 @@ func plateOf(n link.Nameplate) gen.Nameplate {
 
 // exportShell implements GET /api/bridge/config/aas/export.
 func (h *handlers) exportShell(w http.ResponseWriter, r *http.Request) {
+	format := cmp.Or(r.URL.Query().Get("format"), "json")
+	if format != "json" && format != "aasx" {
+		restapi.Error(w, r, problem.ErrInvalidRequest.Invalid(fault.Field{Field: "format", Message: "must be json or aasx"}))
+		return
+	}
 	select {
 	case <-h.exports:
 	case <-r.Context().Done():
 		return
 	}
 	defer func() { h.exports <- struct{}{} }()
+	_, version := h.Shell.Get()
+	version = fmt.Sprintf("%s-%x-%x-%s", version, h.Tags.Revision(), h.started.UnixNano(), format)
+	w.Header().Set("ETag", strconv.Quote(version))
+	if hasETag(strings.ReplaceAll(r.Header.Get("If-None-Match"), "W/", ""), version) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
 	env := h.Shell.Environment()
 	name, body := "application/json", []byte(nil)
-	switch format := r.URL.Query().Get("format"); format {
-	case "", "json":
+	if format == "json" {
 		body = aas.Append(nil, env)
-	case "aasx":
+	} else {
 		var b bytes.Buffer
 		if err := aasx.Write(&b, &aasx.Package{Environment: *env}, aasx.Options{}); err != nil {
 			restapi.Error(w, r, err)
@@ -85,11 +99,16 @@ func (h *handlers) exportShell(w http.ResponseWriter, r *http.Request) {
 		}
 		name, body = "application/asset-administration-shell-package", b.Bytes()
 		w.Header().Set("Content-Disposition", `attachment; filename="`+env.Shells[0].IDShort+`.aasx"`)
-	default:
-		restapi.Error(w, r, problem.ErrInvalidRequest.Invalid(fault.Field{Field: "format", Message: "must be json or aasx"}))
-		return
 	}
 	w.Header().Set("Content-Type", name)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	// The next export waits: who reads slowly, on purpose or not, must not keep it long.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(exportTime + time.Duration(len(body)/exportRate)*time.Second))
 	_, _ = w.Write(body)
 }
+
+// How long an export may take to be read: exportTime, and a second for each exportRate bytes.
+const (
+	exportTime = 10 * time.Second
+	exportRate = 2 << 20
+)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/stretchr/testify/require"
@@ -30,6 +31,7 @@ func TestExportsDoNotOverlap(t *testing.T) {
 		ctx, dir := context.Background(), t.TempDir()
 		var inside, most atomic.Int64
 		gate := make(chan struct{})
+		var until time.Time
 		shell, err := shellconfig.New(shellconfig.Options{File: filepath.Join(dir, "aas.json"),
 			Default: shellconfig.Config{ID: "urn:pump", IDShort: "Pump", GlobalAssetID: "urn:asset:pump"},
 			Tags: func() []tags.Tag {
@@ -57,7 +59,7 @@ func TestExportsDoNotOverlap(t *testing.T) {
 		var wg sync.WaitGroup
 		call := func(ctx context.Context) {
 			wg.Go(func() {
-				router.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/api/bridge/config/aas/export", nil))
+				router.ServeHTTP(&slow{httptest.NewRecorder(), &until}, httptest.NewRequestWithContext(ctx, "GET", "/api/bridge/config/aas/export", nil))
 			})
 		}
 		call(ctx)
@@ -71,5 +73,17 @@ func TestExportsDoNotOverlap(t *testing.T) {
 		close(gate)
 		wg.Wait()
 		require.EqualValues(t, 1, most.Load())
+		require.Equal(t, 10*time.Second, time.Until(until), "who does not read keeps others waiting no longer")
 	})
+}
+
+// slow has the time until which its caller may read.
+type slow struct {
+	*httptest.ResponseRecorder
+	until *time.Time
+}
+
+func (s *slow) SetWriteDeadline(t time.Time) error {
+	*s.until = t
+	return nil
 }

@@ -26,7 +26,16 @@ func statusOf(b *discovery.Info) gen.BridgeBindingStatus {
 	host, port := b.Endpoint()
 	return gen.BridgeBindingStatus{BridgeID: b.BridgeID, IPAddress: host, Port: port, DriverType: b.DriverType, BoundAt: b.BoundAt.UTC(),
 		IsOnline: b.Online, BaseURL: b.BaseURL(), LastHeartbeatAt: timeOrNull(b.HeartbeatAt), ActiveSubmodels: b.ActiveSubmodelsJSON(),
-		DriverID: b.DriverID, TagCount: b.TagCount, IsLinkOpen: b.LinkOpen, LostSamples: int64(min(b.Lost, math.MaxInt64)), LastError: b.Problem}
+		DriverID: b.DriverID, TagCount: b.TagCount, IsLinkOpen: b.LinkOpen, LostSamples: int64(min(b.Lost, math.MaxInt64)), LastError: problemOf(b)}
+}
+
+// problemOf says why samples of a bridge do not arrive. Only the bridge knows why it does not open its link, such as that it refuses the
+// engine's certificate.
+func problemOf(b *discovery.Info) string {
+	if b.Problem == "" && b.Down && !b.LinkOpen && !b.Offline {
+		return "the bridge answers, but does not open its link: the check engine-connectivity of its /health says why"
+	}
+	return b.Problem
 }
 
 func manifestOf(m *link.Manifest) gen.BridgeManifest {

@@ -14,7 +14,8 @@ func (d *Discovery) check(context.Context) health.Result { return checkBridges(d
 // maxNamed is how many bridges the description of the check names.
 const maxNamed = 3
 
-// checkBridges is Degraded while a bridge is offline by the rule of its alarm: it delivers nothing, and somebody must look after it.
+// checkBridges is Degraded while a bridge is offline by the rule of its alarm: it delivers nothing, and somebody must look after it. Such a
+// bridge may be online: it answers, but cannot open its link.
 func checkBridges(all []discovery.Info) health.Result {
 	online, open := 0, 0
 	var down []string
@@ -37,7 +38,7 @@ func checkBridges(all []discovery.Info) health.Result {
 		Data: map[string]any{"bound": len(all), "online": online, "links": open, "offline": len(down)}}
 	if len(down) > 0 {
 		r.Status = health.Degraded
-		r.Description += "; offline: " + strings.Join(down[:min(len(down), maxNamed)], ", ")
+		r.Description += "; no samples from " + strings.Join(down[:min(len(down), maxNamed)], ", ")
 		if more := len(down) - maxNamed; more > 0 {
 			r.Description += fmt.Sprintf(" and %d more", more)
 		}

@@ -30,8 +30,8 @@ func TestTheCheckNamesBridgesThatAreOffline(t *testing.T) {
 	}{
 		{"", "", health.Healthy, "0 bridges are bound, 0 online"},
 		{"a", "", health.Healthy, "1 bridge is bound, 1 online"},
-		{"ab", "c", health.Degraded, "3 bridges are bound, 2 online; offline: c"},
-		{"", "abcde", health.Degraded, "5 bridges are bound, 0 online; offline: a, b, c and 2 more"},
+		{"ab", "c", health.Degraded, "3 bridges are bound, 2 online; no samples from c"},
+		{"", "abcde", health.Degraded, "5 bridges are bound, 0 online; no samples from a, b, c and 2 more"},
 	} {
 		r := checkBridges(bridgesOf(c.online, c.down))
 		require.Equal(t, c.status, r.Status, c.want)

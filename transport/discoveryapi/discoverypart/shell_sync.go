@@ -48,19 +48,22 @@ func (s *shells) sync(ctx context.Context, p pendingShell) error {
 	}
 	former = slices.DeleteFunc(former, func(f *aas.Shell) bool { return f.ID == c.ID })
 	built := s.builder.Environment(c, list).Submodels
+	var brought []string
 	for _, b := range built {
 		b.Extensions = []aas.Extension{{Name: bridgeExtension, Value: &m.BridgeID}}
-		if err := s.bring(ctx, m.BridgeID, former, b); err != nil {
+		id, err := s.bring(ctx, m.BridgeID, former, b)
+		if err != nil {
 			return err
 		}
+		brought = append(brought, id)
 	}
 	refused := tagmap.SyncSubmodels(ctx, s.service, c.ID, built)
 	if refused != nil && (!errors.Is(refused, aas.ErrInvalidRequest) || errors.Is(refused, repository.ErrShellNotFound)) {
 		return ignoreRemoved(refused)
 	}
-	err = ignoreRemoved(s.reduce(ctx, m.BridgeID, c.ID, built))
+	err = ignoreRemoved(s.reduce(ctx, m, c.ID, built))
 	for _, f := range former {
-		err = errors.Join(err, s.remove(ctx, m.BridgeID, f))
+		err = errors.Join(err, s.remove(ctx, m, f, c.ID, brought))
 	}
 	return errors.Join(refused, err)
 }
@@ -201,27 +204,38 @@ func (s *shells) ownSubmodels(ctx context.Context, bridgeID string, shell *aas.S
 	return ids, err
 }
 
-// bring copies a submodel of the former shell to its new id, so that what people have added to it is not lost.
-func (s *shells) bring(ctx context.Context, bridgeID string, former []*aas.Shell, b *aas.Submodel) error {
+// bring copies a submodel of the former shell to its new id, so that what people have added to it is not lost. It returns the id that the
+// submodel had; empty if it was not copied.
+func (s *shells) bring(ctx context.Context, bridgeID string, former []*aas.Shell, b *aas.Submodel) (brought string, err error) {
 	for _, f := range former {
 		id := s.builder.SubmodelID(f.ID, b.IDShort)
 		old, err := s.service.Submodels.Get(ctx, id)
 		if errors.Is(err, repository.ErrSubmodelNotFound) || err == nil && !isOf(&old.Referable, bridgeID) {
 			continue
 		} else if err != nil {
-			return err
+			return "", err
 		}
 		old.ID = b.ID
-		if _, err := s.service.Submodels.Create(ctx, old); err != nil && !errors.Is(err, repository.ErrSubmodelExists) && !errors.Is(err, aas.ErrInvalidRequest) {
-			return err
+		_, err = s.service.Submodels.Create(ctx, old)
+		if errors.Is(err, repository.ErrSubmodelExists) { // of an attempt before this one, or of somebody else
+			if now, failed := s.service.Submodels.Get(ctx, b.ID); failed != nil || isOf(&now.Referable, bridgeID) {
+				err = failed
+			}
 		}
-		return nil
+		switch {
+		case errors.Is(err, repository.ErrSubmodelExists), errors.Is(err, aas.ErrInvalidRequest):
+			return "", nil
+		case err != nil:
+			return "", err
+		}
+		return id, nil
 	}
-	return nil
+	return "", nil
 }
 
-// reduce removes the submodels from a shell that the engine has made for a bridge and that are not active any more.
-func (s *shells) reduce(ctx context.Context, bridgeID, shellID string, built []*aas.Submodel) error {
+// reduce removes the submodels from a shell that the engine has made for a bridge and that are not active any more. It deletes those that were
+// deactivated.
+func (s *shells) reduce(ctx context.Context, m *link.Manifest, shellID string, built []*aas.Submodel) error {
 	shell, err := s.service.Shells.Get(ctx, shellID)
 	if err != nil {
 		return err
@@ -229,12 +243,13 @@ func (s *shells) reduce(ctx context.Context, bridgeID, shellID string, built []*
 	shell.Submodels = slices.DeleteFunc(shell.Submodels, func(r aas.Reference) bool {
 		return slices.ContainsFunc(built, func(b *aas.Submodel) bool { return b.ID == target(r) })
 	})
-	gone, err := s.ownSubmodels(ctx, bridgeID, shell)
+	gone, err := s.ownSubmodels(ctx, m.BridgeID, shell)
 	if err != nil || len(gone) == 0 {
 		return err
 	}
 	// The references go last: if this ends halfway, the next attempt finds what is left.
-	if err := s.discard(ctx, shellID, gone); err != nil {
+	discarded := slices.DeleteFunc(slices.Clone(gone), func(id string) bool { return !s.isDeactivated(m, shellID, id) })
+	if err := s.discard(ctx, shellID, discarded); err != nil {
 		return err
 	}
 	_, err = s.service.Shells.Update(ctx, shellID, repository.Match{}, func(shell *aas.Shell) error {
@@ -244,19 +259,42 @@ func (s *shells) reduce(ctx context.Context, bridgeID, shellID string, built []*
 	return err
 }
 
-// remove removes a former shell of a bridge with the submodels that the engine has made for it.
-func (s *shells) remove(ctx context.Context, bridgeID string, former *aas.Shell) error {
-	gone, err := s.ownSubmodels(ctx, bridgeID, former)
+// isDeactivated reports whether a submodel of a shell is one that the bridge could have and is configured not to have. If it cannot have one, its
+// tags are missing: when they are back, so is what people have added.
+func (s *shells) isDeactivated(m *link.Manifest, shellID, submodelID string) bool {
+	active := discovery.Submodels(*m)
+	return slices.ContainsFunc(m.AvailableSubmodels, func(name string) bool {
+		return !slices.Contains(active, name) && s.builder.SubmodelID(shellID, name) == submodelID
+	})
+}
+
+// remove removes a former shell of a bridge with the submodels that the engine has made for it, of which some were brought to the present one.
+// The present one gets what people have referred to, if it is not the successor of the former one.
+func (s *shells) remove(ctx context.Context, m *link.Manifest, former *aas.Shell, present string, brought []string) error {
+	own, err := s.ownSubmodels(ctx, m.BridgeID, former)
 	if err != nil {
 		return err
 	}
+	_, err = s.service.Shells.Update(ctx, present, repository.Match{}, func(shell *aas.Shell) error {
+		for _, r := range former.Submodels {
+			refers := func(have aas.Reference) bool { return target(have) == target(r) }
+			if !slices.Contains(own, target(r)) && !slices.ContainsFunc(shell.Submodels, refers) {
+				shell.Submodels = append(shell.Submodels, r)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return ignoreRemoved(err)
+	}
+	gone := slices.DeleteFunc(own, func(id string) bool { return !slices.Contains(brought, id) && !s.isDeactivated(m, former.ID, id) })
 	if err := s.discard(ctx, former.ID, gone); err != nil {
 		return err
 	}
 	if err := ignoreRemoved(s.service.Shells.Delete(ctx, former.ID, repository.Match{})); err != nil {
 		return err
 	}
-	s.log.Info("the shell of a bridge has another id; the former one is removed", "bridge", bridgeID, "former", former.ID)
+	s.log.Info("the shell of a bridge has another id; the former one is removed", "bridge", m.BridgeID, "former", former.ID)
 	return nil
 }
 

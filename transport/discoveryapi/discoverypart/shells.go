@@ -80,11 +80,14 @@ func (s *shells) forget(bridgeID string) {
 	maps.DeleteFunc(s.ids, func(_, bridge string) bool { return bridge == bridgeID })
 }
 
-// note remembers which shell is that of a bridge.
+// note remembers which shell is that of a bridge, unless the bridge was unbound meanwhile.
 func (s *shells) note(shellID, bridgeID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ids[shellID] = bridgeID
+	maps.DeleteFunc(s.ids, func(_, bridge string) bool { return bridge == bridgeID })
+	if s.bound[bridgeID] {
+		s.ids[shellID] = bridgeID
+	}
 }
 
 // isShell reports whether a shell was made for a bridge that is bound.
@@ -105,6 +108,9 @@ func (s *shells) take() (due []pendingShell) {
 			delete(s.pending, id)
 		}
 	}
+	unbound := func(id string) bool { return !s.bound[id] }
+	maps.DeleteFunc(s.failures, func(id string, _ int) bool { return unbound(id) })
+	maps.DeleteFunc(s.problems, func(id, _ string) bool { return unbound(id) })
 	slices.SortFunc(due, func(a, b pendingShell) int { return strings.Compare(a.manifest.BridgeID, b.manifest.BridgeID) })
 	return due
 }

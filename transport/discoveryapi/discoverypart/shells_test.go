@@ -76,8 +76,9 @@ func newHouse(t *testing.T) *house {
 func (h *house) bring(bridge, shell string, active ...string) link.Manifest {
 	h.t.Helper()
 	m := link.Manifest{BridgeID: bridge, DriverID: "d" + bridge, DriverType: "Modbus", ActiveSubmodels: active,
-		Tags:  []link.ManifestTag{{Name: "force", DataType: "Float"}},
-		Shell: &link.Shell{ID: shell, IDShort: "Press", AssetKind: "Instance", GlobalAssetID: "urn:asset:" + bridge}}
+		AvailableSubmodels: []string{"OperationalData", "TechnicalData", "Nameplate", "TimeSeries"},
+		Tags:               []link.ManifestTag{{Name: "force", DataType: "Float"}},
+		Shell:              &link.Shell{ID: shell, IDShort: "Press", AssetKind: "Instance", GlobalAssetID: "urn:asset:" + bridge}}
 	h.bringAll(m)
 	return m
 }
@@ -255,6 +256,60 @@ func TestASubmodelThatOthersHaveStays(t *testing.T) {
 	require.NotNil(t, h.elements("urn:press:TimeSeries"), "another shell has it")
 	require.NotNil(t, h.elements("urn:press:TechnicalData"), "a person has made it")
 	require.Nil(t, h.elements("urn:press:Nameplate"))
+}
+
+// A bridge that starts without its device may have no tags at first.
+func TestASubmodelWhoseTagsAreMissingComesBackWithWhatPeopleHaveAdded(t *testing.T) {
+	h := newHouse(t)
+	m := h.bring("1", "urn:press", "OperationalData", "Nameplate", "TimeSeries")
+	h.person("urn:press:OperationalData", "Limit")
+	h.person("urn:press:Nameplate", "Weight")
+	full := m
+	m.Tags, m.AvailableSubmodels, m.ActiveSubmodels = nil, []string{"Nameplate"}, []string{}
+	h.bringAll(m)
+	require.Empty(t, h.shell("urn:press"))
+	require.Nil(t, h.elements("urn:press:Nameplate"), "it was deactivated")
+	h.bringAll(full)
+	require.Equal(t, []string{"urn:press:OperationalData", "urn:press:Nameplate", "urn:press:TimeSeries"}, h.shell("urn:press"))
+	require.Equal(t, []string{"force", "Limit=mine"}, h.elements("urn:press:OperationalData"))
+
+	other := *m.Shell
+	m.Shell, other.ID = &other, "urn:press:7"
+	h.bringAll(m)
+	require.Empty(t, h.shell("urn:press:7"))
+	require.Equal(t, []string{"force", "Limit=mine"}, h.elements("urn:press:OperationalData"))
+}
+
+// A person may have made the shell that the bridge is then configured to have.
+func TestTheShellThatAPersonHasMadeTakesOverWhatPeopleHaveAdded(t *testing.T) {
+	h := newHouse(t)
+	h.bring("1", "urn:press", "OperationalData", "TimeSeries")
+	require.True(t, h.isShell("urn:press"))
+	h.person("urn:own", "Manual")
+	h.person("urn:press:OperationalData", "Limit")
+	h.person("urn:new:OperationalData", "Setpoint")
+	_, err := h.service.Shells.Update(t.Context(), "urn:press", repository.Match{}, func(s *aas.Shell) error {
+		s.Submodels = append(s.Submodels, aas.RefTo("urn:own"))
+		return nil
+	})
+	require.NoError(t, err)
+	mine := &aas.Shell{AssetInformation: aas.AssetInformation{AssetKind: aas.Instance, GlobalAssetID: "urn:asset:1", SpecificAssetIDs: []aas.SpecificAssetID{bridgeAsset("1")}}}
+	mine.ID, mine.IDShort = "urn:new", "Mine"
+	_, err = h.service.Shells.Create(t.Context(), mine)
+	require.NoError(t, err)
+
+	h.bring("1", "urn:new", "OperationalData", "TimeSeries")
+	require.Empty(t, h.problems["1"])
+	require.Nil(t, h.shell("urn:press"))
+	require.Equal(t, []string{"urn:new:OperationalData", "urn:new:TimeSeries", "urn:own"}, h.shell("urn:new"))
+	require.Equal(t, []string{"Setpoint=mine", "force"}, h.elements("urn:new:OperationalData"))
+	require.Equal(t, []string{"force", "Limit=mine"}, h.elements("urn:press:OperationalData"), "it could not be brought")
+	require.Nil(t, h.elements("urn:press:TimeSeries"))
+	require.True(t, h.isShell("urn:new"))
+	require.False(t, h.isShell("urn:press"))
+	h.forget("1")
+	h.note("urn:new", "1")
+	require.False(t, h.isShell("urn:new"), "it was unbound while its shell was made")
 }
 
 func TestAShellThatIsNotValidHasItsDefaultID(t *testing.T) {

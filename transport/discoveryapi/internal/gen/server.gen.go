@@ -91,7 +91,7 @@ type BridgeBindingStatus struct {
 	// IsOnline The link of the bridge is open, or it was and three heartbeats are not missed yet.
 	IsOnline bool `json:"isOnline"`
 
-	// LastError Why the last heartbeat was missed.
+	// LastError Why the last heartbeat was missed, or samples do not arrive.
 	LastError string `json:"lastError,omitempty,omitzero"`
 
 	// LastHeartbeatAt null until the first one.
