@@ -93,7 +93,7 @@ func (e *entry) accept(c *Change, r *Reading, came arrival) bool {
 		return false
 	}
 	c.Recorded = e.recorded
-	if r.Late && !e.sample.Value.IsZero() && (came.forwarded && e.pushed && !e.degraded || !next.SourceTime.After(e.sample.SourceTime)) {
+	if r.Late && (came.forwarded && e.pushed && !e.degraded || !e.sample.Value.IsZero() && !next.SourceTime.After(e.sample.SourceTime)) {
 		c.Seq, c.Late = e.counter.Add(1), true
 		return true
 	}

@@ -242,6 +242,19 @@ func TestLateForwardedReadings(t *testing.T) {
 	})
 }
 
+// A device that is away has no value that could go ahead, just that it is Bad.
+func TestLateForwardedReadingsOfATagWithoutAValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, d, _ := forwarding(t, tags.DriverOptions{Tags: []tags.Tag{intTag("plc.a")}})
+		now := time.Now()
+		d.push(t, "a", tags.Reading{Quality: tags.Bad, Reason: tags.ReasonNotConnected, Time: now})
+		log := observe(e)
+		require.NoError(t, d.forward(t, late(good("a", 3, now.Add(-2))), late(good("a", 4, now.Add(-1)))))
+		require.Equal(t, []string{"plc.a 3 Good late", "plc.a 4 Good late"}, log.take())
+		requireSample(t, e, "plc.a", tags.Value{}, tags.Bad, tags.ReasonNotConnected)
+	})
+}
+
 // Whoever records changes must skip those of a Forwarder, of which history has the device's own account.
 func TestChangesOfAForwarderAreRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

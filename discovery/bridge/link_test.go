@@ -194,6 +194,42 @@ func TestLateReadingsAreHistory(t *testing.T) {
 	})
 }
 
+// Without newest values ahead of them, the engine would judge old samples as if they had just been taken.
+func TestWhatWaitsSinceBeforeARestartIsHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2)
+		pass(time.Second)
+		r.bind()
+		pass(time.Second)
+		r.engine.do(func() { r.engine.away = true })
+		r.engine.cut(link.ErrEnded)
+		pass(time.Second)
+		r.count(1, 3000)
+		r.device.set("a1", intValue(7))
+		pass(time.Second)
+		r.end()
+		r.device = &device{last: map[string]tags.Reading{}, mute: true}
+		r.o.Tags, r.o.Browser = plantOf(t, r.device, 2), r.device
+		var before int
+		r.engine.do(func() { r.engine.away, r.engine.live, before = false, nil, len(r.engine.stored) })
+		r.start()
+		pass(2 * time.Second)
+		r.requireCount(3000)
+		r.engine.do(func() {
+			newest := map[uint32]int64{}
+			for _, s := range r.engine.live {
+				newest[s.Tag] = s.Value.Int()
+			}
+			require.Equal(t, map[uint32]int64{0: 3000, 1: 7}, newest)
+			for _, s := range r.engine.stored[before:] {
+				if s.event == nil && s.sample.Quality == tags.Good {
+					require.True(t, s.late, "entry %d", s.number)
+				}
+			}
+		})
+	})
+}
+
 func TestTheManifestFollowsTheTags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -19,6 +19,7 @@ type device struct {
 	emit    func(i int, r tags.Reading)
 	points  map[string]int
 	away    bool
+	mute    bool // takes connections, and does not answer
 	last    map[string]tags.Reading
 	broken  chan struct{} // closed to end Subscribe
 	written []tags.Value
@@ -26,9 +27,12 @@ type device struct {
 	slow    time.Duration // of each Write
 }
 
-func (d *device) Connect(context.Context) error {
+func (d *device) Connect(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.mute {
+		<-ctx.Done()
+	}
 	if d.away {
 		return errors.New("no cable")
 	}
@@ -128,15 +132,20 @@ func (d *device) writes() []tags.Value {
 // plant returns a tag engine with a device of so many tags: press.t0 at address a0 and so on.
 func plant(t testing.TB, count int) (*tags.Engine, *device) {
 	t.Helper()
+	d := &device{last: map[string]tags.Reading{}}
+	return plantOf(t, d, count), d
+}
+
+func plantOf(t testing.TB, d *device, count int) *tags.Engine {
+	t.Helper()
 	e, err := tags.New(tags.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close(context.Background())) })
-	d := &device{last: map[string]tags.Reading{}}
 	list := make([]tags.Tag, count)
 	for i := range list {
 		list[i] = tags.Tag{Name: fmt.Sprintf("press.t%d", i), Address: fmt.Sprintf("a%d", i), DataType: tags.Int, Access: tags.ReadWrite,
 			Min: tags.Ptr(-1e9), Max: tags.Ptr(1e9)}
 	}
 	require.NoError(t, e.AddDriver("press", d, tags.DriverOptions{Type: "Test", Tags: list}))
-	return e, d
+	return e
 }

@@ -30,6 +30,9 @@ var (
 
 // Run keeps the link to the engine open while the bridge is bound. It returns when ctx ends, and may not be called again.
 func (h *Host) Run(ctx context.Context) {
+	if err := h.collector.recall(ctx); err != nil && ctx.Err() == nil {
+		h.log.Error("failed to read the newest values that wait for the engine", "error", err)
+	}
 	failures, found, reason := 0, "", ""
 	for ctx.Err() == nil {
 		h.mu.Lock()
