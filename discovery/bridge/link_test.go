@@ -41,6 +41,31 @@ func TestALinkThatIsSilentIsReplaced(t *testing.T) {
 	})
 }
 
+// Two bridges with one id replace each other's links for as long as both run.
+func TestLinksThatAreReplacedAreNotOpenedMoreAndMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		pass(time.Second)
+		r.bind()
+		pass(time.Second)
+		replace := func(d time.Duration) (links int) {
+			from := r.engine.dialed()
+			for range int(d / (100 * time.Millisecond)) {
+				r.engine.do(func() { link.CloseEngine(r.engine.conn, link.ErrReplaced) })
+				pass(100 * time.Millisecond)
+			}
+			return r.engine.dialed() - from
+		}
+		replace(time.Minute)
+		require.LessOrEqual(t, replace(time.Minute), 15, "one in 80 to 100 percent of 5 s")
+		pass(time.Minute)
+		require.True(t, r.host.Link().Connected)
+		r.engine.do(func() { link.CloseEngine(r.engine.conn, link.ErrEnded) })
+		pass(time.Second)
+		require.True(t, r.host.Link().Connected, "the first failure of another kind")
+	})
+}
+
 // An engine that is stopped reads nothing for minutes, while its connections stay open.
 func TestAnEngineThatIsStoppedAndContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -48,7 +48,8 @@ func (h *Host) Run(ctx context.Context) {
 		if ctx.Err() != nil || errors.Is(err, errUnbound) || errors.Is(err, errRenewed) {
 			continue
 		}
-		if opened {
+		// A bridge with the same id, from a copied data directory, replaces each link, and this one its links.
+		if opened && !errors.Is(err, link.ErrReplaced) {
 			failures = 0
 		}
 		failures++
