@@ -187,7 +187,7 @@ func (s *Service) checked(ctx context.Context, was Binding, url string, err erro
 	now := s.now()
 	s.mu.Lock()
 	b := s.bridge[was.BridgeID]
-	if b == nil || b.link && err != nil { // the link is the heartbeat
+	if b == nil || !b.BoundAt.Equal(was.BoundAt) || b.link && err != nil { // it was bound again, or the link is the heartbeat
 		s.mu.Unlock()
 		return
 	}

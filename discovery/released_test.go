@@ -58,6 +58,24 @@ func TestAHeartbeatFindsThatABridgeWasReleased(t *testing.T) {
 	})
 }
 
+func TestALateHeartbeatDoesNotConcernTheNextBinding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := linkedRig(t, "b1")
+		defer func() { r.stop() }()
+		r.free("b1")
+		r.net.mu.Lock()
+		r.net.answered = func() { time.Sleep(3 * time.Second) }
+		r.net.mu.Unlock()
+		for len(r.net.taken()) == 0 { // the heartbeat
+			time.Sleep(time.Second)
+		}
+		_, _, err := r.bind("b1")
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		require.Empty(t, r.info("b1").Problem)
+	})
+}
+
 func TestAReleasedBridgeIsBoundAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "b1", "b2")

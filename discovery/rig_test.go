@@ -31,12 +31,13 @@ type host struct {
 
 // network stands for the bridges of a plant, by URL. It is discovery.Bridges.
 type network struct {
-	mu     sync.Mutex
-	hosts  map[string]*host
-	calls  []string
-	open   int // calls in progress
-	most   int
-	atBind func()
+	answered func() // called once, before the next status arrives
+	mu       sync.Mutex
+	hosts    map[string]*host
+	calls    []string
+	open     int // calls in progress
+	most     int
+	atBind   func()
 }
 
 func (n *network) call(ctx context.Context, what, url string) (*host, error) {
@@ -73,8 +74,13 @@ func (n *network) Status(ctx context.Context, url string) (link.Status, error) {
 		return link.Status{}, err
 	}
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	return h.status, nil
+	status, answered := h.status, n.answered
+	n.answered = nil
+	n.mu.Unlock()
+	if answered != nil {
+		answered()
+	}
+	return status, nil
 }
 
 func (n *network) Bind(ctx context.Context, url, secret string, r link.BindRequest) (link.Manifest, error) {

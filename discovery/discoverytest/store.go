@@ -242,6 +242,15 @@ func testUpdateAt(t *testing.T, s discovery.Store) {
 		}
 		require.Equal(t, []discovery.Binding{want}, all(t, s))
 	}
+	attempts := make(chan error)
+	for range 8 { // the outcome of the ones before is not known
+		go func() { attempts <- s.UpdateAt(t.Context(), at("two", 2), lose) }()
+	}
+	for range 8 {
+		require.NoError(t, <-attempts)
+	}
+	want.Position, want.RecentlyLost = 2, want.RecentlyLost+1
+	require.Equal(t, []discovery.Binding{want}, all(t, s))
 	failed := errors.New("no")
 	require.ErrorIs(t, s.UpdateAt(t.Context(), at("two", 9), func(*discovery.Binding) error { return failed }), failed)
 	require.Equal(t, []discovery.Binding{want}, all(t, s), "nothing is stored")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/otkit/otkit/aas"
 	"github.com/otkit/otkit/aas/repository"
@@ -32,6 +33,11 @@ func (s *shells) sync(ctx context.Context, p pendingShell) error {
 		return err
 	}
 	c, problem := configOf(m)
+	if own := ShellID(m.BridgeID); c.ID != own {
+		if other, ok := strings.CutPrefix(c.ID, strings.TrimSuffix(own, m.BridgeID)); ok && s.isBound(other) { // both would fill it
+			problem = fmt.Sprintf("the id %s is that of the shell of bridge %s", c.ID, other)
+		}
+	}
 	if problem == "" {
 		problem, err = s.ensure(ctx, m, c, former)
 	}

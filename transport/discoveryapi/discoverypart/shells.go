@@ -80,6 +80,12 @@ func (s *shells) forget(bridgeID string) {
 	maps.DeleteFunc(s.ids, func(_, bridge string) bool { return bridge == bridgeID })
 }
 
+func (s *shells) isBound(bridgeID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bound[bridgeID]
+}
+
 // note remembers which shell is that of a bridge, unless the bridge was unbound meanwhile.
 func (s *shells) note(shellID, bridgeID string) {
 	s.mu.Lock()

@@ -258,6 +258,19 @@ func TestASubmodelThatOthersHaveStays(t *testing.T) {
 	require.Nil(t, h.elements("urn:press:Nameplate"))
 }
 
+func TestABridgeDoesNotTakeTheShellOfAnother(t *testing.T) {
+	h := newHouse(t)
+	h.bring("1", "urn:press", "OperationalData")
+	h.bring("2", ShellID("1"), "OperationalData")
+	require.Contains(t, h.problems["2"], "the id "+ShellID("1")+" is that of the shell of bridge 1")
+	require.NotNil(t, h.shell(ShellID("2")))
+	h.bring("1", ShellID("1"), "OperationalData")
+	require.Empty(t, h.problems["1"])
+	require.Equal(t, []string{ShellID("1") + ":OperationalData"}, h.shell(ShellID("1")))
+	h.bring("2", ShellID("2")+":7", "OperationalData")
+	require.Empty(t, h.problems["2"])
+}
+
 // A bridge that starts without its device may have no tags at first.
 func TestASubmodelWhoseTagsAreMissingComesBackWithWhatPeopleHaveAdded(t *testing.T) {
 	h := newHouse(t)
