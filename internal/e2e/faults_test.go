@@ -164,12 +164,12 @@ func TestBufferCap(t *testing.T) {
 	p.bind()
 	const batch, batches = 5000, 20
 	p.ingest(0, batch)
-	eventually(t, "the engine does not get the first batch", func() bool { return len(p.texts()) == batch })
+	eventually(t, "the engine does not acknowledge the first batch", func() bool { return len(p.texts()) == batch && p.buffer().Count == 0 })
 	p.engine.kill()
 	for i := 1; i < batches; i++ {
 		p.ingest(i*batch, batch)
 	}
-	dropped := p.dropped()
+	dropped := p.buffer().Dropped
 	require.Greater(t, dropped, int64(batch))
 	p.engine.start()
 	p.login()
@@ -206,9 +206,9 @@ func (p *plant) texts() (list []int64) {
 	return list
 }
 
-// dropped returns how many entries the bridge's buffer has dropped.
-func (p *plant) dropped() int64 {
-	var buffer struct{ Dropped int64 }
-	p.ask("/api/bridge/monitoring/buffer", p.bridgeToken(), &buffer)
-	return buffer.Dropped
+// buffer returns how many entries are not acknowledged, and how many of them were removed.
+func (p *plant) buffer() (state struct{ Count, Dropped int64 }) {
+	p.t.Helper()
+	p.ask("/api/bridge/monitoring/buffer", p.bridgeToken(), &state)
+	return state
 }
