@@ -55,6 +55,7 @@ func TestBadDataIsNamedAndNothingIsTaken(t *testing.T) {
 		`[{"name":"temp","value":1},{"name":"temp"},7,{"name":"count","value":1.5},{"address":"zz"}]`:               {"[2]"},
 		`[{"name":"temp","value":1},{"name":"temp"},{"name":"count","value":1.5},{"address":"zz"}]`:                 {"[1].value", "[2].value", "[3].address"},
 		`{"name":"temp","value":1,"timestmp":"2026-11-23T08:00:00Z"}`:                                               {"timestmp"},
+		`{"name":"temp","value":1,"timestamp":"0001-01-01T00:00:00Z"}`:                                              {"timestamp"},
 		`[{"name":"temp","value":1,"Unit":"C","at":7},{"name":7,"value":1,"quality":[]},{"name":"temp","VALUE":1}]`: {"[0].Unit", "[0].at", "[1].name", "[1].quality"},
 		`[{"name":"count","value":99999999999999999999}]`:                                                           {"[0].value"},
 	} {

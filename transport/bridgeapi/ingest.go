@@ -194,8 +194,11 @@ func (w wireItem) read(path string) (item passive.Item, bad []fault.Field) {
 	}
 	if w.Timestamp != "" {
 		at, err := time.Parse(time.RFC3339Nano, timestamp.Normalize(w.Timestamp))
-		if err != nil {
+		switch {
+		case err != nil:
 			add("timestamp", "must be an RFC 3339 time")
+		case at.IsZero(): // for the driver it would be none
+			add("timestamp", "is before 1970")
 		}
 		item.Time = at
 	}
