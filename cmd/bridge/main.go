@@ -37,13 +37,9 @@ func main() {
 
 // command is one call of the program.
 type command struct {
-	in          io.Reader
 	out, errOut io.Writer
-	settings    bridgeconfig.Bridge
-	files       []string
 	flags       map[string]any
-	problems    *settings.Problems
-	origins     settings.Origins
+	loaded      bridgeconfig.Loaded
 
 	certificates atomic.Pointer[oneport.CertificateFiles] // of the running bridge; nil without TLS
 }
@@ -54,9 +50,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		_, err := fmt.Fprintln(out, release.String())
 		return err
 	}
-	c, verb := &command{in: in, out: out, errOut: errOut}, ""
+	c, verb := &command{out: out, errOut: errOut, flags: map[string]any{}}, ""
 	if len(args) > 0 && args[0] == "users" {
-		return c.users(ctx, args[1:])
+		return bridgeconfig.Users(ctx, args[1:], in, out, errOut)
 	}
 	if slices.Equal(args, []string{"help"}) {
 		args = []string{"-h"}
@@ -67,18 +63,18 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		}
 		verb, args = args[1], args[2:]
 	}
-	err := c.read(args)
-	if err == nil && verb == "check" {
-		c.settings.Build(c.problems, "bridge", release.String(), c.settings.Log.New(errOut, nil))
+	if err := c.read(args); err != nil {
+		return err
 	}
-	if err == nil {
-		err = c.problems.Err()
+	l := c.loaded
+	if verb == "check" {
+		l.Build(l.Problems, "bridge", release.String(), l.Log.New(errOut, nil))
 	}
-	switch {
+	switch err := l.Problems.Err(); {
 	case err != nil:
 		return err
 	case verb == "print":
-		return settings.Print(out, c.settings, c.origins)
+		return settings.Print(out, l.Bridge, l.Origins)
 	case verb == "check":
 		_, err := fmt.Fprintln(out, "settings are valid")
 		return err
@@ -87,12 +83,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 }
 
 // read reads the flags and the settings.
-func (c *command) read(args []string) error {
+func (c *command) read(args []string) (err error) {
 	f := flag.NewFlagSet("bridge", flag.ContinueOnError)
 	f.SetOutput(c.errOut)
 	config := f.String("config", "", "`FILE` with settings, or folder with an appsettings.json, a driver_settings.json or both")
 	driver := f.String("driver", "", "`FILE` with the settings of the driver (default: a simulation)")
-	c.flags = map[string]any{}
 	f.Func("data", "data directory `DIR` (default ./bridge-data)", c.set("storage.dataDir"))
 	f.Func("listen", "address `ADDR` to listen on, such as :5100", c.set("server.listen"))
 	f.Usage = func() {
@@ -105,26 +100,11 @@ func (c *command) read(args []string) error {
 	if f.NArg() > 0 {
 		return fmt.Errorf("unknown command %q; bridge -h shows how it is called", f.Arg(0))
 	}
-	return c.readSettings(*config, *driver)
+	c.loaded, err = bridgeconfig.Load(*config, *driver, c.flags, c.errOut)
+	return err
 }
 
 // set returns what sets a setting by a flag.
 func (c *command) set(key string) func(string) error {
 	return func(v string) error { c.flags[key] = v; return nil }
-}
-
-// readSettings reads the settings. It prints what is ignored.
-func (c *command) readSettings(config, driver string) (err error) {
-	if c.files, err = bridgeconfig.Files(config, driver); err != nil {
-		return err
-	}
-	c.origins = make(settings.Origins)
-	var warnings []settings.Warning
-	if c.settings, c.problems, warnings, err = bridgeconfig.Read(c.files, os.Environ(), c.flags, c.origins); err != nil {
-		return err
-	}
-	for _, w := range warnings {
-		fmt.Fprintln(c.errOut, "warning:", w)
-	}
-	return nil
 }

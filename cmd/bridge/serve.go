@@ -14,10 +14,6 @@ import (
 	"github.com/otkit/otkit/internal/logging"
 	"github.com/otkit/otkit/internal/program"
 	release "github.com/otkit/otkit/internal/version"
-	"github.com/otkit/otkit/storage"
-	"github.com/otkit/otkit/storage/accountstore"
-	"github.com/otkit/otkit/storage/auditstore"
-	"github.com/otkit/otkit/storage/sqlite"
 )
 
 // serve runs the bridge until a signal.
@@ -27,9 +23,9 @@ func (c *command) serve(ctx context.Context) error {
 	lines := logging.NewBatch(c.errOut)
 	defer func() { _ = lines.Close() }()
 	var level slog.LevelVar
-	log, running := c.settings.Log.New(lines, &level), c.settings
+	log, running := c.loaded.Log.New(lines, &level), c.loaded.Bridge
 	program.UseLog(log)
-	defer program.OnHangup(func() { running.Reload(c.files, c.flags, &level, c.certificates.Load(), log) })()
+	defer program.OnHangup(func() { running.Reload(c.loaded.Files, c.loaded.Flags, &level, c.certificates.Load(), log) })()
 	ctx, cancel := program.UntilSignal(ctx)
 	defer cancel()
 	err := c.locked(ctx, log)
@@ -41,7 +37,7 @@ func (c *command) serve(ctx context.Context) error {
 
 // locked locks the data directory and opens the database for the run.
 func (c *command) locked(ctx context.Context, log *slog.Logger) error {
-	s := c.settings
+	s := c.loaded
 	unlock, err := dirlock.Lock(s.Storage.DataDir)
 	if err != nil {
 		return err
@@ -52,18 +48,17 @@ func (c *command) locked(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	o, certificates := s.Build(c.problems, id, release.String(), log)
+	o, certificates := s.Build(s.Problems, id, release.String(), log)
 	c.certificates.Store(certificates)
-	if err := c.problems.Err(); err != nil {
+	if err := s.Problems.Err(); err != nil {
 		return err
 	}
-	db, err := sqlite.Open(ctx, sqlite.Options{Options: storage.Options{Logger: log, Reserve: s.Storage.Reserve, OnQuery: o.Server.Metrics.ObserveStore},
-		Dir: s.Storage.DataDir, State: databaseFile, Readers: 2}, schemas()...)
+	db, err := s.OpenStores(ctx, &o, log)
 	if err != nil {
-		return fmt.Errorf("database in %s: %w", s.Storage.DataDir, err)
+		return err
 	}
 	if o.Buffer.Buffer, err = s.OpenBuffer(ctx, log); err == nil {
-		err = c.runOn(ctx, o, db)
+		err = c.runOn(ctx, o)
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Server.ShutdownTimeout)
 	defer cancel()
@@ -73,17 +68,11 @@ func (c *command) locked(ctx context.Context, log *slog.Logger) error {
 	return errors.Join(err, db.Close(closing))
 }
 
-func (c *command) runOn(ctx context.Context, o bridgehost.Options, db *storage.DB) error {
-	accounts, accountsErr := accountstore.New(db)
-	audit, auditErr := auditstore.New(db)
-	if err := errors.Join(accountsErr, auditErr); err != nil {
-		return err
-	}
-	o.Accounts.Accounts, o.Accounts.Sessions, o.Audit.Store, o.Ping, o.Shortage = accounts, accounts, audit, db.Ping, db.Shortage
+func (c *command) runOn(ctx context.Context, o bridgehost.Options) error {
 	b, err := bridgehost.New(ctx, o)
 	if err != nil {
 		return err
 	}
 	fmt.Fprint(c.out, b.Welcome())
-	return b.Run(ctx, c.settings.Server.ShutdownTimeout)
+	return b.Run(ctx, c.loaded.Server.ShutdownTimeout)
 }

@@ -3,6 +3,7 @@ package bridgeconfig
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -95,4 +96,28 @@ func exists(file string) (bool, error) {
 // [settings.Inspect].
 func Read(files []string, environ []string, flags map[string]any, origins settings.Origins) (Bridge, *settings.Problems, []settings.Warning, error) {
 	return settings.Inspect(Defaults(), settings.Options{More: files, Environ: environ, Flags: flags, Origins: origins})
+}
+
+// Loaded are settings and where they come from.
+type Loaded struct {
+	Bridge
+	Files    []string
+	Flags    map[string]any // by key
+	Problems *settings.Problems
+	Origins  settings.Origins
+}
+
+// Load reads the files of the flags -config and -driver, the environment and flags. It writes what is ignored to warnings.
+func Load(config, driver string, flags map[string]any, warnings io.Writer) (Loaded, error) {
+	files, err := Files(config, driver)
+	if err != nil {
+		return Loaded{}, err
+	}
+	l := Loaded{Files: files, Flags: flags, Origins: make(settings.Origins)}
+	var ignored []settings.Warning
+	l.Bridge, l.Problems, ignored, err = Read(files, os.Environ(), flags, l.Origins)
+	for _, w := range ignored {
+		fmt.Fprintln(warnings, "warning:", w)
+	}
+	return l, err
 }
