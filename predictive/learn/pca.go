@@ -13,9 +13,9 @@ import (
 type PCAOptions struct {
 	// Smoothing is the weight of a new row in the smoothed values, above 0 and at most 1; 0 means 0.1.
 	Smoothing float64
-	// Variance is the share of the variance that the components explain, above 0 and below 1; 0 means 0.95.
+	// Variance is the share of the variance that the components explain, above 0 and below 1; 0 means 0.98.
 	Variance float64
-	// Quantile is the share of held-out rows below the limits, above 0 and at most 1; 0 means 0.999.
+	// Quantile is the share of normal rows below the limits, from 0.9 to below 1; 0 means 0.9999.
 	Quantile float64
 }
 
