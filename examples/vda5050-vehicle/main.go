@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -74,10 +75,12 @@ func run(ctx context.Context, broker, manufacturer, serial string, v *vehicle) e
 		return err
 	}
 	ups := make(chan struct{}, 1)
+	var hears atomic.Bool // orders: before, a state would invite one that gets lost
 	link.conn, err = autopaho.NewConnection(context.Background(), autopaho.ClientConfig{ServerUrls: []*url.URL{u}, KeepAlive: 5, CleanStartOnInitialConnection: true,
 		WillMessage:      &paho.WillMessage{Topic: link.base + "connection", Payload: will, QoS: 1, Retain: true},
 		ReconnectBackoff: autopaho.NewConstantBackoff(500 * time.Millisecond),
 		OnConnectionUp:   func(*autopaho.ConnectionManager, *paho.Connack) { ups <- struct{}{} },
+		OnConnectionDown: func() bool { hears.Store(false); return true },
 		ClientConfig: paho.ClientConfig{ClientID: manufacturer + "-" + serial, OnPublishReceived: []func(paho.PublishReceived) (bool, error){
 			func(p paho.PublishReceived) (bool, error) { messages <- p.Packet; return true, nil }}}})
 	if err != nil {
@@ -97,6 +100,7 @@ func run(ctx context.Context, broker, manufacturer, serial string, v *vehicle) e
 			return err
 		case <-ups:
 			if err = link.greet(ctx); err == nil {
+				hears.Store(true)
 				err = link.publish(ctx, "connection", &connection{State: "ONLINE"}, 1, true)
 			}
 			changed = true
@@ -107,7 +111,7 @@ func run(ctx context.Context, broker, manufacturer, serial string, v *vehicle) e
 		case <-ticker.C:
 			changed = v.move()
 		}
-		if err == nil && (changed || time.Since(v.reported) > v.every-step/2) {
+		if err == nil && hears.Load() && (changed || time.Since(v.reported) > v.every-step/2) {
 			v.reported = time.Now()
 			err = link.publish(ctx, "state", &v.state, 0, false)
 		}
