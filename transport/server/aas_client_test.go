@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheGoClientSpeaksInTheTypesOfTheModel(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ctx := t.Context()
 	api, err := client.NewClientWithResponses(p.url, client.WithHTTPClient(p.client), client.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {

@@ -31,6 +31,7 @@ func shellMessage(id, idShort string, submodels ...string) *pb.Shell {
 }
 
 func TestAShellLivesOverGRPC(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		api, registry, ctx := p.shellAPI(accounts.Admin)
 		sent := shellMessage("s", "Pump", "m")
@@ -85,6 +86,7 @@ func TestAShellLivesOverGRPC(t *testing.T) {
 }
 
 func TestAShellKeepsEveryMemberOverGRPC(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, _, ctx := p.shellAPI(accounts.Admin)
 	whole := shellBody("s", "S", "m")
@@ -118,6 +120,7 @@ func TestAShellKeepsEveryMemberOverGRPC(t *testing.T) {
 }
 
 func TestGRPCRefusesBadRequestsForShells(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, registry, ctx := p.shellAPI(accounts.Admin)
 	_, err := api.CreateShell(ctx, &pb.CreateShellRequest{Shell: shellMessage("s", "S")})
@@ -163,6 +166,7 @@ func TestGRPCRefusesBadRequestsForShells(t *testing.T) {
 }
 
 func TestPagesOfShellsOverGRPC(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, registry, ctx := p.shellAPI(accounts.Admin)
 	for i := range 25 {
@@ -188,6 +192,7 @@ func TestPagesOfShellsOverGRPC(t *testing.T) {
 }
 
 func TestSubmodelsOverGRPC(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.AAS.Service.Providers = []repository.SubmodelProvider{network{}} })
 	p.create(submodels, submodelBody("m", "Data", property("speed", "xs:float", "21.5"),
 		object{"modelType": "Property", "idShort": "unset", "valueType": "xs:string"},
@@ -221,6 +226,7 @@ func TestSubmodelsOverGRPC(t *testing.T) {
 }
 
 func TestEveryIDTravelsThroughGRPC(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, registry, ctx := p.shellAPI(accounts.Admin)
 	for _, id := range oddIDs {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestEveryIDTravelsThroughEveryREST(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		for _, id := range oddIDs {
 			body := shellBody(id, "Shell", id)

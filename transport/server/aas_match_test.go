@@ -13,6 +13,7 @@ import (
 )
 
 func TestIfMatchKeepsTwoClientsApart(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		p.create(shells, shellBody("x", "X"))
 		p.create(submodels, submodelBody("x", "X", property("v", "xs:int", "1")))
@@ -43,6 +44,7 @@ func TestIfMatchKeepsTwoClientsApart(t *testing.T) {
 }
 
 func TestWhatTheCallerHasIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		p.create(shells, shellBody("x", "X"))
 		p.create(submodels, submodelBody("x", "X", property("v", "xs:int", "1")))
@@ -67,6 +69,7 @@ func TestWhatTheCallerHasIsNotSentAgain(t *testing.T) {
 }
 
 func TestWritersOfNeighboursDoNotOverwriteEachOther(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		const writers, rounds = 4, 10
 		var elements []any
@@ -98,6 +101,7 @@ func TestWritersOfNeighboursDoNotOverwriteEachOther(t *testing.T) {
 }
 
 func TestAnEmptyPathOfAnElementIsSaidSo(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		p.create(submodels, submodelBody("x", "X", property("v", "xs:int", "1")))
 		a := p.callWrong(accounts.Viewer, http.MethodGet, submodels+"/x/submodel-elements//value", nil)

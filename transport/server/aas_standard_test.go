@@ -24,6 +24,7 @@ func requireResult(t testing.TB, a answer, status int) {
 }
 
 func TestBothSurfacesServeTheSameShells(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		for _, id := range oddIDs {
 			p.create(shells, shellBody(id, "Shell"))
@@ -44,6 +45,7 @@ func (p *platform) standard(method, path string, body any) answer {
 }
 
 func TestTheStandardsOperationsAskForTheirRoles(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.Server.Access.ProtectOpenSurfaces = true })
 	for _, op := range aasapi.Operations() {
 		path := aasapi.Prefixes()[0] + strings.ReplaceAll(pathParameter.ReplaceAllString(op.Path, "bm90aGluZw"), "{", "")

@@ -28,6 +28,7 @@ func (network) Submodels(_ context.Context, s *aas.Shell) ([]repository.Provided
 }
 
 func TestTheSubmodelsOfAShell(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		p.create(submodels, submodelBody("m1", "One", property("x", "xs:int", "1")))
 		p.create(submodels, submodelBody("m2", "Two"))
@@ -47,6 +48,7 @@ func TestTheSubmodelsOfAShell(t *testing.T) {
 }
 
 func TestASubmodelLivesOverREST(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		body := submodelBody("m", "Data", property("speed", "xs:float", "21.5"),
 			object{"modelType": "SubmodelElementCollection", "idShort": "motor", "value": []any{property("name", "xs:string", "ü \"<b>")}},
@@ -85,6 +87,7 @@ func TestASubmodelLivesOverREST(t *testing.T) {
 }
 
 func TestABlobThatWasNotSentIsKeptOverREST(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		blob := func(value any) object {
 			b := object{"modelType": "Blob", "idShort": "b", "contentType": "text/plain", "value": value}
@@ -109,6 +112,7 @@ func TestABlobThatWasNotSentIsKeptOverREST(t *testing.T) {
 }
 
 func TestValuesOfElements(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		p.create(submodels, submodelBody("m", "Data", property("speed", "xs:double", "21.5"), property("on", "xs:boolean", "true"),
 			object{"modelType": "SubmodelElementCollection", "idShort": "motor", "value": []any{property("name", "xs:string", "old"), property("rpm", "xs:int", "5")}},
@@ -145,6 +149,7 @@ func TestValuesOfElements(t *testing.T) {
 }
 
 func TestAConceptDescriptionLivesOverREST(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		const id = "0173-1#02-AAO677#002"
 		names := []any{object{"language": "en", "text": "Temperature"}}
@@ -198,6 +203,7 @@ func (v engineValues) Write(ctx context.Context, name, value string) error {
 }
 
 func TestALiveElementShowsAndWritesItsTag(t *testing.T) {
+	t.Parallel()
 	var p *platform
 	p = start(t, func(o *engine.Options) { o.AAS.Service.Values = engineValues{func() *tags.Engine { return p.Tags() }} })
 	live := func(idShort, valueType, tag string) object {

@@ -113,6 +113,7 @@ const (
 )
 
 func TestAShellLivesOverREST(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		body := shellBody("urn:shell:1", "Pump")
 		body["assetInformation"].(object)["specificAssetIds"] = []any{object{"name": "serial", "value": "0815"}}
@@ -147,6 +148,7 @@ func TestAShellLivesOverREST(t *testing.T) {
 }
 
 func TestAnUpdateOfAShellKeepsWhatItDoesNotName(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		body := shellBody("s", "Old", "a", "b")
 		body["administration"] = object{"version": "1"}
@@ -180,6 +182,7 @@ func TestAnUpdateOfAShellKeepsWhatItDoesNotName(t *testing.T) {
 }
 
 func TestAShellThatBreaksARuleIsRefusedWithItsPlace(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	asset := object{"assetKind": "Instance", "globalAssetId": "a"}
 	for name, c := range map[string]struct {
@@ -223,6 +226,7 @@ func TestAShellThatBreaksARuleIsRefusedWithItsPlace(t *testing.T) {
 }
 
 func TestTheAASFamilyAnswersEveryFailureInItsForm(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 4096 })
 	for _, path := range []string{shells, submodels, concepts} {
 		requireAASError(t, p.callWrong(accounts.Viewer, http.MethodGet, path+"/a/b", nil), 404, "NOT_FOUND")
@@ -255,6 +259,7 @@ func (deadStore) Find(context.Context, repository.Query) (repository.Page, error
 var errDisk = errors.New("secret disk name")
 
 func TestAFailureOfTheStoreIsToldWithoutItsText(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.AAS.Store = deadStore{} })
 	for _, path := range []string{shells, submodels, concepts, registry + "/search", registry + "/by-asset/x"} {
 		a := p.get(path)
@@ -264,6 +269,7 @@ func TestAFailureOfTheStoreIsToldWithoutItsText(t *testing.T) {
 }
 
 func TestPagesOfShells(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		var all []string
 		for i := range 25 {
@@ -304,6 +310,7 @@ func TestPagesOfShells(t *testing.T) {
 }
 
 func TestSearchingTheRegistry(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, p *platform) {
 		p.create(submodels, submodelBody("m1", "Nameplate"))
 		p.create(submodels, object{"id": "m2", "idShort": "Other", "semanticId": object{"type": "ExternalReference",

@@ -67,6 +67,7 @@ func lastHour() string {
 }
 
 func TestAnAlarmIsTheSameInBothFamilies(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	require.Empty(t, p.alarmList(""))
 	require.Empty(t, p.array("/api/v1.0/alarms/active"))
@@ -130,6 +131,7 @@ func TestAnAlarmIsTheSameInBothFamilies(t *testing.T) {
 }
 
 func TestAlarmListsAreFilteredAndPaged(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for key, s := range map[string]alarms.Severity{"i": alarms.Info, "w": alarms.Warning, "e": alarms.Error, "c": alarms.Critical} {
 		p.raise(key, s)
@@ -180,6 +182,7 @@ func TestAlarmListsAreFilteredAndPaged(t *testing.T) {
 }
 
 func TestOperatorsAcknowledgeAndViewersDoNot(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	o := p.raise("hot", alarms.Warning)
 	for _, path := range []string{"/api/v1/alarms/" + o.ID + "/acknowledge", "/api/v1.0/alarms/" + codeOf(o) + "/acknowledge"} {
@@ -199,6 +202,7 @@ func TestOperatorsAcknowledgeAndViewersDoNot(t *testing.T) {
 }
 
 func TestTrendAndResolutionsUnderBothPrefixes(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for key, s := range map[string]alarms.Severity{"i": alarms.Info, "w": alarms.Warning, "e": alarms.Error, "c": alarms.Critical} {
 		p.raise(key, s)
@@ -247,6 +251,7 @@ func TestTrendAndResolutionsUnderBothPrefixes(t *testing.T) {
 }
 
 func TestAlarmsAreWithheld(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	o := p.raise("hot", alarms.Warning)
 	do := func(act string, body any) answer {
@@ -293,6 +298,7 @@ func TestAlarmsAreWithheld(t *testing.T) {
 }
 
 func TestARuleRaisesAndClearsAnAlarm(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	rule := map[string]any{"id": "full", "tagName": "line.level", "kind": "High", "limit": 80, "deadband": 5, "severity": "Warning", "message": "{tag} over {limit}"}
 	requireProblem(t, p.call(accounts.Operator, http.MethodPost, "/api/v1/alarm-rules", rule), 403, "FORBIDDEN")
@@ -333,6 +339,7 @@ func TestARuleRaisesAndClearsAnAlarm(t *testing.T) {
 }
 
 func TestAlarmsAreStreamed(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, ctx := p.rpc(accounts.Viewer)
 	all, err := api.SubscribeAlarms(ctx, &pb.SubscribeAlarmsRequest{})

@@ -20,6 +20,7 @@ func upper(id string) string { return strings.ToUpper(id) }
 
 // TestErrorsOfAlarmsNameTheParameter holds every refusal of a parameter to its list of errors.
 func TestErrorsOfAlarmsNameTheParameter(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for path, want := range map[string][2]string{
 		"/api/v1/alarms?page=0":                                  {"INVALID_REQUEST", "page"},
@@ -45,6 +46,7 @@ func TestErrorsOfAlarmsNameTheParameter(t *testing.T) {
 }
 
 func TestWhoMadeASilence(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	s := map[string]any{"sourceType": "*", "sourceIdPattern": "*", "reason": "test",
 		"startsAt": "2026-01-31T12:00:00Z", "endsAt": "2026-01-31T13:00:00+00:00"}
@@ -71,6 +73,7 @@ func TestWhoMadeASilence(t *testing.T) {
 
 // TestThePlusOfAnOffset asks for ranges whose + is not encoded.
 func TestThePlusOfAnOffset(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	o := p.raise("hot", alarms.Warning)
 	zone := time.FixedZone("", 9*3600)
@@ -87,6 +90,7 @@ func TestThePlusOfAnOffset(t *testing.T) {
 }
 
 func TestAcknowledgingACodeTakesNoBodyOfAnotherType(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	o := p.raise("hot", alarms.Warning)
 	r := p.request(wrong(t.Context()), accounts.Operator, http.MethodPost, "/api/v1.0/alarms/"+codeOf(o)+"/acknowledge", "seen")
@@ -110,6 +114,7 @@ func (s *silentAlarms) Write(ctx context.Context, refs []alarms.Ref, change func
 
 // TestAlarmsWhoseStoreIsSilent has every operation that writes to the store say so, and its document know it.
 func TestAlarmsWhoseStoreIsSilent(t *testing.T) {
+	t.Parallel()
 	store := &silentAlarms{Store: alarms.NewMemory()}
 	p := start(t, func(o *engine.Options) { o.Alarms.Alarms = store })
 	o := p.raise("hot", alarms.Warning)

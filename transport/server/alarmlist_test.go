@@ -29,6 +29,7 @@ func idsOf(list []map[string]any) []string {
 // TestAnAlarmThatCameAndWentUnseenIsListed has a critical alarm come and go, and looks where it stands until somebody
 // acknowledges it.
 func TestAnAlarmThatCameAndWentUnseenIsListed(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, viewer := p.rpc(accounts.Viewer)
 	stream, err := api.SubscribeAlarms(viewer, &pb.SubscribeAlarmsRequest{AllChanges: true})
@@ -100,6 +101,7 @@ func TestAnAlarmThatCameAndWentUnseenIsListed(t *testing.T) {
 
 // TestHubsHearOfAnAlarmThatReturns has the stock client hear on both hubs that an alarm came and went.
 func TestHubsHearOfAnAlarmThatReturns(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	demo := p.listen("/hubs/demo", "WebSockets", p.token(accounts.Viewer))
 	demo.await("started")
@@ -120,6 +122,7 @@ func TestHubsHearOfAnAlarmThatReturns(t *testing.T) {
 
 // TestHubsSendAFlood raises more alarms in one call than the queue of a client holds: those that read get all of them.
 func TestHubsSendAFlood(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	clients := map[string]listener{}
 	for method, path := range map[string]string{"ReceiveAlarm": "/hubs/alarms", "OnAlarmRaised": "/hubs/demo"} {
@@ -141,6 +144,7 @@ func TestHubsSendAFlood(t *testing.T) {
 
 // TestAnAlarmThatCannotBeStoredIsToldAtOnceAndOnce has both hubs and a stream of all changes tell of it.
 func TestAnAlarmThatCannotBeStoredIsToldAtOnceAndOnce(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	demo := p.listen("/hubs/demo", "WebSockets", p.token(accounts.Viewer))
 	demo.await("started")
@@ -176,6 +180,7 @@ func TestAnAlarmThatCannotBeStoredIsToldAtOnceAndOnce(t *testing.T) {
 
 // TestAlarmsAreSearched narrows both lists of alarms by source, text and labels.
 func TestAlarmsAreSearched(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for i, source := range []string{"Line3.Press", "line3.pump", "line4.pump"} {
 		_, err := p.Alarms().Raise(t.Context(), alarms.Alarm{Key: source, Source: source, Message: fmt.Sprintf("it is %d0%% too hot", i),
@@ -214,6 +219,7 @@ func TestAlarmsAreSearched(t *testing.T) {
 
 // TestManyAlarmsAreAcknowledgedTogether acknowledges alarms of which some cannot be.
 func TestManyAlarmsAreAcknowledgedTogether(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	a, b, c, d := p.raise("a", alarms.Error), p.raise("b", alarms.Error), p.raise("c", alarms.Error), p.raise("d", alarms.Error)
 	_, err := p.Alarms().Clear(t.Context(), alarms.ByKey("c"), "", "")

@@ -13,6 +13,7 @@ import (
 )
 
 func TestRulesThatATypeExcludesAreRefused(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for _, c := range []struct {
 		change map[string]any
@@ -54,6 +55,7 @@ func TestRulesThatATypeExcludesAreRefused(t *testing.T) {
 }
 
 func TestRulesTellTheirState(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for id, change := range map[string]map[string]any{
 		"level":    {"tagName": "line.level"},

@@ -37,6 +37,7 @@ func fields(body map[string]any) (names []string) {
 }
 
 func TestRulesTellTheirCodes(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	rule := map[string]any{"tagName": "line.level", "kind": "High", "limit": 80, "severity": "Warning"}
 	made := p.call(accounts.Admin, http.MethodPost, ruleBase, rule)
@@ -53,6 +54,7 @@ func TestRulesTellTheirCodes(t *testing.T) {
 }
 
 func TestRulesAreListedInPages(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for id, tag := range map[string]string{"a": "line.level", "b": "line.count", "c": "line.level"} {
 		rule := map[string]any{"id": id, "tagName": tag, "kind": "BadQuality", "severity": "Info"}
@@ -69,6 +71,7 @@ func TestRulesAreListedInPages(t *testing.T) {
 }
 
 func TestABadRuleNamesItsMembers(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for _, c := range []struct {
 		change map[string]any
@@ -99,6 +102,7 @@ func TestABadRuleNamesItsMembers(t *testing.T) {
 
 // TestALatchedAlarmEndsWithItsRule has rules go, and latch no more, while their alarm is latched.
 func TestALatchedAlarmEndsWithItsRule(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	rule := map[string]any{"id": "full", "tagName": "line.level", "kind": "High", "limit": 80, "severity": "Warning", "latching": true}
 	latch := func() string {
@@ -144,6 +148,7 @@ func (p *platform) happened(id string) (list []map[string]any) {
 }
 
 func TestTheJournalOfAnAlarm(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	o := p.raise("hot", alarms.Warning)
 	path := "/api/v1/alarms/" + o.ID + "/"
@@ -172,6 +177,7 @@ func TestTheJournalOfAnAlarm(t *testing.T) {
 
 // TestAlarmListsAreInTheOrderOfTheirTimes raises alarms that are told of late.
 func TestAlarmListsAreInTheOrderOfTheirTimes(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	now := time.Now()
 	for _, minutes := range []int{10, 30, 20, 5} {

@@ -16,6 +16,7 @@ import (
 )
 
 func TestASlowSubscriberOfAlarmsIsEndedAndOthersGoOn(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	subscribe := func() pb.PlatformApi_SubscribeAlarmsClient {
 		api, ctx := p.rpc(accounts.Viewer) // each on a connection of its own
@@ -58,6 +59,7 @@ func TestASlowSubscriberOfAlarmsIsEndedAndOthersGoOn(t *testing.T) {
 }
 
 func TestALatchedAlarmIsReset(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	raise := func() alarms.Occurrence {
 		o, err := p.Alarms().Raise(t.Context(), alarms.Alarm{Key: "trip", Source: "turbine", Message: "tripped", Severity: alarms.Critical, Latching: true})
@@ -86,6 +88,7 @@ func TestALatchedAlarmIsReset(t *testing.T) {
 }
 
 func TestAnalyticsOfAHistoryCountedByHand(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	start := time.Now().UTC().Truncate(time.Hour).Add(-48 * time.Hour)
 	at := func(key string, clear bool, after ...time.Duration) {

@@ -19,6 +19,7 @@ import (
 // TestTheLinkOfADigestListsItsMessages follows the links of a digest of new alarms and of one that only says that they have cleared,
 // while there are other alarms of the same severity and time.
 func TestTheLinkOfADigestListsItsMessages(t *testing.T) {
+	t.Parallel()
 	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491"}}
 	c.mended.Store(true)
 	p := start(t, func(o *engine.Options) {
@@ -62,6 +63,7 @@ func TestTheLinkOfADigestListsItsMessages(t *testing.T) {
 
 // TestAlertingOverStoresWithTheRequiredHalf has the engine say what its stores cannot do, and do the rest.
 func TestAlertingOverStoresWithTheRequiredHalf(t *testing.T) {
+	t.Parallel()
 	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491"}}
 	p := start(t, func(o *engine.Options) {
 		o.Alerting.Channels = []alerting.Channel{c}

@@ -58,6 +58,7 @@ func (p *platform) records(query string) []any {
 }
 
 func TestTheWebhookTakesAlerts(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for range 2 { // a repeat changes nothing
 		p.post(1, 0, webhookText("resolved", alertText("firing", "Hot", " CRITICAL ")))
@@ -108,6 +109,7 @@ func TestTheWebhookTakesAlerts(t *testing.T) {
 }
 
 func TestSilencesAreKept(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	now := time.Now().UTC().Truncate(time.Second)
 	body := func() map[string]any {
@@ -148,6 +150,7 @@ func TestSilencesAreKept(t *testing.T) {
 }
 
 func TestProtectedAlertSurfaces(t *testing.T) {
+	t.Parallel()
 	const static = "a-long-static-token-for-the-webhook"
 	for name, token := range map[string]string{"with a static token": static, "without": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -194,6 +197,7 @@ func (c *pager) Send(_ context.Context, n alerting.Notification) error {
 }
 
 func TestDeadLettersAreListedAndRetried(t *testing.T) {
+	t.Parallel()
 	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491"}}
 	p := start(t, func(o *engine.Options) { o.Alerting.Channels = []alerting.Channel{c} })
 	const letters, channels = "/api/v1/alerting/deadletters", "/api/v1/alerting/channels"
@@ -240,6 +244,7 @@ func TestDeadLettersAreListedAndRetried(t *testing.T) {
 }
 
 func TestAllDeadLettersAreRetried(t *testing.T) {
+	t.Parallel()
 	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491", "+492"}}
 	p := start(t, func(o *engine.Options) { o.Alerting.Channels = []alerting.Channel{c} })
 	const letters = "/api/v1/alerting/deadletters"
@@ -272,6 +277,7 @@ func TestAllDeadLettersAreRetried(t *testing.T) {
 }
 
 func TestDeadLettersAreDiscarded(t *testing.T) {
+	t.Parallel()
 	c := &pager{told: make(chan alerting.Notification, 10), to: []string{"+491"}}
 	p := start(t, func(o *engine.Options) { o.Alerting.Channels = []alerting.Channel{c} })
 	const letters = "/api/v1/alerting/deadletters"
@@ -312,6 +318,7 @@ func TestDeadLettersAreDiscarded(t *testing.T) {
 }
 
 func TestTheEngineKeepsItsName(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	name, err := os.ReadFile(filepath.Join(p.dir, "engine.id"))
 	require.NoError(t, err)

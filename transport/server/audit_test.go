@@ -30,6 +30,7 @@ import (
 // Every operation that may change something is in the audit log, or says why it is not. A new one is recorded without doing
 // anything; one that is open to strangers cannot be.
 func TestEveryChangeIsAudited(t *testing.T) {
+	t.Parallel()
 	all := append(operations(t), aasapi.Operations()...)
 	audited, byMethod := 0, map[string]auth.Operation{}
 	for _, op := range all {
@@ -92,6 +93,7 @@ func (p *platform) audit(query string) []auditRecord {
 }
 
 func TestAuditOverTheWire(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	a := p.call(accounts.Admin, http.MethodPost, "/api/v1/tags/line/level/write", map[string]any{"value": "42.5"})
 	require.Equal(t, 200, a.status, "%s", a.body)
@@ -163,6 +165,7 @@ func TestAuditOverTheWire(t *testing.T) {
 }
 
 func TestAuditOfLogins(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	require.Equal(t, 200, p.login("operator", password).status)
 	require.Equal(t, 401, p.login("operator", "wrong").status)
@@ -181,6 +184,7 @@ func TestAuditOfLogins(t *testing.T) {
 }
 
 func TestAuditExport(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for range 3 {
 		require.Equal(t, 200, p.call(accounts.Admin, http.MethodPost, "/api/v1/tags/line/note/write", map[string]any{"value": "=1+1"}).status)
@@ -239,6 +243,7 @@ func (s *stoppedStore) Append(ctx context.Context, entries []audit.Entry) (int64
 }
 
 func TestAuditStoreStops(t *testing.T) {
+	t.Parallel()
 	store := &stoppedStore{Memory: audit.NewMemory()}
 	p := start(t, func(o *engine.Options) { o.Audit.Store = store })
 	raised := p.raise("audit", alarms.Critical)
@@ -263,6 +268,7 @@ func TestAuditStoreStops(t *testing.T) {
 }
 
 func TestSessionsOverTheWire(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	var mine, other grant
 	p.login("operator", password).into(t, &mine)
@@ -310,6 +316,7 @@ func TestSessionsOverTheWire(t *testing.T) {
 }
 
 func TestChangePasswordOverTheWire(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	p.token(accounts.Operator)
 	change := func(current, next string) answer {

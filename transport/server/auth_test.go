@@ -47,6 +47,7 @@ func (p *platform) with(token, method, path string) answer {
 }
 
 func TestLoginGivesTokensThatAnybodyCanVerify(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	a := p.login("Operator", password) // names are compared without regard to case
 	require.Equal(t, 200, a.status)
@@ -96,6 +97,7 @@ func publicKey(t *testing.T, keySet answer, id any) *ecdsa.PublicKey {
 }
 
 func TestAWrongNameAndAWrongPasswordLookAlike(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	name, secret := p.login("nosuchuser", password), p.login("viewer", "wrong")
 	requireProblem(t, name, 401, "INVALID_CREDENTIALS")
@@ -106,6 +108,7 @@ func TestAWrongNameAndAWrongPasswordLookAlike(t *testing.T) {
 }
 
 func TestRepeatedFailuresAreSlowedForTheAccountAndAddress(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	var a answer
 	for range 7 {
@@ -121,6 +124,7 @@ func TestRepeatedFailuresAreSlowedForTheAccountAndAddress(t *testing.T) {
 }
 
 func TestARefreshTokenIsGoodOnce(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	var first, second grant
 	p.login("viewer", password).into(t, &first)
@@ -139,6 +143,7 @@ func TestARefreshTokenIsGoodOnce(t *testing.T) {
 }
 
 func TestLogoutEndsTheSessionAtOnce(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	var one, other grant
 	p.login("viewer", password).into(t, &one)
@@ -154,6 +159,7 @@ func TestLogoutEndsTheSessionAtOnce(t *testing.T) {
 }
 
 func TestTokensThatAreNoneAreRefused(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	good := p.token(accounts.Viewer)
 	header, err := json.Marshal(map[string]string{"alg": "none", "typ": "JWT"})
@@ -175,12 +181,14 @@ func TestTokensThatAreNoneAreRefused(t *testing.T) {
 }
 
 func TestAnExpiredTokenIsRefused(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.Accounts.AccessTTL = time.Second })
 	token := p.token(accounts.Viewer)
 	require.Eventually(t, func() bool { return p.with(token, http.MethodGet, "/api/v1/drivers").status == 401 }, patience, 20*time.Millisecond)
 }
 
 func TestTheFirstStartMakesAnAdmin(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) {
 		o.Accounts.Accounts, o.Accounts.Sessions = nil, nil
 		o.Accounts.AdminUsername = "chief"

@@ -33,6 +33,7 @@ func (plant) LinkChanged(context.Context, string, bool) error { return nil }
 // Bridges need no login and share an address with people: their links do not count among the people's streams. They end when the
 // server stops, and the log has no key.
 func TestLinksOfBridges(t *testing.T) {
+	t.Parallel()
 	hub, err := linked.New(plant{}, linked.Options{})
 	require.NoError(t, err)
 	links, err := bridgelink.NewServer(hub)

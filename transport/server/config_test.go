@@ -43,6 +43,7 @@ func (p *platform) configOf(id string) map[string]any {
 }
 
 func TestTheConfigurationMemberByMember(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	require.Equal(t, map[string]any{
 		"tagId": "line.level", "driverId": "line", "address": "level", "dataType": "Float", "unit": "%", "description": "Tank level",
@@ -57,6 +58,7 @@ func TestTheConfigurationMemberByMember(t *testing.T) {
 }
 
 func TestBulkActsAtOnceAndLasts(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	a := p.configure(
 		map[string]any{"tagId": "line.level", "driverId": "line", "dataType": "Float", "unit": "m", "minValue": -1, "maxValue": 1000, "scalingFactor": 2, "offset": 1, "newMember": "kept"},
@@ -91,6 +93,7 @@ func TestBulkActsAtOnceAndLasts(t *testing.T) {
 }
 
 func TestOneBadItemRefusesTheWholeRequest(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	good := `{"tagId":"line.level","driverId":"line","dataType":"Float","unit":"bad"}`
 	for item, field := range map[string]string{
@@ -110,6 +113,7 @@ func TestOneBadItemRefusesTheWholeRequest(t *testing.T) {
 }
 
 func TestAFileThatCannotBeWrittenChangesNothing(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "config"), []byte("in the way"), 0o600))
 	a := p.call(nobody, http.MethodPost, configPath+"/bulk", []map[string]any{{"tagId": "line.level", "driverId": "line", "dataType": "Float", "unit": "m"}})
@@ -120,6 +124,7 @@ func TestAFileThatCannotBeWrittenChangesNothing(t *testing.T) {
 }
 
 func TestTheModelFileIsReadAgainWhenItChanges(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	path := filepath.Join(p.dir, "config", "equipment_model.json")
 	p.configure(map[string]any{"tagId": "line.level", "driverId": "line", "dataType": "Float", "unit": "m"})
@@ -154,6 +159,7 @@ func (p *platform) load(query, contentType string, body io.Reader) answer {
 }
 
 func TestSpreadsheetsGoOutAndComeBack(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for query, media := range map[string]string{
 		"": "text/csv; charset=utf-8", "?format=csv": "text/csv; charset=utf-8", "?format=json": "application/json",
@@ -182,6 +188,7 @@ func TestSpreadsheetsGoOutAndComeBack(t *testing.T) {
 }
 
 func TestADryRunTellsAndAnImportDoes(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	sheet := "tagId,driverId,dataType,address,unit\r\nline.flag,line,Bool,flag,on/off\r\nnew.tag,line,Int,count,pcs\r\n"
 	dry := p.load("?dryRun=true", "text/csv", strings.NewReader(sheet))
@@ -208,6 +215,7 @@ func TestADryRunTellsAndAnImportDoes(t *testing.T) {
 }
 
 func TestImportsAreRefusedAsAWhole(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 5000 })
 	body := requireProblem(t, p.load("", "text/csv", strings.NewReader("tagId,driverId,dataType\nok,line,Int\nbad,line,Double\n")), 400, "INVALID_SPREADSHEET")
 	require.Contains(t, body["errors"].([]any)[0].(map[string]any)["field"], "row 3")

@@ -18,6 +18,7 @@ var theContract = sync.OnceValues(func() (*contract.Contract, error) { return co
 
 // Many generated clients know one schema for each status, and read every body of that status by it.
 func TestAStatusHasOneSchema(t *testing.T) {
+	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(openapi.Document)
 	require.NoError(t, err)
 	for path, item := range document.Paths.Map() {

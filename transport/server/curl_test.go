@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheCallsOfTheReadmeWithCurl(t *testing.T) {
+	t.Parallel()
 	curl := realtest.Need(t, "curl")
 	p := start(t)
 	run := func(args ...string) string {

@@ -51,6 +51,7 @@ func (p *platform) awaitOutcome(id string) (state any) {
 }
 
 func TestACommandIsAnsweredWithItsResult(t *testing.T) {
+	t.Parallel()
 	m := newMachine()
 	p := start(t, withMachine(t, m))
 	p.place("agv-1", 1, 1)
@@ -79,6 +80,7 @@ func TestACommandIsAnsweredWithItsResult(t *testing.T) {
 }
 
 func TestACommandThatBreaksARuleIsRefused(t *testing.T) {
+	t.Parallel()
 	m := newMachine()
 	p := start(t, withMachine(t, m))
 	p.place("agv-1", 1, 1)
@@ -126,6 +128,7 @@ func TestACommandThatBreaksARuleIsRefused(t *testing.T) {
 }
 
 func TestPoliciesRefuseWithTheirFiguresInTheJournal(t *testing.T) {
+	t.Parallel()
 	p := start(t, withMachine(t, newMachine()))
 	require.Contains(t, p.refusal("agv-1", "c-0", "MoveTo", map[string]any{"x": 5, "y": 5}), "the device has not reported yet")
 	p.place("agv-1", 1, 1)
@@ -161,6 +164,7 @@ func TestPoliciesRefuseWithTheirFiguresInTheJournal(t *testing.T) {
 }
 
 func TestTheJournalIsPagedByPosition(t *testing.T) {
+	t.Parallel()
 	p := start(t, withMachine(t, newMachine()))
 	p.place("agv-1", 1, 1)
 	const all = 7
@@ -192,6 +196,7 @@ func TestTheJournalIsPagedByPosition(t *testing.T) {
 }
 
 func TestACommandThatTakesLongIsAnsweredAsItIs(t *testing.T) {
+	t.Parallel()
 	m := newMachine()
 	p := start(t, withMachine(t, m, func(o *devicespart.Options) { o.CommandWait = 50 * time.Millisecond }))
 	p.place("agv-1", 1, 1)
@@ -212,6 +217,7 @@ func TestACommandThatTakesLongIsAnsweredAsItIs(t *testing.T) {
 }
 
 func TestARepeatedCommandWaitsWithTheFirst(t *testing.T) {
+	t.Parallel()
 	m := newMachine()
 	p := start(t, withMachine(t, m, func(o *devicespart.Options) { o.CommandWait = 50 * time.Second }))
 	p.place("agv-1", 1, 1)
@@ -230,6 +236,7 @@ func TestARepeatedCommandWaitsWithTheFirst(t *testing.T) {
 }
 
 func TestAClientThatGoesAwayCancelsNothing(t *testing.T) {
+	t.Parallel()
 	m := newMachine()
 	p := start(t, withMachine(t, m))
 	p.place("agv-1", 1, 1)
@@ -252,6 +259,7 @@ func TestAClientThatGoesAwayCancelsNothing(t *testing.T) {
 }
 
 func TestCommandsAreCanceled(t *testing.T) {
+	t.Parallel()
 	m := newMachine()
 	p := start(t, withMachine(t, m, func(o *devicespart.Options) { o.CommandWait = 50 * time.Millisecond }))
 	p.place("agv-1", 1, 1)
@@ -274,6 +282,7 @@ func TestCommandsAreCanceled(t *testing.T) {
 }
 
 func TestOnlyAnAdminResetsAnEmergencyStop(t *testing.T) {
+	t.Parallel()
 	m := newMachine()
 	p := start(t, withMachine(t, m, func(o *devicespart.Options) { o.CommandWait = 50 * time.Second }))
 	p.place("agv-1", 1, 1)
@@ -323,6 +332,7 @@ func (b *brokenAudit) Append(ctx context.Context, entries []audit.Entry) (int64,
 }
 
 func TestCommandsAreAuditedAndAnEmergencyStopDoesNotDependOnIt(t *testing.T) {
+	t.Parallel()
 	log := &brokenAudit{Store: audit.NewMemory()}
 	withIt := withMachine(t, newMachine(), func(o *devicespart.Options) { o.CommandWait = time.Second })
 	p := start(t, withIt, func(o *engine.Options) { o.Audit.Store = log })
@@ -356,6 +366,7 @@ func num(s string) json.Number { return json.Number(s) }
 
 // Reports that an account sends too fast do not keep its emergency stop from a device.
 func TestAnEmergencyStopIsNotCrowdedOut(t *testing.T) {
+	t.Parallel()
 	m := newMachine()
 	withIt := withMachine(t, m)
 	p := start(t, func(o *engine.Options) {

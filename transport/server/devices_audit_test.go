@@ -69,6 +69,7 @@ func (s troubledDevices) AddCommand(ctx context.Context, r devices.Record) (devi
 }
 
 func TestEmergencyStopWhenNothingCanBeStored(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"is full", "hangs"} {
 		t.Run(kind, func(t *testing.T) {
 			disk := &trouble{works: make(chan struct{})}

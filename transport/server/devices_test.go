@@ -109,6 +109,7 @@ func (p *platform) command(role accounts.Role, device, id, kind string, paramete
 const devicesPath = "/api/v1/devices"
 
 func TestDevicesAreCreatedAndRead(t *testing.T) {
+	t.Parallel()
 	p := start(t, withMachine(t, newMachine()))
 	created := p.call(accounts.Admin, http.MethodPost, devicesPath, map[string]any{"deviceId": "arm:1", "name": "Arm"})
 	require.Equal(t, http.StatusCreated, created.status, "%s", created.body)
@@ -137,6 +138,7 @@ func TestDevicesAreCreatedAndRead(t *testing.T) {
 }
 
 func TestADeviceThatBreaksARuleIsRefusedAndNamed(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for _, c := range []struct {
 		body   any
@@ -172,6 +174,7 @@ func fieldsOf(problem map[string]any) (names []string) {
 }
 
 func TestTelemetryIsReportedAndRead(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	require.Equal(t, 201, p.call(accounts.Admin, http.MethodPost, devicesPath, map[string]any{"deviceId": "agv-9", "name": "Outside"}).status)
 	const path = devicesPath + "/agv-9/telemetry"
@@ -217,6 +220,7 @@ func TestTelemetryIsReportedAndRead(t *testing.T) {
 
 // Whoever reports a wrong place moves a device past the policies.
 func TestADeviceOfAFleetIsNotReportedByOthers(t *testing.T) {
+	t.Parallel()
 	var service *devices.Service
 	p := start(t, func(o *engine.Options) {
 		o.Devices.Fleets = []devicespart.Fleet{{Name: "hall", Devices: []devicespart.NewDevice{{ID: "agv-1", Name: "Tugger"}},
@@ -235,6 +239,7 @@ func TestADeviceOfAFleetIsNotReportedByOthers(t *testing.T) {
 }
 
 func TestADeviceIsTakenOutOfOperationAndBack(t *testing.T) {
+	t.Parallel()
 	m := newMachine()
 	p := start(t, withMachine(t, m))
 	change := func(method, what string) answer {
@@ -275,6 +280,7 @@ func (p *platform) refusal(device, id, kind string, parameters map[string]any) s
 }
 
 func TestHealthAndMetricsCountDevicesAndCommands(t *testing.T) {
+	t.Parallel()
 	var away atomic.Pointer[error]
 	m := newMachine()
 	p := start(t, withMachine(t, m, func(o *devicespart.Options) {

@@ -83,6 +83,7 @@ func (s *deviceEvents) next() []deviceStatus {
 }
 
 func TestAStreamOfDevicesBeginsWithAll(t *testing.T) {
+	t.Parallel()
 	p := start(t, withMachine(t, newMachine()))
 	p.place("agv-2", 3, 4)
 	s := p.streamDevices("?throttleMs=3600000") // the first event is outside of it
@@ -103,6 +104,7 @@ func TestAStreamOfDevicesBeginsWithAll(t *testing.T) {
 
 // A client that keeps the newest of each device has what the server has, however fast they report and however slowly it reads.
 func TestAStreamOfDevicesLosesNoLastState(t *testing.T) {
+	t.Parallel()
 	p := start(t, withMachine(t, newMachine()))
 	for _, query := range []string{"?throttleMs=0", "?throttleMs=20", ""} {
 		s := p.streamDevices(query)
@@ -138,6 +140,7 @@ func TestAStreamOfDevicesLosesNoLastState(t *testing.T) {
 }
 
 func TestAStreamOfDevicesIsThrottled(t *testing.T) {
+	t.Parallel()
 	p := start(t, withMachine(t, newMachine()))
 	const throttle = 300 * time.Millisecond
 	s := p.streamDevices("?throttleMs=300")
@@ -164,6 +167,7 @@ func TestAStreamOfDevicesIsThrottled(t *testing.T) {
 }
 
 func TestStreamsOfDevicesAreCountedAndEnd(t *testing.T) {
+	t.Parallel()
 	p := start(t, withMachine(t, newMachine()), func(o *engine.Options) { o.Server.MaxStreams = 2 })
 	first, second := p.streamDevices(""), p.stream("?tagNames=line.flag")
 	defer first.stop()
@@ -186,6 +190,7 @@ func TestStreamsOfDevicesAreCountedAndEnd(t *testing.T) {
 }
 
 func TestAStoppingServerAnswersWhoWaitsForACommand(t *testing.T) {
+	t.Parallel()
 	m := newMachine()
 	p := start(t, withMachine(t, m))
 	p.place("agv-1", 1, 1)

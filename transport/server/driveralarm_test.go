@@ -12,6 +12,7 @@ import (
 )
 
 func TestADriverThatIsAwayHasAnAlarm(t *testing.T) {
+	t.Parallel()
 	warning := alarms.Warning
 	p := start(t, func(o *engine.Options) {
 		o.Alarms.Drivers = driveralarms.Options{Delay: time.Millisecond, Severity: &warning}

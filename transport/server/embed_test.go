@@ -174,6 +174,7 @@ func roundTrip(t *testing.T, r *http.Request) answer {
 
 // An own route has the guard, the limits, the errors and the metrics of ours, mounted in the http.Server of a host.
 func TestAnOwnRouteIsTreatedAsOurs(t *testing.T) {
+	t.Parallel()
 	log, out := logTo(t)
 	e := hosted(t, func(o *engine.Options) {
 		o.Server.Access.RequestsPerPrincipal, o.Server.Logger, o.Server.AccessLog = 2, log, true // a burst of 20
@@ -241,6 +242,7 @@ func sayGRPC(t *testing.T, addr, user, text string) (string, error) {
 
 // So has an own gRPC service, on a grpc.Server of the host whose interceptors stay outside, and on our port.
 func TestAnOwnServiceIsTreatedAsOurs(t *testing.T) {
+	t.Parallel()
 	e := hosted(t, func(o *engine.Options) { o.Server.Access.RequestsPerPrincipal = 1 }) // a burst of 10
 	var passed int
 	own := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
@@ -285,6 +287,7 @@ func TestAnOwnServiceIsTreatedAsOurs(t *testing.T) {
 
 // Close ends streams that come through a host's servers, waits for calls, and refuses later ones.
 func TestCloseEndsWhatComesThroughAHost(t *testing.T) {
+	t.Parallel()
 	e := hosted(t)
 	host := httptest.NewServer(e.Handler())
 	defer host.Close()
@@ -325,6 +328,7 @@ func TestCloseEndsWhatComesThroughAHost(t *testing.T) {
 
 // The host's login serves the hubs, and what its middleware has put into the context of a request counts.
 func TestTheAuthenticatorServesHubs(t *testing.T) {
+	t.Parallel()
 	type userKey struct{}
 	byContext := auth.AuthenticatorFunc(func(ctx context.Context, r auth.Request) (*auth.Principal, error) {
 		if user, ok := ctx.Value(userKey{}).(string); ok {
@@ -362,6 +366,7 @@ func (h header) Header(string) []string { return []string{h.user} }
 
 // What a stranger is told fits a host that has neither tokens nor our settings.
 func TestAHostsCallersReadNoSettings(t *testing.T) {
+	t.Parallel()
 	for _, protected := range []bool{true, false} {
 		e := hosted(t, func(o *engine.Options) { o.Server.Access.ProtectOpenSurfaces = protected })
 		w := httptest.NewRecorder()
@@ -377,6 +382,7 @@ func TestAHostsCallersReadNoSettings(t *testing.T) {
 
 // Principals without a Subject would share one limit.
 func TestAPrincipalNeedsASubject(t *testing.T) {
+	t.Parallel()
 	log, out := logTo(t)
 	e := hosted(t, func(o *engine.Options) {
 		o.Server.Logger = log

@@ -43,6 +43,7 @@ func engines(t testing.TB, n int) []*platform {
 }
 
 func TestEnginesOnOneDatabaseTellTheSame(t *testing.T) {
+	t.Parallel()
 	two := engines(t, 2)
 	token := two[0].token(accounts.Operator)
 	two[1].tokens[accounts.Operator] = token // which the other engine takes

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheDemonstrationHubIsToldOfEquipment(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	c := p.listen("/hubs/demo", "WebSockets", p.token(accounts.Viewer))
 	c.await("started")
@@ -59,6 +60,7 @@ func TestTheDemonstrationHubIsToldOfEquipment(t *testing.T) {
 }
 
 func TestTheDemonstrationHubIsToldOfADeviceOnce(t *testing.T) {
+	t.Parallel()
 	p := start(t, withMachine(t, newMachine()))
 	c := p.listen("/hubs/demo", "WebSockets", p.token(accounts.Viewer))
 	c.await("started")

@@ -16,6 +16,7 @@ import (
 )
 
 func TestPagesOfOtherOriginsMayOnlyRead(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		origins []string
 		header  http.Header
@@ -58,6 +59,7 @@ func TestPagesOfOtherOriginsMayOnlyRead(t *testing.T) {
 }
 
 func TestACallerHasSoManyStreams(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.Server.MaxStreams = 2 })
 	subscribe := func(ctx context.Context) error {
 		api, _ := p.rpc(accounts.Viewer)

@@ -53,6 +53,7 @@ func noEOF(err error) error {
 }
 
 func TestGRPCReadsATagMemberByMember(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, ctx := p.rpc(accounts.Viewer)
 	r, err := api.ReadTag(ctx, &pb.ReadTagRequest{TagName: "line.level"})
@@ -79,6 +80,7 @@ func TestGRPCReadsATagMemberByMember(t *testing.T) {
 }
 
 func TestGRPCReadsEveryTypeInOneBatch(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, ctx := p.rpc(accounts.Viewer)
 	r, err := api.ReadTags(ctx, &pb.ReadTagsRequest{TagNames: []string{"line.flag", "line.count", "line.note", "line.image", "line.empty", "line.absent"}})
@@ -102,6 +104,7 @@ func TestGRPCReadsEveryTypeInOneBatch(t *testing.T) {
 }
 
 func TestGRPCRefusesWritesWithTheReasonOfTheInterface(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, ctx := p.rpc(accounts.Admin)
 	for _, c := range []struct {
@@ -152,6 +155,7 @@ func (p *platform) awaitWrite(id string) *pb.GetWriteResponse {
 }
 
 func TestGRPCBatchWritesWhatItCan(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, ctx := p.rpc(accounts.Admin)
 	number := &pb.TagValue{Value: &pb.TagValue_Int64Value{Int64Value: 5}}
@@ -181,6 +185,7 @@ func TestGRPCBatchWritesWhatItCan(t *testing.T) {
 }
 
 func TestGRPCListTakesPageZeroForTheDefault(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, ctx := p.rpc(accounts.Viewer)
 	all, err := api.GetTagList(ctx, &pb.GetTagListRequest{})
@@ -207,6 +212,7 @@ func TestGRPCListTakesPageZeroForTheDefault(t *testing.T) {
 }
 
 func TestGRPCReflectionAndHealth(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	conn := p.conn()
 	stream, err := reflectionpb.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
@@ -233,6 +239,7 @@ func TestGRPCReflectionAndHealth(t *testing.T) {
 }
 
 func TestGRPCMessagesHaveALimit(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 10_000 })
 	api, ctx := p.rpc(accounts.Admin)
 	_, err := api.WriteTag(ctx, &pb.WriteTagRequest{DriverId: "line", Address: "note", Value: strings.Repeat("x", 9_000)})

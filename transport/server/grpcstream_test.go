@@ -38,6 +38,7 @@ func (p *platform) both(names []string, throttle *int32) map[string]func() ([]*p
 }
 
 func TestSubscriptionsBeginWithTheCurrentValues(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for method, receive := range p.both([]string{"line.count", "line.flag", "line.empty"}, ms(3_600_000)) {
 		var got []*pb.TagChangeNotification
@@ -57,6 +58,7 @@ func TestSubscriptionsBeginWithTheCurrentValues(t *testing.T) {
 }
 
 func TestSubscriptionsKeepToTheThrottle(t *testing.T) {
+	t.Parallel()
 	const throttle = 200 * time.Millisecond
 	for _, method := range []string{"SubscribeTagChanges", "StreamTagChanges"} {
 		// Each has a platform of its own: what one changes would wait unread in the other.
@@ -89,6 +91,7 @@ func TestSubscriptionsKeepToTheThrottle(t *testing.T) {
 }
 
 func TestSubscriptionsWithoutThrottleTellEveryChangeAwaited(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for method, receive := range p.both([]string{"line.count"}, ms(0)) {
 		_, err := receive()
@@ -107,6 +110,7 @@ func TestSubscriptionsWithoutThrottleTellEveryChangeAwaited(t *testing.T) {
 }
 
 func TestSubscriptionsRefuseBadRequests(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for _, c := range []struct {
 		names    []string
@@ -136,6 +140,7 @@ func TestSubscriptionsRefuseBadRequests(t *testing.T) {
 }
 
 func TestStreamTagChangesTakesPatternsAndADeadband(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, ctx := p.rpc(accounts.Viewer)
 	stream, err := api.StreamTagChanges(ctx, &pb.StreamTagChangesRequest{NamePatterns: []string{"LINE.le_el", "late.%"}, ThrottleMs: ms(0), Deadband: 5})
@@ -155,6 +160,7 @@ func TestStreamTagChangesTakesPatternsAndADeadband(t *testing.T) {
 }
 
 func TestASubscriptionEndsWithItsSession(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	streams := p.both([]string{"line.flag"}, nil)
 	for _, receive := range streams {
@@ -169,6 +175,7 @@ func TestASubscriptionEndsWithItsSession(t *testing.T) {
 }
 
 func TestASnapshotOfLargeValuesFitsAClientsMessages(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	var items []map[string]any
 	for i := range 100 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"math"
 	"net/http"
@@ -30,6 +31,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait for most of their time.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	pgtest.Main(m, func() int {
 		if err := goleak.Find(); err != nil {
 			println(err.Error())

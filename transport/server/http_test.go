@@ -24,6 +24,7 @@ var bodies = []struct{ path, good, required string }{
 }
 
 func TestBadBodiesAreRefusedAlikeEverywhere(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 2000 })
 	post := func(path, contentType string, body io.Reader) answer {
 		r, err := http.NewRequestWithContext(wrong(t.Context()), http.MethodPost, p.url+path, body)
@@ -61,6 +62,7 @@ func TestBadBodiesAreRefusedAlikeEverywhere(t *testing.T) {
 }
 
 func TestAWrongTypeIsNamedWithItsMember(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for _, c := range []struct{ path, body, field string }{
 		{"/api/v1/auth/login", `{"username":1,"password":"x"}`, "username"},
@@ -85,6 +87,7 @@ func TestAWrongTypeIsNamedWithItsMember(t *testing.T) {
 }
 
 func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for _, path := range []string{"/", "/api", "/api/v1", "/api/v1/tags/", "/api/v1/tags/a/b/c/d", "/api/v1/Tags", "/api/v1/tags:batchDelete",
 		"/api/v1/tags/%00", "/api/v1/tags/%FF", "/API/v1/tags", "/api/v1.0/config", "//api/v1/tags", "/health/", "/favicon.ico"} {
@@ -118,6 +121,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 }
 
 func TestHeadAnswersAsGet(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for _, path := range []string{"/api/v1/tags", "/api/v1/tags/line.flag", "/api/v1/tags/absent", "/api/v1/drivers", "/health", "/health/live",
 		"/api/v1.0/config/tags", "/api/v1.0/config/tags/export", "/openapi.yaml", "/api/v1/tags/stream?tagNames=line.flag", "/api/v1/tags/stream"} {

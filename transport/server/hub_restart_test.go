@@ -16,6 +16,7 @@ import (
 // TestTheAlarmHubAfterARestart has the stock client on a second engine over the stores of a first one, while a silence holds. What the
 // first engine has sent is not sent again, and its end is sent, also where the severity has risen to one that is not.
 func TestTheAlarmHubAfterARestart(t *testing.T) {
+	t.Parallel()
 	journal, quiet := alarms.NewMemory(), silences.NewMemory()
 	run := func() (*platform, listener) {
 		p := start(t, func(o *engine.Options) {

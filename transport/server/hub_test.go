@@ -68,6 +68,7 @@ func (l listener) await(name string, between ...string) []any {
 }
 
 func TestTheAlarmHubTellsTheStockClient(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	token := p.token(accounts.Viewer)
 	clients := []listener{
@@ -101,6 +102,7 @@ func TestTheAlarmHubTellsTheStockClient(t *testing.T) {
 }
 
 func TestTheDemonstrationHub(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []string{"json", "messagepack"} {
 		t.Run(protocol, func(t *testing.T) { testDemonstrationHub(t, protocol) })
 	}

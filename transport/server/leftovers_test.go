@@ -12,6 +12,7 @@ import (
 )
 
 func TestAcknowledgingNullIsRefused(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	body := requireProblem(t, p.callWrong(accounts.Operator, http.MethodPost, "/api/v1/alarms:acknowledge", `{"alarmIds":[null]}`), http.StatusBadRequest, "INVALID_REQUEST")
 	require.Contains(t, fmt.Sprint(body["errors"]), "alarmIds[0]")
@@ -19,6 +20,7 @@ func TestAcknowledgingNullIsRefused(t *testing.T) {
 
 // A webhook that is full says so, with a status at which senders try again.
 func TestAFullWebhookSaysSo(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.Alerting.MaxActive = 1 })
 	post := func(name string) answer {
 		return p.call(nobody, http.MethodPost, "/api/v1.0/alertsource/webhook",

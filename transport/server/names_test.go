@@ -40,6 +40,7 @@ func pathOf(name string) string {
 }
 
 func TestEveryNameTravelsThroughEveryREST(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for _, name := range oddNames {
 		var one struct{ Tag struct{ Name string } }
@@ -77,6 +78,7 @@ func TestEveryNameTravelsThroughEveryREST(t *testing.T) {
 }
 
 func TestADriverIDIsDecodedOnce(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	a := p.call(accounts.Admin, http.MethodPost, "/api/v1/tags/"+pathOf(oddDriver)+"/"+pathOf("a/ü %2F")+"/write", map[string]any{"value": "9"})
 	require.Equal(t, 200, a.status, "%s", a.body)
@@ -84,6 +86,7 @@ func TestADriverIDIsDecodedOnce(t *testing.T) {
 }
 
 func TestEveryNameTravelsThroughGRPC(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	api, ctx := p.rpc(accounts.Admin)
 	for _, name := range oddNames {
@@ -110,6 +113,7 @@ func TestEveryNameTravelsThroughGRPC(t *testing.T) {
 }
 
 func TestEveryNameTravelsThroughTheEventStream(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for _, name := range oddNames {
 		s := p.stream("?tagNames=" + url.QueryEscape(name))

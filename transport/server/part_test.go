@@ -57,6 +57,7 @@ func (d *diary) part(name string) server.Part {
 // A server answers the requests in progress while streams end, waits for the jobs, lets each part hand its work on to
 // the later ones, and only then closes them, the users before what they use.
 func TestPartsStopInTheOrderThatLosesNothing(t *testing.T) {
+	t.Parallel()
 	var d diary
 	began, finish := make(chan struct{}), make(chan struct{})
 	slow := server.Part{Name: "slow",
@@ -101,6 +102,7 @@ func TestPartsStopInTheOrderThatLosesNothing(t *testing.T) {
 }
 
 func TestAFailingPartStopsNoOther(t *testing.T) {
+	t.Parallel()
 	var d diary
 	bad := d.part("bad")
 	bad.Drain = func(context.Context) error { return errors.New("disk full") }
@@ -114,6 +116,7 @@ func TestAFailingPartStopsNoOther(t *testing.T) {
 
 // New owns the parts, so a server that cannot be made closes them.
 func TestNewNamesWhatIsWrongWithAPart(t *testing.T) {
+	t.Parallel()
 	op := auth.Operation{ID: "x", Method: http.MethodGet, Path: "/x", Access: auth.Open}
 	mount := func(r server.Router) error { r.Get("/x", func(http.ResponseWriter, *http.Request) {}); return nil }
 	for _, c := range []struct {
@@ -153,6 +156,7 @@ func TestNewNamesWhatIsWrongWithAPart(t *testing.T) {
 
 // An absent part has no routes: what it would serve is not found, and not "not implemented".
 func TestAnAbsentPartHasNoRoutes(t *testing.T) {
+	t.Parallel()
 	s, err := server.New(t.Context(), server.Options{Authenticator: auth.AuthenticatorFunc(byHeader)})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close(t.Context())) }()
@@ -163,6 +167,7 @@ func TestAnAbsentPartHasNoRoutes(t *testing.T) {
 }
 
 func TestEveryLogsAndGoesOn(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := make(chan struct{})
 	log, out := logTo(t)
@@ -190,6 +195,7 @@ func TestEveryLogsAndGoesOn(t *testing.T) {
 }
 
 func TestNothingStartsAfterClose(t *testing.T) {
+	t.Parallel()
 	var d diary
 	s, err := server.New(t.Context(), server.Options{Authenticator: auth.AuthenticatorFunc(byHeader)}, server.Part{Name: "late", Start: func() { d.note("start") }})
 	require.NoError(t, err)
@@ -204,6 +210,7 @@ func TestNothingStartsAfterClose(t *testing.T) {
 
 // A part that fails to end its streams is closed all the same when the options are wrong.
 func TestNewClosesPartsOfWrongOptions(t *testing.T) {
+	t.Parallel()
 	var d diary
 	_, err := server.New(t.Context(), server.Options{}, server.Part{Name: "p",
 		EndStreams: func(context.Context) error { return errors.New("broken") }, Close: d.noting("close p")})

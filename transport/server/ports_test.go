@@ -100,6 +100,7 @@ func ask(t *testing.T, method, url string, header ...string) answer {
 
 // A port of a part has its routes, with the checks of the main port, and the probes; nothing else.
 func TestAPortOfAPartServesOnlyItsRoutes(t *testing.T) {
+	t.Parallel()
 	log, out := logTo(t)
 	_, main, own := twoPorts(t, func(o *server.Options) {
 		o.Logger, o.AccessLog, o.CORSOrigins = log, true, []string{"https://hmi.example"}
@@ -147,6 +148,7 @@ func TestAPortOfAPartServesOnlyItsRoutes(t *testing.T) {
 }
 
 func TestAPortOfAPartHasNoGRPC(t *testing.T) {
+	t.Parallel()
 	_, main, own := twoPorts(t, nil)
 	text, err := sayGRPC(t, main, "Operator", "hi")
 	require.NoError(t, err)
@@ -156,6 +158,7 @@ func TestAPortOfAPartHasNoGRPC(t *testing.T) {
 }
 
 func TestAPortOfAPartHasTheSameTLS(t *testing.T) {
+	t.Parallel()
 	certFile, keyFile, trust := selfSigned(t)
 	_, _, own := twoPorts(t, func(o *server.Options) {
 		var err error
@@ -173,6 +176,7 @@ func TestAPortOfAPartHasTheSameTLS(t *testing.T) {
 
 // A flood of connections to one port, however many it takes, delays nobody at the other: neither robots nor people.
 func TestAFloodOnAPortTakesNoPlaceOfAnother(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change  func(*server.Options)
 		ofParts bool // the flood
@@ -218,6 +222,7 @@ func TestAFloodOnAPortTakesNoPlaceOfAnother(t *testing.T) {
 
 // Listeners of Serve have together as many connections as the main port alone, also when a port of parts was opened first.
 func TestListenersOfServeShareThePlacesOfTheMainPort(t *testing.T) {
+	t.Parallel()
 	log, out := logTo(t)
 	s, err := server.New(t.Context(), server.Options{Authenticator: auth.AuthenticatorFunc(byHeader), MaxConns: 2, Logger: log,
 		PartListeners: []server.PartListener{{Listen: "127.0.0.1:0", Parts: []string{"robots"}}}}, robots())
@@ -279,6 +284,7 @@ func exchange(t *testing.T, c net.Conn, path string) int {
 
 // A stop answers what is in progress on each port, ends its streams and accepts nothing any more.
 func TestAPortOfAPartStopsAsTheMainOne(t *testing.T) {
+	t.Parallel()
 	s, main, own := twoPorts(t, nil)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+own+"/robots/stream", nil)
 	require.NoError(t, err)
@@ -302,6 +308,7 @@ func TestAPortOfAPartStopsAsTheMainOne(t *testing.T) {
 }
 
 func TestNewNamesWhatIsWrongWithAPortOfAPart(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()

@@ -30,6 +30,7 @@ func requireTime(t testing.TB, v any) {
 }
 
 func TestReadATagMemberByMember(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	a := p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/line.level", nil)
 	require.Equal(t, 200, a.status)
@@ -53,6 +54,7 @@ func TestReadATagMemberByMember(t *testing.T) {
 }
 
 func TestEveryTypeOfValueOnTheWire(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for name, want := range map[string]string{
 		"line.flag":  `{"boolValue":true}`,
@@ -79,6 +81,7 @@ func TestEveryTypeOfValueOnTheWire(t *testing.T) {
 }
 
 func TestQualityFollowsTheDevice(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	read := func() (quality, reason, value string) {
 		var got struct {
@@ -106,6 +109,7 @@ func TestQualityFollowsTheDevice(t *testing.T) {
 }
 
 func TestBatchReadGivesWhatItCan(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	a := p.call(accounts.Viewer, http.MethodPost, "/api/v1/tags:batchRead", map[string]any{"tagNames": []string{"line.flag", "absent.1", "line.count", "line.flag", ""}})
 	require.Equal(t, 200, a.status)
@@ -136,6 +140,7 @@ func TestBatchReadGivesWhatItCan(t *testing.T) {
 }
 
 func TestListPagesAndFilters(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	list := func(query string) (names []string, total int) {
 		t.Helper()
@@ -186,6 +191,7 @@ func TestListPagesAndFilters(t *testing.T) {
 }
 
 func TestListRefusesBadPages(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for query, want := range map[string]struct{ code, field string }{
 		"?page=0":                    {"INVALID_REQUEST", "page"},
@@ -210,6 +216,7 @@ func TestListRefusesBadPages(t *testing.T) {
 }
 
 func TestDriversTellHowTheyAre(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	a := p.call(accounts.Viewer, http.MethodGet, "/api/v1/drivers", nil)
 	require.Equal(t, 200, a.status)

@@ -28,6 +28,7 @@ import (
 )
 
 func TestStopEndsStreamsCleanly(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	p := start(t, func(o *engine.Options) { o.Server.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	s := p.stream("?tagNames=line.flag")
@@ -68,6 +69,7 @@ func TestStopEndsStreamsCleanly(t *testing.T) {
 }
 
 func TestStopLetsQueuedWritesAndRequestsFinish(t *testing.T) {
+	t.Parallel()
 	log := tags.NewMemoryWriteLog(100)
 	p := start(t, func(o *engine.Options) { o.Tags.Writes = log })
 	p.line.change(func() { p.line.hold = make(chan struct{}) })
@@ -127,6 +129,7 @@ func TestStopLetsQueuedWritesAndRequestsFinish(t *testing.T) {
 }
 
 func TestAClientThatReadsNothingCostsNoWrite(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) {
 		for i := range o.Tags.Drivers {
 			o.Tags.Drivers[i].Options.Timeout = time.Minute
@@ -155,6 +158,7 @@ func TestAClientThatReadsNothingCostsNoWrite(t *testing.T) {
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	o := engine.Options{DataDir: t.TempDir(), Server: server.Options{Listen: "127.0.0.1:0"}}
 	s, err := engine.New(t.Context(), o)
 	require.NoError(t, err)
@@ -174,6 +178,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 }
 
 func TestANewServerThatNeverStartedCanBeStopped(t *testing.T) {
+	t.Parallel()
 	s, err := engine.New(t.Context(), engine.Options{DataDir: t.TempDir(), Server: server.Options{Listen: "127.0.0.1:0"}})
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context()))
@@ -181,6 +186,7 @@ func TestANewServerThatNeverStartedCanBeStopped(t *testing.T) {
 }
 
 func TestNewClosesWhatItOpenedWhenItFails(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()

@@ -88,6 +88,7 @@ func decodeNumbers(text string, v any) error {
 }
 
 func TestAStreamBeginsWithTheCurrentValues(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	s := p.stream("?tagNames=line.count,line.empty,line.flag&throttleMs=3600000") // they come outside the throttle
 	defer s.stop()
@@ -102,6 +103,7 @@ func TestAStreamBeginsWithTheCurrentValues(t *testing.T) {
 }
 
 func TestAStreamGivesTheNewestOfEachTagAtMostOncePerThrottle(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	const throttle = 300 * time.Millisecond
 	s := p.stream(fmt.Sprintf("?tagNames=line.count,line.level&throttleMs=%d", throttle.Milliseconds()))
@@ -129,6 +131,7 @@ func TestAStreamGivesTheNewestOfEachTagAtMostOncePerThrottle(t *testing.T) {
 }
 
 func TestAStreamWithoutThrottleAndWithDeadband(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	s := p.stream("?tagNames=line.level&throttleMs=0&deadband=5")
 	defer s.stop()
@@ -146,6 +149,7 @@ func TestAStreamWithoutThrottleAndWithDeadband(t *testing.T) {
 }
 
 func TestATagThatAppearsLaterJoinsByItsPattern(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	s := p.stream("?patterns=late.%25,line.flag&throttleMs=0")
 	defer s.stop()
@@ -155,6 +159,7 @@ func TestATagThatAppearsLaterJoinsByItsPattern(t *testing.T) {
 }
 
 func TestStreamsRefuseBadRequests(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for query, want := range map[string]struct {
 		status int
@@ -178,6 +183,7 @@ func TestStreamsRefuseBadRequests(t *testing.T) {
 }
 
 func TestTheQueryTokenIsForTheStreamAlone(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	token := p.token(accounts.Viewer)
 	require.Equal(t, 200, p.callWrong(nobody, http.MethodHead, "/api/v1/tags/stream?tagNames=line.flag&access_token="+token, nil).status)
@@ -188,6 +194,7 @@ func TestTheQueryTokenIsForTheStreamAlone(t *testing.T) {
 }
 
 func TestAStreamEndsWithItsToken(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.Accounts.AccessTTL = 5 * time.Second })
 	s := p.stream("?tagNames=line.flag")
 	defer s.stop()
@@ -197,6 +204,7 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 }
 
 func TestAStreamEndsWithItsSession(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	s := p.stream("?tagNames=line.flag")
 	defer s.stop()
@@ -207,6 +215,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 }
 
 func TestASlowReaderHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	slow := p.stream("?tagNames=line.note&throttleMs=0") // and never read
 	defer slow.stop()

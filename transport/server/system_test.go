@@ -24,6 +24,7 @@ import (
 )
 
 func TestHealthTellsOfEveryCheck(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	a := p.call(nobody, http.MethodGet, "/health", nil)
 	require.Equal(t, 200, a.status)
@@ -45,6 +46,7 @@ func TestHealthTellsOfEveryCheck(t *testing.T) {
 }
 
 func TestAStorageThatFailsMakesTheServerNotReady(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) {
 		o.Ping = func(context.Context) error { return errors.New("secret cause") }
 	})
@@ -64,6 +66,7 @@ func TestAStorageThatFailsMakesTheServerNotReady(t *testing.T) {
 }
 
 func TestMetricsAndTheDocumentAreServed(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/line.flag", nil)
 	metrics := string(p.call(nobody, http.MethodGet, "/metrics", nil).body)
@@ -80,6 +83,7 @@ func TestMetricsAndTheDocumentAreServed(t *testing.T) {
 }
 
 func TestHistoryIsKeptAndPlotted(t *testing.T) {
+	t.Parallel()
 	p := start(t, func(o *engine.Options) { o.Tags.History.FlushEvery = 5 * time.Millisecond })
 	type points struct {
 		TagName string
@@ -120,6 +124,7 @@ func TestHistoryIsKeptAndPlotted(t *testing.T) {
 }
 
 func TestHistoryRefusesBadRequests(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for query, code := range map[string]string{
 		"?start=2020-01-02T00:00:00Z&end=2020-01-01T00:00:00Z": "INVALID_TIME_RANGE",
@@ -146,6 +151,7 @@ func TestHistoryRefusesBadRequests(t *testing.T) {
 
 // A host may forget Start: the handler answers, and health shows that the jobs do not run.
 func TestHealthNamesAForgottenStart(t *testing.T) {
+	t.Parallel()
 	s, err := server.New(t.Context(), server.Options{Authenticator: auth.AuthenticatorFunc(byHeader)})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close(context.Background())) }()

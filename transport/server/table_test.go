@@ -32,6 +32,7 @@ func operations(t testing.TB) []auth.Operation {
 }
 
 func TestTheTableAndTheDocumentHaveTheSameOperations(t *testing.T) {
+	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
 	require.NoError(t, err)
 	type row struct {
@@ -59,6 +60,7 @@ func TestTheTableAndTheDocumentHaveTheSameOperations(t *testing.T) {
 }
 
 func TestEngineOperationsMakeATable(t *testing.T) {
+	t.Parallel()
 	table, err := auth.NewTable(operations(t))
 	require.NoError(t, err)
 	byID := map[string]auth.Operation{}
@@ -98,6 +100,7 @@ func expected(op auth.Operation, protected bool) map[accounts.Role]int {
 }
 
 func TestEveryOperationAsksForItsRole(t *testing.T) {
+	t.Parallel()
 	for _, protected := range []bool{false, true} {
 		p := start(t, func(o *engine.Options) { o.Server.Access.ProtectOpenSurfaces = protected })
 		for _, op := range operations(t) {
@@ -182,6 +185,7 @@ func (p *platform) checkRefusalGRPC(method string, role accounts.Role, status in
 }
 
 func TestTableMatchesTheDocument(t *testing.T) {
+	t.Parallel()
 	var document struct {
 		Paths map[string]map[string]struct {
 			OperationID string                 `yaml:"operationId"`

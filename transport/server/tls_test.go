@@ -48,6 +48,7 @@ func selfSigned(t testing.TB) (certFile, keyFile string, trust *x509.CertPool) {
 }
 
 func TestOnePortServesRESTAndGRPCOverTLS(t *testing.T) {
+	t.Parallel()
 	certFile, keyFile, trust := selfSigned(t)
 	p := start(t, func(o *engine.Options) {
 		var err error

@@ -40,6 +40,7 @@ func (p *platform) outcome(id string) map[string]any {
 }
 
 func TestAWriteIsQueuedAndItsOutcomeCanBeRead(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	got := p.outcome(p.write("level", map[string]any{"value": "42.5"}))
 	requireTime(t, got["queuedAt"])
@@ -64,6 +65,7 @@ func TestAWriteIsQueuedAndItsOutcomeCanBeRead(t *testing.T) {
 }
 
 func TestAWritePassesScalingBackwards(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	require.Equal(t, "Confirmed", p.outcome(p.write("scaled", map[string]any{"value": "110", "confirm": true}))["state"])
 	require.Equal(t, tags.IntValue(200), mustConvert(t, p.line.writes()[0].Value))
@@ -76,6 +78,7 @@ func mustConvert(t *testing.T, v tags.Value) tags.Value {
 }
 
 func TestWritesReadTheTextByTheTagsType(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	for _, c := range []struct {
 		address, value string
@@ -102,6 +105,7 @@ func TestWritesReadTheTextByTheTagsType(t *testing.T) {
 }
 
 func TestWritesAreRefusedWithTheCodesOfTheInterface(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	p.configure(map[string]any{"tagId": "ghost.x", "driverId": "ghost", "dataType": "Int", "accessMode": "ReadWrite"})
 	for path, want := range map[string]struct {
@@ -123,6 +127,7 @@ func TestWritesAreRefusedWithTheCodesOfTheInterface(t *testing.T) {
 }
 
 func TestBatchWriteJudgesEachItemByItself(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	p.configure(map[string]any{"tagId": "ghost.x", "driverId": "ghost", "dataType": "Int", "accessMode": "ReadWrite"})
 	items := []struct{ tag, value, code string }{
@@ -187,6 +192,7 @@ func TestBatchWriteJudgesEachItemByItself(t *testing.T) {
 }
 
 func TestBatchWriteAsAWhole(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	a := p.call(accounts.Admin, http.MethodPost, "/api/v1/tags:batchWrite", `{"writes":[]}`)
 	require.Equal(t, 200, a.status)
@@ -202,6 +208,7 @@ func TestBatchWriteAsAWhole(t *testing.T) {
 }
 
 func TestAFullQueueAndALogThatFails(t *testing.T) {
+	t.Parallel()
 	log := &brokenLog{WriteLog: tags.NewMemoryWriteLog(100)}
 	p := start(t, func(o *engine.Options) {
 		o.Tags.Drivers[0].Options.MaxWrites = 2
