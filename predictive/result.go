@@ -1,0 +1,200 @@
+package predictive
+
+import "time"
+
+// FailurePrediction is the answer of [Service.FailurePrediction]. Numbers are finite.
+type FailurePrediction struct {
+	EquipmentID string `json:"equipmentId"`
+	TagID       string `json:"tagId"`
+	// FailureProbability is the probability, from 0 to 1, that the equipment fails within the horizon.
+	FailureProbability float64 `json:"failureProbability"`
+	// Prediction is "Failure" if the probability reaches Threshold, else "Normal".
+	Prediction string `json:"prediction"`
+	// Confidence is how far the answer can be relied on, from 0 to 1; see [Confidence].
+	Confidence  float64         `json:"confidence"`
+	PredictedAt time.Time       `json:"predictedAt"`
+	Features    FailureFeatures `json:"features"`
+	Threshold   float64         `json:"threshold"`
+	// HorizonHours is the horizon in hours.
+	HorizonHours     float64    `json:"horizonHours"`
+	ModelVersion     string     `json:"modelVersion"`
+	ConfidenceDetail Confidence `json:"confidenceDetail"`
+}
+
+// The values of [FailurePrediction.Prediction].
+const (
+	PredictionNormal  = "Normal"
+	PredictionFailure = "Failure"
+)
+
+// FailureFeatures describe the newest window of a tag, in its unit. StdDev has n-1; Trend is per hour. Both are 0 if there are fewer than two
+// samples.
+type FailureFeatures struct {
+	Mean   float64 `json:"mean"`
+	StdDev float64 `json:"stdDev"`
+	Trend  float64 `json:"trend"`
+}
+
+// Confidence has the factors of a confidence, each from 0 to 1. The confidence is their product.
+type Confidence struct {
+	// Support is the share of the window that has samples.
+	Support float64 `json:"support"`
+	// Freshness is 1 while the newest sample is at most two steps old, and 0 when it is as old as the window.
+	Freshness float64 `json:"freshness"`
+	// InDistribution is 1 while the features are as in training, and less the farther they are from it.
+	InDistribution float64 `json:"inDistribution"`
+	// Precision is 1 for a probability, and one minus the width of the interval divided by the longest life that the model predicts for a
+	// remaining life.
+	Precision float64 `json:"precision"`
+	// Model is 1 for a model of the tag's role or of the component, and 0.5 for the pooled one of all.
+	Model float64 `json:"model"`
+}
+
+// RUL is the answer of [Service.RUL]: the remaining useful life of a component. Numbers are finite.
+type RUL struct {
+	EquipmentID   string `json:"equipmentId"`
+	ComponentName string `json:"componentName"`
+	// RULDays is the remaining life in whole days, rounded down.
+	RULDays int `json:"rulDays"`
+	// LowDays and HighDays limit the remaining life with a probability of 90%, in days.
+	LowDays  float64 `json:"lowDays"`
+	HighDays float64 `json:"highDays"`
+	// Capped is set if the component may last longer than the model can tell; RULDays is then a least value.
+	Capped bool `json:"capped"`
+	// Confidence is how far the answer can be relied on, from 0 to 1; see [Confidence].
+	Confidence           float64   `json:"confidence"`
+	PredictedFailureDate time.Time `json:"predictedFailureDate"`
+	// HealthScore is the remaining life divided by the longest one that the model predicts, from 0 to 1.
+	HealthScore      float64    `json:"healthScore"`
+	PredictedAt      time.Time  `json:"predictedAt"`
+	Recommendation   string     `json:"recommendation"`
+	ModelVersion     string     `json:"modelVersion"`
+	ConfidenceDetail Confidence `json:"confidenceDetail"`
+}
+
+// Range is a range of values, in the unit of the tag.
+type Range struct {
+	Min float64 `json:"min"`
+	Max float64 `json:"max"`
+}
+
+// Severity is how far a value is from normal.
+type Severity string
+
+// The severities, in ascending order. What is not anomalous is Low.
+const (
+	SeverityLow      Severity = "Low"
+	SeverityMedium   Severity = "Medium"
+	SeverityHigh     Severity = "High"
+	SeverityCritical Severity = "Critical"
+)
+
+// Anomaly is the answer of [Service.Anomaly] about the newest sample of a tag. Numbers are finite.
+type Anomaly struct {
+	TagID     string `json:"tagId"`
+	IsAnomaly bool   `json:"isAnomaly"` // AnomalyScore >= Threshold
+	// AnomalyScore is the share of the trailing deviations of the tag that are lower, from 0 to 1.
+	AnomalyScore float64 `json:"anomalyScore"`
+	Threshold    float64 `json:"threshold"`
+	// DetectedAt is when the call was made, and SampledAt the time of the sample.
+	DetectedAt    time.Time `json:"detectedAt"`
+	SampledAt     time.Time `json:"sampledAt"`
+	CurrentValue  float64   `json:"currentValue"`
+	ExpectedRange Range     `json:"expectedRange"`
+	Severity      Severity  `json:"severity"`
+}
+
+// Multivariate is the answer of [Service.Multivariate] about the newest values of several tags. Numbers are finite.
+type Multivariate struct {
+	IsAnomaly bool `json:"isAnomaly"` // AnomalyScore >= Threshold
+	// AnomalyScore is i/(1+i), where i is the distance from normal in units of its limit, so 0.5 is the limit.
+	AnomalyScore float64 `json:"anomalyScore"`
+	Threshold    float64 `json:"threshold"`
+	// ContributingTags are the tags that make up most of an anomaly, the largest first. Without one the list is empty.
+	ContributingTags []string `json:"contributingTags"`
+	// TagScores has the part of each tag in AnomalyScore.
+	TagScores  map[string]float64 `json:"tagScores"`
+	DetectedAt time.Time          `json:"detectedAt"`
+	Severity   Severity           `json:"severity"`
+}
+
+// Training is the answer of [Service.Retrain].
+type Training struct {
+	Success         bool      `json:"success"`
+	ModelType       ModelType `json:"modelType"`
+	Version         string    `json:"version"`
+	TrainedAt       time.Time `json:"trainedAt"`
+	TrainingSamples int       `json:"trainingSamples"`
+	Accuracy        float64   `json:"accuracy"`
+	Precision       float64   `json:"precision"`
+	Recall          float64   `json:"recall"`
+	F1Score         float64   `json:"f1Score"`
+	Message         string    `json:"message"`
+}
+
+// ConfusionMatrix counts decisions. An RUL model decides for a failure if the remaining life is at most the horizon.
+type ConfusionMatrix struct {
+	TruePositive  int `json:"truePositive"`
+	TrueNegative  int `json:"trueNegative"`
+	FalsePositive int `json:"falsePositive"`
+	FalseNegative int `json:"falseNegative"`
+}
+
+// Metrics judge a model by lives that its training did not see. Numbers are finite; those that do not apply are nil.
+type Metrics struct {
+	ModelType ModelType `json:"modelType"`
+	Version   string    `json:"version"`
+	TrainedAt time.Time `json:"trainedAt"`
+	// TestSampleCount is the number of rows; the confusion matrix adds up to it.
+	TestSampleCount int             `json:"testSampleCount"`
+	Accuracy        float64         `json:"accuracy"`
+	Precision       float64         `json:"precision"`
+	Recall          float64         `json:"recall"`
+	F1Score         float64         `json:"f1Score"`
+	ConfusionMatrix ConfusionMatrix `json:"confusionMatrix"`
+	// Split tells how the test data were chosen: SplitTime or SplitUnits.
+	Split string `json:"split"`
+	// TestLives is the number of lives that the rows are of.
+	TestLives int `json:"testLives"`
+	// AUC, ECE and Brier judge probabilities: the area under the receiver operating characteristic, the expected calibration error and the Brier
+	// score.
+	AUC         *float64      `json:"auc,omitempty"`
+	ECE         *float64      `json:"ece,omitempty"`
+	Brier       *float64      `json:"brier,omitempty"`
+	Calibration []Calibration `json:"calibration,omitempty"`
+	// RMSE, MAE (days), NASAScore (of days) and Coverage (share of the intervals that cover the actual life) judge remaining lives, which count
+	// as the longest one that the model predicts where they exceed it.
+	RMSE      *float64 `json:"rmse,omitempty"`
+	MAE       *float64 `json:"mae,omitempty"`
+	NASAScore *float64 `json:"nasaScore,omitempty"`
+	Coverage  *float64 `json:"coverage,omitempty"`
+	// CapDays is the longest life that the model predicts, in days.
+	CapDays *float64 `json:"capDays,omitempty"`
+	// Drift has the features that differ most from training, the largest first. It is computed when metrics are asked for.
+	Drift []FeatureDrift `json:"drift,omitempty"`
+}
+
+// The values of [Metrics.Split].
+const (
+	// SplitTime judges by lives that began after all lives of the training had ended.
+	SplitTime = "time"
+	// SplitUnits judges by equipments that the training did not see, where lives do not follow each other.
+	SplitUnits = "units"
+)
+
+// Calibration compares the probabilities in a range with what happened.
+type Calibration struct {
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+	Predicted float64 `json:"predicted"`
+	Observed  float64 `json:"observed"`
+	Count     int     `json:"count"`
+}
+
+// FeatureDrift is how far recent values of a feature are from those of the training; see [learn.Drift].
+type FeatureDrift struct {
+	Feature string  `json:"feature"`
+	PSI     float64 `json:"psi"`
+	KS      float64 `json:"ks"`
+	Missing float64 `json:"missing"`
+}
