@@ -15,14 +15,14 @@ const (
 
 // Job is a training as it was when it was asked for.
 type Job struct {
-	ID        string    `json:"id"`
-	ModelType ModelType `json:"modelType"`
-	State     JobState  `json:"state"`
+	ID        string
+	ModelType ModelType
+	State     JobState
 	// Progress is the share that is done, from 0 to 1, and Stage says what is done now.
-	Progress  float64   `json:"progress"`
-	Stage     string    `json:"stage"`
-	StartedAt time.Time `json:"startedAt"`
-	EndedAt   time.Time `json:"endedAt,omitzero"`
+	Progress  float64
+	Stage     string
+	StartedAt time.Time
+	EndedAt   time.Time
 	// Training is the result of a job that succeeded or failed.
-	Training *Training `json:"training,omitempty"`
+	Training *Training
 }

@@ -4,21 +4,21 @@ import "time"
 
 // FailurePrediction is the answer of [Service.FailurePrediction]. Numbers are finite.
 type FailurePrediction struct {
-	EquipmentID string `json:"equipmentId"`
-	TagID       string `json:"tagId"`
+	EquipmentID string
+	TagID       string
 	// FailureProbability is the probability, from 0 to 1, that the equipment fails within the horizon.
-	FailureProbability float64 `json:"failureProbability"`
+	FailureProbability float64
 	// Prediction is "Failure" if the probability reaches Threshold, else "Normal".
-	Prediction string `json:"prediction"`
+	Prediction string
 	// Confidence is how far the answer can be relied on, from 0 to 1; see [Confidence].
-	Confidence  float64         `json:"confidence"`
-	PredictedAt time.Time       `json:"predictedAt"`
-	Features    FailureFeatures `json:"features"`
-	Threshold   float64         `json:"threshold"`
+	Confidence  float64
+	PredictedAt time.Time
+	Features    FailureFeatures
+	Threshold   float64
 	// HorizonHours is the horizon in hours.
-	HorizonHours     float64    `json:"horizonHours"`
-	ModelVersion     string     `json:"modelVersion"`
-	ConfidenceDetail Confidence `json:"confidenceDetail"`
+	HorizonHours     float64
+	ModelVersion     int
+	ConfidenceDetail Confidence
 }
 
 // The values of [FailurePrediction.Prediction].
@@ -30,52 +30,52 @@ const (
 // FailureFeatures describe the newest window of a tag, in its unit. StdDev has n-1; Trend is per hour. Both are 0 if there are fewer than two
 // samples.
 type FailureFeatures struct {
-	Mean   float64 `json:"mean"`
-	StdDev float64 `json:"stdDev"`
-	Trend  float64 `json:"trend"`
+	Mean   float64
+	StdDev float64
+	Trend  float64
 }
 
 // Confidence has the factors of a confidence, each from 0 to 1. The confidence is their product.
 type Confidence struct {
 	// Support is the share of the window that has samples.
-	Support float64 `json:"support"`
+	Support float64
 	// Freshness is 1 while the newest sample is at most two steps old, and 0 when it is as old as the window.
-	Freshness float64 `json:"freshness"`
+	Freshness float64
 	// InDistribution is 1 while the features are as in training, and less the farther they are from it.
-	InDistribution float64 `json:"inDistribution"`
+	InDistribution float64
 	// Precision is 1 for a probability, and one minus the width of the interval divided by the longest life that the model predicts for a
 	// remaining life.
-	Precision float64 `json:"precision"`
+	Precision float64
 	// Model is 1 for a model of the tag's role or of the component, and 0.5 for the pooled one of all.
-	Model float64 `json:"model"`
+	Model float64
 }
 
 // RUL is the answer of [Service.RUL]: the remaining useful life of a component. Numbers are finite.
 type RUL struct {
-	EquipmentID   string `json:"equipmentId"`
-	ComponentName string `json:"componentName"`
+	EquipmentID   string
+	ComponentName string
 	// RULDays is the remaining life in whole days, rounded down.
-	RULDays int `json:"rulDays"`
+	RULDays int
 	// LowDays and HighDays limit the remaining life with a probability of 90%, in days.
-	LowDays  float64 `json:"lowDays"`
-	HighDays float64 `json:"highDays"`
+	LowDays  float64
+	HighDays float64
 	// Capped is set if the component may last longer than the model can tell; RULDays is then a least value.
-	Capped bool `json:"capped"`
+	Capped bool
 	// Confidence is how far the answer can be relied on, from 0 to 1; see [Confidence].
-	Confidence           float64   `json:"confidence"`
-	PredictedFailureDate time.Time `json:"predictedFailureDate"`
+	Confidence           float64
+	PredictedFailureDate time.Time
 	// HealthScore is the remaining life divided by the longest one that the model predicts, from 0 to 1.
-	HealthScore      float64    `json:"healthScore"`
-	PredictedAt      time.Time  `json:"predictedAt"`
-	Recommendation   string     `json:"recommendation"`
-	ModelVersion     string     `json:"modelVersion"`
-	ConfidenceDetail Confidence `json:"confidenceDetail"`
+	HealthScore      float64
+	PredictedAt      time.Time
+	Recommendation   string
+	ModelVersion     int
+	ConfidenceDetail Confidence
 }
 
 // Range is a range of values, in the unit of the tag.
 type Range struct {
-	Min float64 `json:"min"`
-	Max float64 `json:"max"`
+	Min float64
+	Max float64
 }
 
 // Severity is how far a value is from normal.
@@ -91,45 +91,45 @@ const (
 
 // Anomaly is the answer of [Service.Anomaly] about the newest sample of a tag. Numbers are finite.
 type Anomaly struct {
-	TagID     string `json:"tagId"`
-	IsAnomaly bool   `json:"isAnomaly"` // AnomalyScore >= Threshold
+	TagID     string
+	IsAnomaly bool // AnomalyScore >= Threshold
 	// AnomalyScore is the share of the trailing deviations of the tag that are lower, from 0 to 1.
-	AnomalyScore float64 `json:"anomalyScore"`
-	Threshold    float64 `json:"threshold"`
+	AnomalyScore float64
+	Threshold    float64
 	// DetectedAt is when the call was made, and SampledAt the time of the sample.
-	DetectedAt    time.Time `json:"detectedAt"`
-	SampledAt     time.Time `json:"sampledAt"`
-	CurrentValue  float64   `json:"currentValue"`
-	ExpectedRange Range     `json:"expectedRange"`
-	Severity      Severity  `json:"severity"`
+	DetectedAt    time.Time
+	SampledAt     time.Time
+	CurrentValue  float64
+	ExpectedRange Range
+	Severity      Severity
 }
 
 // Multivariate is the answer of [Service.Multivariate] about the newest values of several tags. Numbers are finite.
 type Multivariate struct {
-	IsAnomaly bool `json:"isAnomaly"` // AnomalyScore >= Threshold
+	IsAnomaly bool // AnomalyScore >= Threshold
 	// AnomalyScore is i/(1+i), where i is the distance from normal in units of its limit, so 0.5 is the limit.
-	AnomalyScore float64 `json:"anomalyScore"`
-	Threshold    float64 `json:"threshold"`
+	AnomalyScore float64
+	Threshold    float64
 	// ContributingTags are the tags that make up most of an anomaly, the largest first. Without one the list is empty.
-	ContributingTags []string `json:"contributingTags"`
+	ContributingTags []string
 	// TagScores has the part of each tag in AnomalyScore.
-	TagScores  map[string]float64 `json:"tagScores"`
-	DetectedAt time.Time          `json:"detectedAt"`
-	Severity   Severity           `json:"severity"`
+	TagScores  map[string]float64
+	DetectedAt time.Time
+	Severity   Severity
 }
 
 // Training is the answer of [Service.Retrain].
 type Training struct {
-	Success         bool      `json:"success"`
-	ModelType       ModelType `json:"modelType"`
-	Version         string    `json:"version"`
-	TrainedAt       time.Time `json:"trainedAt"`
-	TrainingSamples int       `json:"trainingSamples"`
-	Accuracy        float64   `json:"accuracy"`
-	Precision       float64   `json:"precision"`
-	Recall          float64   `json:"recall"`
-	F1Score         float64   `json:"f1Score"`
-	Message         string    `json:"message"`
+	Success         bool
+	ModelType       ModelType
+	Version         int
+	TrainedAt       time.Time
+	TrainingSamples int
+	Accuracy        float64
+	Precision       float64
+	Recall          float64
+	F1Score         float64
+	Message         string
 }
 
 // ConfusionMatrix counts decisions. An RUL model decides for a failure if the remaining life is at most the horizon.
@@ -143,7 +143,7 @@ type ConfusionMatrix struct {
 // Metrics judge a model by lives that its training did not see. Numbers are finite; those that do not apply are nil.
 type Metrics struct {
 	ModelType ModelType `json:"modelType"`
-	Version   string    `json:"version"`
+	Version   int       `json:"version"`
 	TrainedAt time.Time `json:"trainedAt"`
 	// TestSampleCount is the number of rows; the confusion matrix adds up to it.
 	TestSampleCount int             `json:"testSampleCount"`
