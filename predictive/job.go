@@ -1,6 +1,13 @@
 package predictive
 
-import "time"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
 
 // JobState is the state of a [Job].
 type JobState string
@@ -22,7 +29,256 @@ type Job struct {
 	Progress  float64
 	Stage     string
 	StartedAt time.Time
-	EndedAt   time.Time
-	// Training is the result of a job that succeeded or failed.
+	EndedAt   time.Time // zero while it runs
+	// Training is the result of a job that has ended.
 	Training *Training
+}
+
+// jobs are the trainings that run, at most one for each model type, and those that ended.
+type jobs struct {
+	mu      sync.Mutex
+	list    []*job // the oldest first
+	running map[ModelType]*job
+	closed  bool
+	wait    sync.WaitGroup
+	// notify orders the calls of OnJob.
+	notify sync.Mutex
+}
+
+type job struct {
+	Job
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error
+}
+
+func (j *jobs) init() { j.running = make(map[ModelType]*job) }
+
+func (j *jobs) close(ctx context.Context) error {
+	j.mu.Lock()
+	j.closed = true
+	for _, running := range j.running {
+		running.cancel()
+	}
+	j.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		j.wait.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Retrain trains a model and waits for it. If a training of the type runs, Retrain waits for that one. When ctx is done, Retrain returns and the
+// training continues; see [Service.CancelJob]. If it fails, Retrain returns [ErrTrainingFailed] and a Training whose message tells why.
+func (s *Service) Retrain(ctx context.Context, modelType ModelType) (Training, error) {
+	j, err := s.start(modelType)
+	if err != nil {
+		return Training{ModelType: modelType}, err
+	}
+	select {
+	case <-j.done:
+		return *j.Training, j.err
+	case <-ctx.Done():
+		return Training{ModelType: modelType}, ctx.Err()
+	}
+}
+
+// StartTraining starts a training, unless one of the type runs, and returns its job.
+func (s *Service) StartTraining(_ context.Context, modelType ModelType) (Job, error) {
+	j, err := s.start(modelType)
+	if err != nil {
+		return Job{}, err
+	}
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	return j.Job, nil
+}
+
+// Job returns a job, or [ErrJobNotFound].
+func (s *Service) Job(_ context.Context, id string) (Job, error) {
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	j, err := s.jobs.find(id)
+	if err != nil {
+		return Job{}, err
+	}
+	return j.Job, nil
+}
+
+// Jobs returns the jobs that are remembered, the newest first.
+func (s *Service) Jobs(context.Context) ([]Job, error) {
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	list := make([]Job, 0, len(s.jobs.list))
+	for _, j := range slices.Backward(s.jobs.list) {
+		list = append(list, j.Job)
+	}
+	return list, nil
+}
+
+// CancelJob cancels a job and returns it. It may still run for a moment: it has ended when its state says so. A job that has ended is not changed.
+func (s *Service) CancelJob(_ context.Context, id string) (Job, error) {
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	j, err := s.jobs.find(id)
+	if err != nil {
+		return Job{}, err
+	}
+	j.cancel()
+	return j.Job, nil
+}
+
+// find returns a job. The caller holds the lock.
+func (j *jobs) find(id string) (*job, error) {
+	for _, found := range j.list {
+		if found.ID == id {
+			return found, nil
+		}
+	}
+	return nil, ErrJobNotFound.On("jobId", id)
+}
+
+// start returns the job of a type that runs, or a new one.
+func (s *Service) start(modelType ModelType) (*job, error) {
+	if !slices.Contains(ModelTypes(), modelType) {
+		return nil, ErrModelType
+	}
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	if running := s.jobs.running[modelType]; running != nil {
+		return running, nil
+	}
+	if s.jobs.closed {
+		return nil, ErrTrainingFailed.Because("the service is closed")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.o.TrainingTimeout)
+	j := &job{cancel: cancel, done: make(chan struct{})}
+	j.Job = Job{ID: s.o.NewID(), ModelType: modelType, State: JobRunning, Stage: "starting", StartedAt: s.o.Clock()}
+	s.jobs.running[modelType] = j
+	s.jobs.list = append(s.jobs.list, j)
+	for len(s.jobs.list) > s.o.MaxJobs { // a running job stays
+		i := slices.IndexFunc(s.jobs.list, func(old *job) bool { return old.State != JobRunning })
+		if i < 0 {
+			break
+		}
+		s.jobs.list = slices.Delete(s.jobs.list, i, i+1)
+	}
+	s.jobs.wait.Go(func() {
+		defer cancel()
+		s.run(ctx, j)
+	})
+	return j, nil
+}
+
+// run trains and ends the job.
+func (s *Service) run(ctx context.Context, j *job) {
+	s.report(j)
+	result, err := s.makeModel(ctx, j)
+	s.jobs.mu.Lock()
+	j.EndedAt, j.Training, j.State = s.o.Clock(), &result, JobSucceeded
+	switch {
+	case errors.Is(err, context.Canceled):
+		j.State, j.err = JobCanceled, ErrTrainingFailed.Because("the training was canceled").Wrap(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		j.State, j.err = JobFailed, ErrTrainingFailed.Because("the training took longer than %s", s.o.TrainingTimeout).Wrap(err)
+	case isMissingData(err):
+		j.State, j.err = JobFailed, ErrTrainingFailed.Because("%v", err)
+	case err != nil:
+		j.State, j.err = JobFailed, ErrTrainingFailed.Wrap(err)
+	default:
+		j.Progress = 1
+	}
+	if j.err != nil {
+		result.Message = messageOf(j.err)
+	}
+	j.Stage = "ended"
+	delete(s.jobs.running, j.ModelType)
+	s.jobs.mu.Unlock()
+	if err != nil {
+		s.o.Log.Warn("training failed", "modelType", j.ModelType, "err", err)
+	}
+	close(j.done)
+	s.report(j)
+}
+
+// makeModel trains a model and puts it into the registry. A panic is an error: a training reads whatever the plant has.
+func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err error) {
+	result.ModelType = j.ModelType
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("predictive: training panicked: %v", p)
+		}
+	}()
+	b, meta, err := s.train(ctx, j.ModelType, func(done float64, stage string) { s.progress(j, done, stage) })
+	if err != nil {
+		return result, err
+	}
+	s.progress(j, 0.99, "storing the model")
+	data, err := b.encode()
+	if err != nil {
+		return result, err
+	}
+	meta.TrainedAt = s.o.Clock()
+	parent, _, err := s.o.Registry.Get(ctx, j.ModelType, 0)
+	if err != nil && !errors.Is(err, ErrModelNotFound) {
+		return result, fmt.Errorf("predictive: reading the model before: %w", err)
+	}
+	meta.Parent = parent.Version
+	meta.Default = parent.Version == 0 || !s.o.PromoteIfBetter || better(meta.Metrics, parent.Metrics)
+	version, err := s.o.Registry.Put(ctx, meta, data)
+	if err != nil {
+		return result, fmt.Errorf("predictive: storing the model: %w", err)
+	}
+	s.refresh(j.ModelType)
+	m := meta.Metrics
+	result = Training{Success: true, ModelType: j.ModelType, Version: version, TrainedAt: meta.TrainedAt, TrainingSamples: meta.Samples,
+		Accuracy: m.Accuracy, Precision: m.Precision, Recall: m.Recall, F1Score: m.F1Score,
+		Message: fmt.Sprintf("trained with %d lives of %d equipments, judged by %d lives", meta.Lives, meta.Units, m.TestLives)}
+	if !meta.Default {
+		result.Message += fmt.Sprintf("; %s stays the default, because it is not worse", FormatVersion(parent.Version))
+	}
+	return result, nil
+}
+
+// better reports whether a model is better than another one.
+func better(m, than Metrics) bool {
+	if m.RMSE != nil && than.RMSE != nil {
+		return *m.RMSE < *than.RMSE
+	}
+	return m.F1Score > than.F1Score
+}
+
+// progressStep is the least progress that is reported.
+const progressStep = 0.01
+
+func (s *Service) progress(j *job, done float64, stage string) {
+	s.jobs.mu.Lock()
+	done = min(max(done, j.Progress), 0.99)
+	changed := stage != j.Stage || done >= j.Progress+progressStep
+	if changed {
+		j.Progress, j.Stage = done, stage
+	}
+	s.jobs.mu.Unlock()
+	if changed {
+		s.report(j)
+	}
+}
+
+// report calls OnJob.
+func (s *Service) report(j *job) {
+	if s.o.OnJob == nil {
+		return
+	}
+	s.jobs.notify.Lock()
+	defer s.jobs.notify.Unlock()
+	s.jobs.mu.Lock()
+	state := j.Job
+	s.jobs.mu.Unlock()
+	s.o.OnJob(state)
 }

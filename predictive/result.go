@@ -37,7 +37,8 @@ type FailureFeatures struct {
 
 // Confidence has the factors of a confidence, each from 0 to 1. The confidence is their product.
 type Confidence struct {
-	// Support is the share of the window that has samples.
+	// Support is 1 if at least half of the steps of the window have samples, and in proportion less if fewer have. With several tags it is the
+	// mean; a tag that the model needs and the equipment lacks counts as 0.
 	Support float64
 	// Freshness is 1 while the newest sample is at most two steps old, and 0 when it is as old as the window.
 	Freshness float64

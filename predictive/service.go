@@ -1,10 +1,12 @@
 package predictive
 
 import (
+	"cmp"
 	"context"
-	"io"
 	"log/slog"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/predictive/features"
@@ -24,7 +26,7 @@ type Options struct {
 	Horizon time.Duration
 	// Lookback is how much history is used. Default: 2 years.
 	Lookback time.Duration
-	// Features changes the features. A zero Step is chosen from the data: a 200th of the median life, from a minute to a day.
+	// Features changes the features, except for their kinds. A zero Step is chosen from the data: a 200th of the median life, from a minute to a day.
 	Features features.Options
 	// MaxRows bounds the rows of a training, and so its memory. Default: 50,000.
 	MaxRows int
@@ -65,78 +67,73 @@ func DefaultComponents() []string { return []string{"Bearing", "Motor", "Gearbox
 
 // Service predicts failures, remaining lives and anomalies. It is safe for concurrent use.
 type Service struct {
-	o Options
+	o      Options
+	models map[ModelType]*served
+	jobs   jobs
 }
 
-// New returns a service.
+// New returns a service. Close it.
 func New(o Options) (*Service, error) {
-	return &Service{o: o}, nil
+	const pkg = "predictive"
+	for _, required := range []struct {
+		path  string
+		value any
+	}{{"History", o.History}, {"Inventory", o.Inventory}, {"Records", o.Records}, {"Registry", o.Registry}} {
+		if required.value == nil {
+			return nil, fault.Option(pkg, required.path, "Options.%s is required", required.path)
+		}
+	}
+	for _, option := range []struct {
+		path     string
+		value    *time.Duration
+		fallback time.Duration
+	}{{"Horizon", &o.Horizon, 7 * 24 * time.Hour}, {"Lookback", &o.Lookback, 2 * 365 * 24 * time.Hour}, {"MaxLife", &o.MaxLife, 0},
+		{"TrainingTimeout", &o.TrainingTimeout, time.Hour}, {"AnomalyLookback", &o.AnomalyLookback, 30 * 24 * time.Hour},
+		{"Staleness", &o.Staleness, time.Hour}, {"Refresh", &o.Refresh, 10 * time.Second}} {
+		if *option.value < 0 {
+			return nil, fault.Option(pkg, option.path, "Options.%s is %s, want 0 or more", option.path, *option.value)
+		}
+		*option.value = cmp.Or(*option.value, option.fallback)
+	}
+	for _, option := range []struct {
+		path               string
+		value              *int
+		min, fallback, max int
+	}{{"MaxRows", &o.MaxRows, 100, 50_000, 10_000_000}, {"MaxModels", &o.MaxModels, 2, 200, 10_000}, {"MinFailures", &o.MinFailures, 3, 10, 1000},
+		{"MaxJobs", &o.MaxJobs, 1, 100, 10_000}, {"AnomalySamples", &o.AnomalySamples, 500, 5000, 100_000}} {
+		if *option.value = cmp.Or(*option.value, option.fallback); *option.value < option.min || *option.value > option.max {
+			return nil, fault.Option(pkg, option.path, "Options.%s is %d, want %d to %d", option.path, *option.value, option.min, option.max)
+		}
+	}
+	if err := o.checkFeatures(); err != nil {
+		return nil, fault.Option(pkg, "Features", "Options.Features: %v", err)
+	}
+	if len(o.Components) == 0 {
+		o.Components = DefaultComponents()
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = uuid.NewString
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{o: o, models: make(map[ModelType]*served)}
+	for _, t := range ModelTypes() {
+		s.models[t] = new(served)
+	}
+	s.jobs.init()
+	return s, nil
 }
 
-// Close cancels what runs and waits for it.
-func (s *Service) Close(ctx context.Context) error { return nil }
-
-var errTodo = fault.New(fault.Internal, "TODO", "not implemented")
-
-// FailurePrediction returns the probability that an equipment fails within the horizon, from the newest window of one of its
-// tags.
-func (s *Service) FailurePrediction(ctx context.Context, equipment, tag string) (FailurePrediction, error) {
-	return FailurePrediction{}, errTodo
+// checkFeatures refuses options that no extractor can be made with. All kinds are needed.
+func (o *Options) checkFeatures() error {
+	o.Features.Kinds = nil
+	_, err := features.NewFitter([]features.Signal{{Name: pooledSignal}}, o.Features)
+	return err
 }
 
-// RUL returns the remaining useful life of a component.
-func (s *Service) RUL(ctx context.Context, equipment, component string) (RUL, error) {
-	return RUL{}, errTodo
-}
-
-// Anomaly judges the newest sample of a tag by those before it. It changes nothing.
-func (s *Service) Anomaly(ctx context.Context, tag string) (Anomaly, error) {
-	return Anomaly{}, errTodo
-}
-
-// Multivariate judges the newest values of 2 to 64 tags by how they moved together before. It changes nothing.
-func (s *Service) Multivariate(ctx context.Context, tags []string) (Multivariate, error) {
-	return Multivariate{}, errTodo
-}
-
-// Retrain trains a model and waits for it. If a training of the type runs, Retrain waits for that one. When ctx is done, the training goes
-// on; see [Service.CancelJob].
-func (s *Service) Retrain(ctx context.Context, modelType ModelType) (Training, error) {
-	return Training{}, errTodo
-}
-
-// StartTraining starts a training, unless one of the type runs, and returns its job.
-func (s *Service) StartTraining(ctx context.Context, modelType ModelType) (Job, error) {
-	return Job{}, errTodo
-}
-
-// Job returns a job, or [ErrJobNotFound].
-func (s *Service) Job(ctx context.Context, id string) (Job, error) { return Job{}, errTodo }
-
-// Jobs returns the jobs that are remembered, the newest first.
-func (s *Service) Jobs(ctx context.Context) ([]Job, error) { return nil, errTodo }
-
-// CancelJob cancels a job that runs and returns it. It has ended when its state says so. A job that has ended is not changed.
-func (s *Service) CancelJob(ctx context.Context, id string) (Job, error) { return Job{}, errTodo }
-
-// Metrics returns the quality of a model; version 0 is the default one. Without such a model it returns [ErrModelNotFound].
-func (s *Service) Metrics(ctx context.Context, modelType ModelType, version int) (Metrics, error) {
-	return Metrics{}, errTodo
-}
-
-// Equipments returns the ids of all equipments in alphabetical order.
-func (s *Service) Equipments(ctx context.Context) ([]string, error) { return nil, errTodo }
-
-// Tags returns the ids of the tags of an equipment in alphabetical order, none for an unknown one.
-func (s *Service) Tags(ctx context.Context, equipment string) ([]string, error) { return nil, errTodo }
-
-// Components returns the components that the replacements and failures of an equipment name, in alphabetical order, and the default ones
-// if they name none.
-func (s *Service) Components(ctx context.Context, equipment string) ([]string, error) {
-	return nil, errTodo
-}
-
-// Export writes the rows that a training would use as CSV; see [features.Dataset.WriteCSV]. Those of a failure model have the features of
-// one tag, whose unit is equipment/tag and whose label is the hours to the next failure; those of an RUL model have the unit
-// equipment/component and the remaining hours.
-func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) error { return errTodo }
+// Close cancels trainings and waits for them.
+func (s *Service) Close(ctx context.Context) error { return s.jobs.close(ctx) }

@@ -1,0 +1,112 @@
+package predictive
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/otkit/otkit/predictive/learn"
+)
+
+// anomalyThreshold is the rank from which a sample is anomalous: that of a [learn.Detector] by default.
+const anomalyThreshold = 0.995
+
+// minAnomalySamples is how many samples an anomaly call needs.
+const minAnomalySamples = 200
+
+// Anomaly judges the newest sample of a tag by those before it. It changes nothing.
+func (s *Service) Anomaly(ctx context.Context, tag string) (Anomaly, error) {
+	if err := s.requireTag(ctx, tag); err != nil {
+		return Anomaly{}, err
+	}
+	now := s.o.Clock()
+	samples, err := s.newest(ctx, tag, now.Add(-s.o.AnomalyLookback), now.Add(1), s.o.AnomalySamples)
+	if err != nil {
+		return Anomaly{}, err
+	}
+	if n := len(samples); n < minAnomalySamples {
+		return Anomaly{}, insufficient("%d samples in the last %s, at least %d are needed", n, s.o.AnomalyLookback, minAnomalySamples)
+	}
+	times, values := make([]time.Time, len(samples)), make([]float64, len(samples))
+	for i, sample := range samples {
+		times[i], values[i] = sample.Time, sample.Value
+	}
+	// The sample that is judged must not shape the season.
+	season, err := learn.FindSeason(ctx, times[:len(times)-1], values[:len(values)-1])
+	if ctx.Err() != nil {
+		return Anomaly{}, ctx.Err()
+	}
+	if err != nil {
+		season = nil
+	}
+	detector, err := learn.NewDetector(learn.DetectorOptions{Threshold: anomalyThreshold, Season: season})
+	if err != nil {
+		return Anomaly{}, err
+	}
+	var last learn.Score
+	for i := range samples {
+		last = detector.Update(times[i], values[i])
+	}
+	if last.Ignored || !last.Ready {
+		return Anomaly{}, insufficient("%d samples in the last %s are not enough to judge the newest", len(samples), s.o.AnomalyLookback)
+	}
+	newest := samples[len(samples)-1]
+	a := Anomaly{TagID: tag, IsAnomaly: last.Rank >= anomalyThreshold, AnomalyScore: unit(last.Rank), Threshold: anomalyThreshold, DetectedAt: now,
+		SampledAt: newest.Time, CurrentValue: newest.Value, Severity: SeverityLow}
+	a.ExpectedRange = Range{orElse(last.Low, newest.Value), orElse(last.High, newest.Value)}
+	if a.IsAnomaly {
+		a.Severity = severityOf((last.Rank - anomalyThreshold) / (1 - anomalyThreshold))
+	}
+	return a, nil
+}
+
+// severityOf returns how severe an anomaly is, from its place between the threshold, 0, and the highest score, 1.
+func severityOf(place float64) Severity {
+	switch {
+	case place < 0.4:
+		return SeverityMedium
+	case place < 0.8:
+		return SeverityHigh
+	default:
+		return SeverityCritical
+	}
+}
+
+func orElse(v, other float64) float64 {
+	if finite(v) {
+		return v
+	}
+	return other
+}
+
+// newest returns the newest usable samples, at most n, of a tag from a time to another, oldest first.
+func (s *Service) newest(ctx context.Context, tag string, from, to time.Time, n int) ([]Sample, error) {
+	if reader, ok := s.o.History.(NewestReader); ok {
+		list, err := reader.Newest(ctx, tag, from, to, n)
+		return slices.DeleteFunc(slices.Clone(list), func(s Sample) bool { return s.Bad || !finite(s.Value) }), err
+	}
+	// The history begins with the oldest. Longer spans are tried until one has enough.
+	for span := min(time.Hour, to.Sub(from)); ; span *= 4 {
+		start := laterOf(to.Add(-span), from)
+		ring := make([]Sample, 0, min(n, 1024))
+		count := 0
+		err := read(ctx, s.o.History, []input{{tag: tag}}, start, to, func(_ int, at time.Time, value float64) error {
+			if sample := (Sample{Time: at, Value: value}); len(ring) < n {
+				ring = append(ring, sample)
+			} else {
+				ring[count%n] = sample
+			}
+			count++
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if count >= n || !start.After(from) {
+			if count > n {
+				ring = append(slices.Clone(ring[count%n:]), ring[:count%n]...)
+			}
+			return ring, nil
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package predictive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/otkit/otkit/predictive/features"
+	"github.com/otkit/otkit/predictive/learn"
+)
+
+// source is an equipment, or one of its tags, whose lives are learned from.
+type source struct {
+	inputs   []input
+	lives    []life
+	downtime []Interval
+}
+
+// plan tells what a table is made of.
+type plan struct {
+	signals []features.Signal
+	sources []source
+	options features.Options
+	// limit is the least remaining hours of a row in a life that did not end by a failure: less is not known.
+	limit float64
+	// extractor, unless nil, is used instead of one that is fitted. With shape, rows are those of [shape].
+	extractor *features.Extractor
+	shape     bool
+	maxRows   int
+	progress  func(done, total int)
+}
+
+// table has the rows of lives, labelled with the hours to their ends.
+type table struct {
+	extractor *features.Extractor
+	data      *features.Dataset
+	lives     map[features.Group]life // those with rows
+}
+
+// maxCells bounds the memory of a table: 8 bytes each.
+const maxCells = 10_000_000
+
+// build reads the history of all sources, twice unless the extractor is given.
+func (s *Service) build(ctx context.Context, p plan) (*table, error) {
+	total, done := 0, 0
+	for _, src := range p.sources {
+		total += len(src.lives)
+	}
+	if p.extractor == nil {
+		total *= 2
+	}
+	progress := func() {
+		if done++; p.progress != nil {
+			p.progress(done, total)
+		}
+	}
+	t := &table{extractor: p.extractor, lives: make(map[features.Group]life)}
+	if t.extractor == nil {
+		var err error
+		if t.extractor, err = s.fitExtractor(ctx, p, progress); err != nil {
+			return nil, err
+		}
+	}
+	names := t.extractor.Names()
+	if p.shape {
+		names = shapeNames()
+	}
+	rows := max(min(p.maxRows, maxCells/len(names)), 1)
+	var err error
+	if t.data, err = features.NewDataset(names, features.DatasetOptions{MaxRows: rows}); err != nil {
+		return nil, err
+	}
+	for _, src := range p.sources {
+		for _, l := range src.lives {
+			if err := s.addLife(ctx, t, p, src, l); err != nil {
+				return nil, err
+			}
+			progress()
+		}
+	}
+	return t, nil
+}
+
+func (s *Service) fitExtractor(ctx context.Context, p plan, progress func()) (*features.Extractor, error) {
+	fitter, err := features.NewFitter(p.signals, p.options)
+	if err != nil {
+		return nil, err
+	}
+	for _, src := range p.sources {
+		for _, l := range src.lives {
+			fitter.Begin()
+			err := read(ctx, s.o.History, src.inputs, l.from, l.end, func(signal int, at time.Time, value float64) error {
+				if !within(src.downtime, at) {
+					fitter.Add(signal, at, value)
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
+			progress()
+		}
+	}
+	return fitter.Fit(ctx)
+}
+
+// addLife adds a row for each step in which a life has samples.
+func (s *Service) addLife(ctx context.Context, t *table, p plan, src source, l life) error {
+	w := rowWriter{t: t, plan: p, life: l, features: t.extractor.Begin(l.start), row: make([]float64, len(t.extractor.Names()))}
+	err := read(ctx, s.o.History, src.inputs, l.from, l.end, func(signal int, at time.Time, value float64) error {
+		if within(src.downtime, at) {
+			return nil
+		}
+		return w.add(signal, at, value)
+	})
+	if err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+// rowWriter writes the row of a step when the next one begins.
+type rowWriter struct {
+	t        *table
+	plan     plan
+	life     life
+	features *features.Life
+	row      []float64
+	end      time.Time // of the step, zero before the first sample
+}
+
+func (w *rowWriter) add(signal int, at time.Time, value float64) error {
+	if at.After(w.end) {
+		if err := w.flush(); err != nil {
+			return err
+		}
+		w.end = stepEnd(at, w.t.extractor.Step())
+	}
+	w.features.Add(signal, at, value)
+	return nil
+}
+
+// stepEnd returns the end of the step that a time is in. Steps are counted from 1970, as features do, and have their end but not their
+// beginning.
+func stepEnd(at time.Time, step time.Duration) time.Time {
+	nanos, length := at.UnixNano(), int64(step)
+	end := nanos - nanos%length
+	if end < nanos {
+		end += length
+	}
+	return time.Unix(0, end).UTC()
+}
+
+func (w *rowWriter) flush() error {
+	if w.end.IsZero() {
+		return nil
+	}
+	at := w.end
+	if at.After(w.life.end) {
+		at = w.life.end
+	}
+	left := w.life.end.Sub(at).Hours()
+	if !w.life.failed && left <= w.plan.limit {
+		return nil
+	}
+	switch err := w.features.Row(at, w.row); {
+	case errors.Is(err, features.ErrPast):
+		return nil
+	case err != nil:
+		return err
+	}
+	row := w.row
+	if w.plan.shape {
+		row = shape(row)
+	}
+	w.t.lives[w.life.group] = w.life
+	return w.t.data.Append(w.life.group, at, left, row)
+}
+
+func within(list []Interval, at time.Time) bool {
+	return slices.ContainsFunc(list, func(i Interval) bool { return !at.Before(i.Start) && at.Before(i.End) })
+}
+
+// names of the columns of an extractor of one signal, whose name is pooledSignal.
+const pooledSignal = "value"
+
+// newPooledExtractor returns an extractor of one signal without operating conditions, for any tag.
+func newPooledExtractor(ctx context.Context, o features.Options) (*features.Extractor, error) {
+	o.Kinds = nil
+	fitter, err := features.NewFitter([]features.Signal{{Name: pooledSignal}}, o)
+	if err != nil {
+		return nil, err
+	}
+	fitter.Begin()
+	at := time.Unix(0, 0)
+	for i := range 3 { // an extractor is not made for a signal that never changes
+		fitter.Add(0, at.Add(time.Duration(i)*max(o.Step, time.Hour)), float64(i))
+	}
+	return fitter.Fit(ctx)
+}
+
+func shapeNames() []string {
+	return []string{"baselineDifference/stdDev", "trend/stdDev", "last/stdDev", "shortMean/stdDev", "ewma/stdDev", "stdDev/mean", "age"}
+}
+
+// shape returns features without the unit and the level of the tag, from a row of a pooled extractor, so that tags of different meaning can be
+// learned from together.
+func shape(row []float64) []float64 {
+	const mean, stdDev, trend, last, shortMean, baseline, ewma, age = 0, 1, 2, 3, 4, 5, 6, 7
+	d := row[stdDev]
+	list := []float64{row[baseline] / d, row[trend] / d, (row[last] - row[mean]) / d, (row[shortMean] - row[mean]) / d,
+		(row[ewma] - row[mean]) / d, d / max(row[mean], -row[mean]), row[age]}
+	for i, v := range list {
+		if !finite(v) {
+			list[i] = nan
+		}
+	}
+	return list
+}
+
+// subset is some rows of a view, as a [learn.Matrix].
+type subset struct {
+	features.View
+	rows []int
+}
+
+func (s subset) Dims() (rows, cols int) {
+	_, cols = s.View.Dims()
+	return len(s.rows), cols
+}
+func (s subset) At(i, j int) float64        { return s.View.At(s.rows[i], j) }
+func (s subset) Row(i int) []float64        { return s.View.Row(s.rows[i]) }
+func (s subset) Label(i int) float64        { return s.View.Label(s.rows[i]) }
+func (s subset) Group(i int) features.Group { return s.View.Group(s.rows[i]) }
+
+// labels returns the hours to the ends of lives, at most limit.
+func (s subset) labels(limit float64) []float64 {
+	list := make([]float64, len(s.rows))
+	for i := range list {
+		list[i] = min(s.Label(i), limit)
+	}
+	return list
+}
+
+// near reports of each row whether its label is at most a horizon.
+func (s subset) near(hours float64) []bool {
+	list := make([]bool, len(s.rows))
+	for i := range list {
+		list[i] = s.Label(i) <= hours
+	}
+	return list
+}
+
+// only returns the rows whose life has a property.
+func (s subset) only(keep func(features.Group) bool) subset {
+	r := subset{View: s.View}
+	for i, row := range s.rows {
+		if keep(s.Group(i)) {
+			r.rows = append(r.rows, row)
+		}
+	}
+	return r
+}
+
+func (t *table) all() subset {
+	v := t.data.All()
+	n, _ := v.Dims()
+	s := subset{View: v, rows: make([]int, n)}
+	for i := range s.rows {
+		s.rows[i] = i
+	}
+	return s
+}
+
+// isMissingData reports whether an error says that data cannot be learned from.
+func isMissingData(err error) bool {
+	return errors.Is(err, learn.ErrData) || errors.Is(err, errTooLittle)
+}
+
+var errTooLittle = errors.New("too little data")
+
+func tooLittle(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errTooLittle, fmt.Sprintf(format, args...))
+}

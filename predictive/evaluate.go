@@ -1,0 +1,127 @@
+package predictive
+
+import (
+	"github.com/otkit/otkit/predictive/features"
+	"github.com/otkit/otkit/predictive/learn"
+)
+
+// evaluation has the predictions of a test. Those of several predictors are joined.
+type evaluation struct {
+	how       string
+	lives     int
+	confusion learn.Confusion
+	// of failures
+	probabilities []float64
+	positive      []bool
+	// of remaining lives, in hours
+	predicted, actual []float64
+	covered           int
+	limits            []float64
+}
+
+func judgeFailure(p *predictor, d divided, horizon float64) evaluation {
+	e := evaluation{how: d.how, lives: livesIn(d.test), positive: d.test.near(horizon)}
+	for i := range d.test.rows {
+		probability := p.probability(d.test.Row(i))
+		e.probabilities = append(e.probabilities, probability)
+		e.decide(probability >= p.threshold, e.positive[i])
+	}
+	return e
+}
+
+// judgeRUL judges by remaining lives of at most the limit of the predictor: what is longer counts as the limit.
+func judgeRUL(p *predictor, d divided, horizon float64) evaluation {
+	e := evaluation{how: d.how, lives: livesIn(d.test), actual: d.test.labels(p.limit), limits: []float64{p.limit}}
+	for i := range d.test.rows {
+		predicted := p.hours(d.test.Row(i))
+		e.predicted = append(e.predicted, predicted)
+		if low, high := p.interval(predicted); low <= e.actual[i] && e.actual[i] <= high {
+			e.covered++
+		}
+		e.decide(predicted <= horizon, d.test.Label(i) <= horizon)
+	}
+	return e
+}
+
+func livesIn(rows subset) int {
+	groups := make(map[features.Group]bool)
+	for i := range rows.rows {
+		groups[rows.Group(i)] = true
+	}
+	return len(groups)
+}
+
+func (e *evaluation) decide(decision, actual bool) {
+	switch {
+	case decision && actual:
+		e.confusion.TruePositives++
+	case decision:
+		e.confusion.FalsePositives++
+	case actual:
+		e.confusion.FalseNegatives++
+	default:
+		e.confusion.TrueNegatives++
+	}
+}
+
+// join adds the predictions of another evaluation.
+func (e *evaluation) join(o evaluation) {
+	if e.how == "" || o.how == SplitUnits {
+		e.how = o.how
+	}
+	e.lives += o.lives
+	e.confusion.TruePositives += o.confusion.TruePositives
+	e.confusion.FalsePositives += o.confusion.FalsePositives
+	e.confusion.TrueNegatives += o.confusion.TrueNegatives
+	e.confusion.FalseNegatives += o.confusion.FalseNegatives
+	e.probabilities, e.positive = append(e.probabilities, o.probabilities...), append(e.positive, o.positive...)
+	e.predicted, e.actual = append(e.predicted, o.predicted...), append(e.actual, o.actual...)
+	e.covered += o.covered
+	e.limits = append(e.limits, o.limits...)
+}
+
+// metrics returns the figures. Those that need both classes are left out without them.
+func (e *evaluation) metrics(t ModelType) Metrics {
+	c := e.confusion
+	m := Metrics{ModelType: t, TestSampleCount: c.Count(), Accuracy: c.Accuracy(), Precision: c.Precision(), Recall: c.Recall(), F1Score: c.F1(),
+		ConfusionMatrix: ConfusionMatrix{c.TruePositives, c.TrueNegatives, c.FalsePositives, c.FalseNegatives}, Split: e.how, TestLives: e.lives}
+	if t == FailureModel {
+		m.AUC = figure(learn.ROCAUC(e.probabilities, e.positive))
+		m.ECE = figure(learn.CalibrationError(e.probabilities, e.positive))
+		m.Brier = figure(learn.Brier(e.probabilities, e.positive))
+		if bins, err := learn.Reliability(e.probabilities, e.positive, 10); err == nil {
+			for _, b := range bins {
+				m.Calibration = append(m.Calibration, Calibration{b.Low, b.High, b.Predicted, b.Observed, b.Count})
+			}
+		}
+		return m
+	}
+	predicted, actual := inDays(e.predicted), inDays(e.actual)
+	m.RMSE, m.MAE = figure(learn.RMSE(predicted, actual)), figure(learn.MAE(predicted, actual))
+	m.NASAScore = figure(learn.NASAScore(predicted, actual))
+	if n := len(predicted); n > 0 {
+		m.Coverage = figure(float64(e.covered)/float64(n), nil)
+		longest := 0.
+		for _, limit := range e.limits {
+			longest = max(longest, limit/24)
+		}
+		m.CapDays = &longest
+	}
+	return m
+}
+
+// figure returns v unless it is not known.
+func figure(v float64, err error) *float64 {
+	if err != nil || !finite(v) {
+		return nil
+	}
+	return &v
+}
+
+func inDays(hours []float64) []float64 {
+	list := make([]float64, len(hours))
+	for i, v := range hours {
+		list[i] = v / 24
+	}
+	return list
+}

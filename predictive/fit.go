@@ -1,0 +1,197 @@
+package predictive
+
+import (
+	"context"
+	"runtime"
+	"slices"
+
+	"github.com/otkit/otkit/predictive/features"
+	"github.com/otkit/otkit/predictive/learn"
+)
+
+// minRows is how many rows a training needs, for a probability in each class.
+const minRows = 40
+
+// lesson is what a predictor is fitted to.
+type lesson struct {
+	table       *table
+	minFailures int
+	horizon     float64 // hours
+	limit       float64 // hours, the longest remaining life
+	seed        uint64
+	// step is called after each of the fits, of which there are at most maxFolds and one more.
+	step func()
+}
+
+// options leave a processor to the rest of the program.
+func (l lesson) options() learn.BoostOptions {
+	return learn.BoostOptions{Seed: l.seed, Workers: max(runtime.GOMAXPROCS(0)-1, 1)}
+}
+
+// divided is a lesson's data, once it has enough.
+type divided struct {
+	train, test subset
+	how         string
+	failures    int
+}
+
+func (l lesson) divide(needed int) (d divided, err error) {
+	d.failures = l.table.failures()
+	if d.failures < needed {
+		return d, tooLittle("%d lives that ended by a failure, %d needed", d.failures, needed)
+	}
+	d.train, d.test, d.how, err = l.table.split(l.seed)
+	return d, err
+}
+
+// fitFailure returns a predictor of failures within the horizon, and how well it predicts the test.
+func (l lesson) fitFailure(ctx context.Context) (predictor, evaluation, error) {
+	p := predictor{extractor: l.table.extractor}
+	d, err := l.divide(l.minFailures)
+	if err != nil {
+		return p, evaluation{}, err
+	}
+	positive := d.train.near(l.horizon)
+	if yes, no := countTrue(positive); yes < minRows || no < minRows {
+		return p, evaluation{}, tooLittle("%d rows with and %d rows without a failure within %.4g hours, %d of each needed", yes, no, l.horizon, minRows)
+	}
+	var scores []float64 // of models that have not seen the row
+	var seen []bool
+	for _, f := range d.train.folds(l.seed, l.table.unit) {
+		near := f.train.near(l.horizon)
+		if yes, no := countTrue(near); yes == 0 || no == 0 {
+			continue
+		}
+		m, err := learn.FitClassifier(ctx, f.train, near, l.options())
+		if err != nil {
+			return p, evaluation{}, err
+		}
+		for i := range f.test.rows {
+			scores = append(scores, m.Score(f.test.Row(i)))
+		}
+		seen = append(seen, f.test.near(l.horizon)...)
+		l.step()
+	}
+	if p.platt, err = learn.FitPlatt(scores, seen); err != nil {
+		return p, evaluation{}, err
+	}
+	if p.boost, err = learn.FitClassifier(ctx, d.train, positive, l.options()); err != nil {
+		return p, evaluation{}, err
+	}
+	l.step()
+	probabilities := make([]float64, len(scores))
+	for i, score := range scores {
+		probabilities[i] = p.platt.Probability(score)
+	}
+	p.threshold = bestThreshold(probabilities, seen)
+	l.finish(&p, d)
+	return p, judgeFailure(&p, d, l.horizon), nil
+}
+
+// fitRUL returns a predictor of remaining lives, and how well it predicts the test. Boosting takes as many lives as a model of failures; a line serves
+// with half of them.
+func (l lesson) fitRUL(ctx context.Context) (predictor, evaluation, error) {
+	p := predictor{extractor: l.table.extractor, limit: l.limit}
+	d, err := l.divide(max((l.minFailures+1)/2, 3))
+	if err != nil {
+		return p, evaluation{}, err
+	}
+	if n := len(d.train.rows); n < minRows {
+		return p, evaluation{}, tooLittle("%d rows, %d needed", n, minRows)
+	}
+	var predicted, actual []float64
+	for _, f := range d.train.folds(l.seed, l.table.unit) {
+		if len(f.train.rows) < minRows/2 {
+			continue
+		}
+		q := p
+		if err := l.fitHours(ctx, &q, f.train, d.failures); err != nil {
+			return p, evaluation{}, err
+		}
+		for i := range f.test.rows {
+			// Rows far from the end are easy: with them, the intervals would be too narrow for components that wear.
+			if left := f.test.Label(i); left <= l.limit && l.table.lives[f.test.Group(i)].failed {
+				predicted, actual = append(predicted, q.hours(f.test.Row(i))), append(actual, left)
+			}
+		}
+		l.step()
+	}
+	if p.conformal, err = learn.FitConformal(predicted, actual, learn.ConformalOptions{}); err != nil {
+		return p, evaluation{}, err
+	}
+	if err := l.fitHours(ctx, &p, d.train, d.failures); err != nil {
+		return p, evaluation{}, err
+	}
+	l.step()
+	l.finish(&p, d)
+	return p, judgeRUL(&p, d, l.horizon), nil
+}
+
+func (l lesson) fitHours(ctx context.Context, p *predictor, rows subset, failures int) (err error) {
+	if labels := rows.labels(l.limit); failures >= l.minFailures {
+		p.boost, err = learn.FitRegression(ctx, rows, labels, l.options())
+	} else {
+		p.ridge, err = learn.FitRidge(ctx, rows, labels, learn.RidgeOptions{})
+	}
+	return err
+}
+
+// finish adds what judges the rows of predictions.
+func (l lesson) finish(p *predictor, d divided) {
+	lives := make(map[features.Group]bool)
+	for i := range d.train.rows {
+		lives[d.train.Group(i)] = true
+	}
+	p.lives, p.domain = len(lives), newDomain(d.train)
+	n, cols := d.train.Dims()
+	p.drift = make([]*learn.Histogram, cols)
+	values := make([]float64, n)
+	for j := range cols {
+		for i := range values {
+			values[i] = d.train.At(i, j)
+		}
+		if h, err := learn.NewHistogram(values, 0); err == nil { // else all are missing
+			p.drift[j] = h
+		}
+	}
+}
+
+// bestThreshold returns the probability with the highest F1 score, from 0.05 to 0.95.
+func bestThreshold(probabilities []float64, positive []bool) float64 {
+	order := make([]int, len(probabilities))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case probabilities[a] > probabilities[b]:
+			return -1
+		case probabilities[a] < probabilities[b]:
+			return 1
+		}
+		return 0
+	})
+	all, _ := countTrue(positive)
+	best, threshold, hits := -1., 0.5, 0
+	for k, i := range order {
+		if positive[i] {
+			hits++
+		}
+		if k+1 < len(order) && probabilities[order[k+1]] == probabilities[i] {
+			continue
+		}
+		if f1 := 2 * float64(hits) / float64(k+1+all); f1 > best {
+			best, threshold = f1, probabilities[i]
+		}
+	}
+	return min(max(threshold, 0.05), 0.95)
+}
+
+func countTrue(list []bool) (yes, no int) {
+	for _, v := range list {
+		if v {
+			yes++
+		}
+	}
+	return yes, len(list) - yes
+}

@@ -1,0 +1,186 @@
+package predictive
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MemoryRegistry is a [Registry] that forgets its models when the program ends. The zero value is empty.
+type MemoryRegistry struct {
+	mu     sync.Mutex
+	models map[ModelType][]storedModel // the oldest first
+	last   map[ModelType]int
+}
+
+type storedModel struct {
+	meta Meta
+	data []byte
+}
+
+// Put adds a model.
+func (r *MemoryRegistry) Put(_ context.Context, meta Meta, model []byte) (int, error) {
+	if !slices.Contains(ModelTypes(), meta.ModelType) {
+		return 0, ErrModelType
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.models == nil {
+		r.models, r.last = make(map[ModelType][]storedModel), make(map[ModelType]int)
+	}
+	r.last[meta.ModelType]++
+	meta.Version = r.last[meta.ModelType]
+	sum := sha256.Sum256(model)
+	meta.SHA256, meta.Size = hex.EncodeToString(sum[:]), len(model)
+	r.models[meta.ModelType] = append(r.models[meta.ModelType], storedModel{meta, slices.Clone(model)})
+	return meta.Version, nil
+}
+
+// Get returns a model.
+func (r *MemoryRegistry) Get(_ context.Context, modelType ModelType, version int) (Meta, []byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range slices.Backward(r.models[modelType]) {
+		if m.meta.Version == version || version == 0 && m.meta.Default {
+			return m.meta, slices.Clone(m.data), nil
+		}
+	}
+	return Meta{}, nil, ErrModelNotFound
+}
+
+// List returns the models of a type.
+func (r *MemoryRegistry) List(_ context.Context, modelType ModelType) ([]Meta, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := []Meta{}
+	for _, m := range slices.Backward(r.models[modelType]) {
+		list = append(list, m.meta)
+	}
+	return list, nil
+}
+
+// Delete removes a model.
+func (r *MemoryRegistry) Delete(_ context.Context, modelType ModelType, version int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.models[modelType], func(m storedModel) bool { return m.meta.Version == version })
+	if i < 0 {
+		return ErrModelNotFound
+	}
+	r.models[modelType] = slices.Delete(r.models[modelType], i, i+1)
+	return nil
+}
+
+// MemoryRecords is a [RecordStore] that forgets its records when the program ends. The zero value is empty.
+type MemoryRecords struct {
+	mu           sync.Mutex
+	failures     []Failure
+	replacements []Replacement
+}
+
+// AddFailures adds failures.
+func (r *MemoryRecords) AddFailures(_ context.Context, failures []Failure) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.Clone(r.failures)
+	for _, f := range failures {
+		switch {
+		case slices.ContainsFunc(list, func(o Failure) bool { return o.ID == f.ID }):
+			return ErrRecordExists.On("id", f.ID)
+		case f.Source == SourceAlarm && slices.ContainsFunc(list, func(o Failure) bool {
+			return o.EquipmentID == f.EquipmentID && o.Component == f.Component && o.Code == f.Code && o.Source == f.Source && o.Start.Equal(f.Start)
+		}):
+		default:
+			list = append(list, f)
+		}
+	}
+	slices.SortFunc(list, func(a, b Failure) int { return cmp.Or(a.Start.Compare(b.Start), strings.Compare(a.ID, b.ID)) })
+	r.failures = list
+	return nil
+}
+
+// AddReplacements adds replacements.
+func (r *MemoryRecords) AddReplacements(_ context.Context, replacements []Replacement) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.Clone(r.replacements)
+	for _, p := range replacements {
+		switch {
+		case slices.ContainsFunc(list, func(o Replacement) bool { return o.ID == p.ID }):
+			return ErrRecordExists.On("id", p.ID)
+		case p.Source == SourceAlarm && slices.ContainsFunc(list, func(o Replacement) bool {
+			return o.EquipmentID == p.EquipmentID && o.Component == p.Component && o.Reason == p.Reason && o.Source == p.Source && o.At.Equal(p.At)
+		}):
+		default:
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, func(a, b Replacement) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	r.replacements = list
+	return nil
+}
+
+// Failures returns failures.
+func (r *MemoryRecords) Failures(_ context.Context, q RecordQuery) (Page[Failure], error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return page(r.failures, q, func(f Failure) bool { return q.selects(f.EquipmentID, f.Component, f.Start) }), nil
+}
+
+// Replacements returns replacements.
+func (r *MemoryRecords) Replacements(_ context.Context, q RecordQuery) (Page[Replacement], error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return page(r.replacements, q, func(p Replacement) bool { return q.selects(p.EquipmentID, p.Component, p.At) }), nil
+}
+
+// DeleteFailure removes a failure.
+func (r *MemoryRecords) DeleteFailure(_ context.Context, id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.failures)
+	if r.failures = slices.DeleteFunc(slices.Clone(r.failures), func(f Failure) bool { return f.ID == id }); len(r.failures) == n {
+		return ErrRecordNotFound.On("id", id)
+	}
+	return nil
+}
+
+// DeleteReplacement removes a replacement.
+func (r *MemoryRecords) DeleteReplacement(_ context.Context, id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.replacements)
+	if r.replacements = slices.DeleteFunc(slices.Clone(r.replacements), func(p Replacement) bool { return p.ID == id }); len(r.replacements) == n {
+		return ErrRecordNotFound.On("id", id)
+	}
+	return nil
+}
+
+func (q RecordQuery) selects(equipment, component string, at time.Time) bool {
+	return (q.EquipmentID == "" || q.EquipmentID == equipment) && (q.Component == "" || q.Component == component) &&
+		(q.From.IsZero() || !at.Before(q.From)) && (q.To.IsZero() || at.Before(q.To))
+}
+
+// page returns the part of a list that a query asks for.
+func page[T any](list []T, q RecordQuery, selects func(T) bool) Page[T] {
+	p := Page[T]{Items: []T{}}
+	for _, item := range list {
+		if selects(item) {
+			p.Items = append(p.Items, item)
+		}
+	}
+	total := len(p.Items)
+	p.Items = p.Items[min(max(q.Offset, 0), total):]
+	if q.Limit > 0 {
+		p.Items = p.Items[:min(q.Limit, len(p.Items))]
+	}
+	if q.Count {
+		p.Total = total
+	}
+	return p
+}

@@ -1,0 +1,176 @@
+package predictive
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/otkit/otkit/predictive/features"
+)
+
+// Metrics returns the quality of a model; version 0 is the default one. Without such a model it returns [ErrModelNotFound].
+func (s *Service) Metrics(ctx context.Context, modelType ModelType, version int) (Metrics, error) {
+	if !slices.Contains(ModelTypes(), modelType) {
+		return Metrics{}, ErrModelType
+	}
+	if version < 0 {
+		return Metrics{}, ErrModelVersion
+	}
+	meta, data, err := s.o.Registry.Get(ctx, modelType, version)
+	if err != nil {
+		return Metrics{}, err
+	}
+	m := meta.Metrics
+	m.ModelType, m.Version, m.TrainedAt = modelType, meta.Version, meta.TrainedAt
+	if meta.Kind != KindBundle {
+		return m, nil
+	}
+	b, err := decodeFor(modelType, data)
+	if err != nil {
+		return m, ErrModelNotAvailable.Wrap(err)
+	}
+	m.Drift, err = s.drift(ctx, b)
+	return m, err
+}
+
+const (
+	// driftModels, driftUnits and driftRows bound the work of drift, and maxDrift its result.
+	driftModels = 16
+	driftUnits  = 20
+	driftRows   = 30 // of each unit
+	maxDrift    = 20
+)
+
+// drift compares the newest rows of all equipments with those of the training.
+func (s *Service) drift(ctx context.Context, b *bundle) ([]FeatureDrift, error) {
+	ids, err := s.Equipments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	worst := make(map[string]FeatureDrift)
+	models := b.predictors[:min(len(b.predictors), driftModels)]
+	for i := range models {
+		p := &models[i]
+		if p.shape && len(b.predictors) > 1 {
+			continue // the models of the roles say more
+		}
+		columns, err := s.recent(ctx, p, ids)
+		if err != nil {
+			return nil, err
+		}
+		for j, name := range p.names() {
+			if p.drift[j] == nil || len(columns[j]) == 0 || drifts(name) {
+				continue
+			}
+			d, err := p.drift[j].Compare(columns[j])
+			if err != nil || !finite(d.PSI) || !finite(d.KS) || !finite(d.Missing) {
+				continue
+			}
+			if old, ok := worst[name]; !ok || d.PSI > old.PSI {
+				worst[name] = FeatureDrift{name, d.PSI, d.KS, d.Missing}
+			}
+		}
+	}
+	list := make([]FeatureDrift, 0, len(worst))
+	for _, d := range worst {
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b FeatureDrift) int {
+		return cmp.Or(cmp.Compare(b.PSI, a.PSI), cmp.Compare(a.Feature, b.Feature))
+	})
+	return list[:min(len(list), maxDrift)], nil
+}
+
+// drifts reports whether a feature changes with each life, so that drift means nothing.
+func drifts(feature string) bool {
+	return feature == string(features.Age) || strings.Contains(feature, string(features.BaselineDifference))
+}
+
+// recent returns the columns of the newest rows of equipments that have the signals of a predictor.
+func (s *Service) recent(ctx context.Context, p *predictor, ids []string) ([][]float64, error) {
+	now := s.o.Clock()
+	x := p.extractor
+	columns := make([][]float64, len(p.names()))
+	for units, k := 0, 0; k < len(ids) && units < driftUnits; k++ {
+		tags, err := s.tags(ctx, ids[k])
+		if err != nil {
+			return nil, err
+		}
+		inputs := inputsOf(x.Signals(), tags)
+		if p.shape && len(tags) > 0 {
+			inputs = []input{{0, tags[0].ID, false}}
+		}
+		if len(inputs) == 0 {
+			continue
+		}
+		units++
+		r, err := s.records(ctx, ids[k], now)
+		if err != nil {
+			return nil, err
+		}
+		l := openLife(r.events(), now.Add(-s.o.Lookback), now)
+		from := laterOf(l.from, now.Add(-driftRows*x.Step()-x.Span()))
+		l.from, l.end, l.failed, l.open = from, now, true, false // every row is wanted
+		state := &table{extractor: x, lives: make(map[features.Group]life)}
+		if state.data, err = features.NewDataset(p.names(), features.DatasetOptions{}); err != nil {
+			return nil, err
+		}
+		if err := s.addLife(ctx, state, plan{shape: p.shape}, source{inputs: inputs}, l); err != nil {
+			return nil, err
+		}
+		rows := state.all()
+		n := len(rows.rows)
+		for i := max(n-driftRows, 0); i < n; i++ {
+			for j, v := range rows.Row(i) {
+				columns[j] = append(columns[j], v)
+			}
+		}
+	}
+	return columns, nil
+}
+
+// Export writes the rows that a training would use as CSV; see [features.Dataset.WriteCSV]. Those of a failure model have the features of
+// one tag, without its unit and level; their unit is equipment/tag and their label the hours to the next failure. Those of an RUL model have the unit
+// equipment/component and the remaining hours.
+func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) error {
+	if !slices.Contains(ModelTypes(), modelType) {
+		return ErrModelType
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.o.TrainingTimeout)
+	defer cancel()
+	f, err := s.fleet(ctx)
+	if err != nil {
+		return err
+	}
+	t := &trainer{s: s, fleet: f, bundle: bundle{modelType: modelType, horizon: s.o.Horizon.Hours()}}
+	p, err := t.exportPlan(ctx)
+	if err != nil {
+		return err
+	}
+	p.maxRows = s.o.MaxRows
+	tab, err := s.build(ctx, p)
+	if isMissingData(err) {
+		return insufficient("%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	return tab.data.WriteCSV(w)
+}
+
+func (t *trainer) exportPlan(ctx context.Context) (plan, error) {
+	if t.bundle.modelType == RULModel {
+		p, _, ok := t.planRUL(t.components())
+		if !ok {
+			return p, insufficient("no equipment has tags and failures")
+		}
+		return p, nil
+	}
+	members, roles, o := t.failing()
+	if len(roles) == 0 {
+		return plan{}, insufficient("no equipment has tags and failures")
+	}
+	return t.planPooled(ctx, members, roles, o)
+}

@@ -1,0 +1,311 @@
+package predictive
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/predictive/features"
+)
+
+// FailurePrediction returns the probability that an equipment fails within the horizon, from the newest window of one of its
+// tags.
+func (s *Service) FailurePrediction(ctx context.Context, equipment, tag string) (FailurePrediction, error) {
+	tags, err := s.known(ctx, equipment)
+	if err != nil {
+		return FailurePrediction{}, err
+	}
+	at := slices.IndexFunc(tags, func(t Tag) bool { return t.ID == tag })
+	if at < 0 {
+		return FailurePrediction{}, ErrUnknownTag.On("tagId", tag)
+	}
+	b, meta, err := s.model(ctx, FailureModel)
+	if err != nil {
+		return FailurePrediction{}, err
+	}
+	p, pooled := b.find(tags[at].Role)
+	if p == nil {
+		return FailurePrediction{}, ErrModelNotAvailable.Because("the model does not know tags such as %s", tag)
+	}
+	now := s.o.Clock()
+	r, err := s.records(ctx, equipment, now)
+	if err != nil {
+		return FailurePrediction{}, err
+	}
+	own := slices.DeleteFunc(slices.Clone(tags), func(t Tag) bool { return t.Role == tags[at].Role || !t.Setting })
+	inputs := inputsOf(p.extractor.Signals(), append(own, tags[at]))
+	if p.shape {
+		inputs = []input{{0, tag, false}}
+	}
+	o, err := s.observe(ctx, p, inputs, openLife(r.events(), now.Add(-s.o.Lookback), now), now)
+	if err != nil {
+		return FailurePrediction{}, err
+	}
+	result := FailurePrediction{EquipmentID: equipment, TagID: tag, FailureProbability: p.probability(o.row), Prediction: PredictionNormal,
+		PredictedAt: now, Features: p.threeOf(o.raw), Threshold: p.threshold, HorizonHours: b.horizon, ModelVersion: meta.Version}
+	if result.FailureProbability >= p.threshold {
+		result.Prediction = PredictionFailure
+	}
+	result.ConfidenceDetail = p.confidence(o, pooled, 1)
+	result.Confidence = result.ConfidenceDetail.product()
+	return result, nil
+}
+
+// threeOf returns the mean, the deviation and the trend of the signal of a row.
+func (p *predictor) threeOf(row []float64) (f FailureFeatures) {
+	for i, name := range p.extractor.Names() {
+		v := row[i]
+		if !finite(v) {
+			continue
+		}
+		switch features.Kind(name[strings.LastIndexByte(name, '.')+1:]) {
+		case features.Mean:
+			f.Mean = v
+		case features.StdDev:
+			f.StdDev = v
+		case features.Trend:
+			f.Trend = v
+		}
+	}
+	return f
+}
+
+// RUL returns the remaining useful life of a component.
+func (s *Service) RUL(ctx context.Context, equipment, component string) (RUL, error) {
+	tags, err := s.known(ctx, equipment)
+	if err != nil {
+		return RUL{}, err
+	}
+	now := s.o.Clock()
+	r, err := s.records(ctx, equipment, now)
+	if err != nil {
+		return RUL{}, err
+	}
+	// A component whose records begin does not make the default ones unknown.
+	if !slices.Contains(r.components(), component) && !slices.Contains(s.o.Components, component) {
+		return RUL{}, ErrUnknownComponent.On("componentName", component)
+	}
+	b, meta, err := s.model(ctx, RULModel)
+	if err != nil {
+		return RUL{}, err
+	}
+	p, pooled := b.find(component)
+	if p == nil {
+		return RUL{}, ErrModelNotAvailable.Because("the model does not know the component %s", component)
+	}
+	o, err := s.observe(ctx, p, inputsOf(p.extractor.Signals(), tags), r.current(component, now.Add(-s.o.Lookback), now), now)
+	if err != nil {
+		return RUL{}, err
+	}
+	hours := p.hours(o.row)
+	low, high := p.interval(hours)
+	result := RUL{EquipmentID: equipment, ComponentName: component, RULDays: int(hours / 24), LowDays: low / 24, HighDays: high / 24,
+		Capped: hours >= 0.98*p.limit, PredictedFailureDate: now.Add(time.Duration(hours * float64(time.Hour))), HealthScore: unit(hours / p.limit),
+		PredictedAt: now, ModelVersion: meta.Version}
+	result.Recommendation = recommend(result.HealthScore, hours, b.horizon)
+	result.ConfidenceDetail = p.confidence(o, pooled, 1-unit((high-low)/p.limit))
+	result.Confidence = result.ConfidenceDetail.product()
+	return result, nil
+}
+
+// recommend returns what to do about a component.
+func recommend(health, hours, horizon float64) string {
+	switch {
+	case health < 0.1:
+		return "Replace immediately: failure is imminent."
+	case hours <= horizon || health < 0.3:
+		return "Schedule replacement now: the remaining life is short."
+	case health < 0.6:
+		return "Plan maintenance and order spare parts."
+	default:
+		return "No action needed: continue to monitor."
+	}
+}
+
+// observation is what a predictor sees of an equipment now.
+type observation struct {
+	row       []float64 // for the predictor
+	raw       []float64 // of its extractor
+	support   float64
+	freshness float64
+}
+
+// observe computes the features of a life as of now. It reads the beginning of the life, which makes its baseline, and the newest
+// window.
+func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l life, now time.Time) (o observation, err error) {
+	x := p.extractor
+	from := now.Add(-x.Span())
+	seen := make(map[int]*presence)
+	for _, in := range inputs {
+		if !in.setting {
+			seen[in.signal] = &presence{}
+		}
+	}
+	steps := x.Span() / x.Step()
+	use := func(state *features.Life) func(int, time.Time, float64) error {
+		return func(signal int, at time.Time, value float64) error {
+			if state.Add(signal, at, value) && seen[signal] != nil && !at.Before(from) {
+				seen[signal].add(at, x.Step())
+			}
+			return nil
+		}
+	}
+	state := x.Begin(l.start)
+	if head := l.from.Add(x.Span()*2 + x.Step()); head.Before(from) {
+		if err := s.readBaseline(ctx, state, inputs, l.from, from); err != nil {
+			return o, err
+		}
+		state = x.Resume(l.start, state.Baseline())
+		settings := slices.DeleteFunc(slices.Clone(inputs), func(in input) bool { return !in.setting })
+		if err := s.readSettings(ctx, state, settings, l.from, from); err != nil {
+			return o, err
+		}
+	} else {
+		from = laterOf(from, l.from)
+		if err := read(ctx, s.o.History, inputs, l.from, from, use(state)); err != nil {
+			return o, err
+		}
+	}
+	if err := read(ctx, s.o.History, inputs, from, now.Add(1), use(state)); err != nil {
+		return o, err
+	}
+	o.raw = make([]float64, len(x.Names()))
+	if err := state.Row(now, o.raw); err != nil {
+		return o, err
+	}
+	if o.row = o.raw; p.shape {
+		o.row = shape(o.raw)
+	}
+	return o, o.measure(p, seen, int(steps), now)
+}
+
+var errBaseline = errors.New("baseline is known")
+
+// readBaseline feeds the beginning of a life until its baseline is known, or gives up after a few windows.
+func (s *Service) readBaseline(ctx context.Context, state *features.Life, inputs []input, from, to time.Time) error {
+	count := 0
+	err := read(ctx, s.o.History, inputs, from, to, func(signal int, at time.Time, value float64) error {
+		state.Add(signal, at, value)
+		if count++; count%64 == 0 && complete(state, inputs) {
+			return errBaseline
+		}
+		if count > maxBaseline {
+			return errBaseline
+		}
+		return nil
+	})
+	if errors.Is(err, errBaseline) {
+		return nil
+	}
+	return err
+}
+
+// maxBaseline bounds the samples that a baseline is computed from.
+const maxBaseline = 200_000
+
+// complete reports whether each signal with features and an input has a baseline.
+func complete(state *features.Life, inputs []input) bool {
+	baseline := state.Baseline()
+	for _, in := range inputs {
+		if !in.setting && math.IsNaN(baseline[in.signal]) {
+			return false
+		}
+	}
+	return true
+}
+
+// readSettings feeds the last value of each setting before a window.
+func (s *Service) readSettings(ctx context.Context, state *features.Life, settings []input, from, to time.Time) error {
+	for _, in := range settings {
+		list, err := s.newest(ctx, in.tag, from, to, 1)
+		if err != nil {
+			return err
+		}
+		if len(list) > 0 {
+			state.Add(in.signal, list[0].Time, list[0].Value)
+		}
+	}
+	return nil
+}
+
+// presence counts the steps of a window in which a signal has samples.
+type presence struct {
+	steps  int
+	step   time.Time
+	newest time.Time
+}
+
+func (p *presence) add(at time.Time, step time.Duration) {
+	if s := stepEnd(at, step); p.steps == 0 || s.After(p.step) {
+		p.step = s
+		p.steps++
+	}
+	p.newest = at
+}
+
+// measure computes how much there is to see, or returns [ErrInsufficientData].
+func (o *observation) measure(p *predictor, seen map[int]*presence, steps int, now time.Time) error {
+	needed := max(steps/2, 1)
+	signals, oldest, any := 0, now, false
+	for i, signal := range p.extractor.Signals() {
+		if signal.Setting || slices.Contains(p.extractor.Dropped(), signal.Name) {
+			continue
+		}
+		signals++
+		s := seen[i]
+		if s == nil || s.steps == 0 {
+			continue
+		}
+		any = true
+		o.support += min(float64(s.steps)/float64(needed), 1)
+		if s.newest.Before(oldest) {
+			oldest = s.newest
+		}
+	}
+	if !any {
+		return insufficient("no samples in the last %s; samples in 1 to %d steps of %s are needed", p.extractor.Span(), needed, p.extractor.Step())
+	}
+	o.support = unit(o.support / float64(max(signals, 1)))
+	step, span := p.extractor.Step(), p.extractor.Span()
+	if age := now.Sub(oldest) - 2*step; age <= 0 {
+		o.freshness = 1
+	} else {
+		o.freshness = unit(1 - float64(age)/float64(max(span-2*step, step)))
+	}
+	return nil
+}
+
+func insufficient(format string, args ...any) error {
+	return ErrInsufficientData.Because(format, args...)
+}
+
+func (p *predictor) confidence(o observation, pooled bool, precision float64) Confidence {
+	c := Confidence{Support: o.support, Freshness: o.freshness, InDistribution: p.domain.factor(o.row), Precision: precision, Model: 1}
+	if pooled {
+		c.Model = 0.5
+	}
+	return c
+}
+
+func (c Confidence) product() float64 {
+	return unit(c.Support * c.Freshness * c.InDistribution * c.Precision * c.Model)
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// messageOf returns the text of an error for callers.
+func messageOf(err error) string {
+	if f, ok := fault.From(err); ok {
+		return f.Message
+	}
+	return "internal error"
+}
