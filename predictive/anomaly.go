@@ -2,14 +2,19 @@ package predictive
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/otkit/otkit/predictive/learn"
 )
 
-// anomalyThreshold is the rank from which a sample is anomalous: that of a [learn.Detector] by default.
-const anomalyThreshold = 0.995
+// anomalyThreshold is the score from which a sample is anomalous: a share of 0.005 of the samples of a signal that does not change is.
+// Half of them are found by the averages of a [learn.Detector] and half as single values.
+const (
+	anomalyThreshold = 0.995
+	partThreshold    = 1 - (1-anomalyThreshold)/2
+)
 
 // minAnomalySamples is how many samples an anomaly call needs.
 const minAnomalySamples = 200
@@ -39,7 +44,7 @@ func (s *Service) Anomaly(ctx context.Context, tag string) (Anomaly, error) {
 	if err != nil {
 		season = nil
 	}
-	detector, err := learn.NewDetector(learn.DetectorOptions{Threshold: anomalyThreshold, Season: season})
+	detector, err := learn.NewDetector(learn.DetectorOptions{Threshold: partThreshold, Season: season})
 	if err != nil {
 		return Anomaly{}, err
 	}
@@ -50,14 +55,27 @@ func (s *Service) Anomaly(ctx context.Context, tag string) (Anomaly, error) {
 	if last.Ignored || !last.Ready {
 		return Anomaly{}, insufficient("%d samples in the last %s are not enough to judge the newest", len(samples), s.o.AnomalyLookback)
 	}
-	newest := samples[len(samples)-1]
-	a := Anomaly{TagID: tag, IsAnomaly: last.Rank >= anomalyThreshold, AnomalyScore: unit(last.Rank), Threshold: anomalyThreshold, DetectedAt: now,
-		SampledAt: newest.Time, CurrentValue: newest.Value, Severity: SeverityLow}
-	a.ExpectedRange = Range{orElse(last.Low, newest.Value), orElse(last.High, newest.Value)}
-	if a.IsAnomaly {
-		a.Severity = severityOf((last.Rank - anomalyThreshold) / (1 - anomalyThreshold))
+	return anomalyOf(tag, samples[len(samples)-1], last, judgeSpike(values, 1-partThreshold), now), nil
+}
+
+// anomalyOf joins what the averages and the single value tell: the smaller of two probabilities counts twice.
+func anomalyOf(tag string, newest Sample, averages learn.Score, single spike, now time.Time) Anomaly {
+	a := Anomaly{TagID: tag, Threshold: anomalyThreshold, DetectedAt: now, SampledAt: newest.Time, CurrentValue: newest.Value, Severity: SeverityLow}
+	a.IsAnomaly = averages.Anomalous || single.p <= 1-partThreshold
+	a.AnomalyScore = unit(1 - 2*min(1-averages.Rank, single.p))
+	if a.IsAnomaly { // rounding
+		a.AnomalyScore = max(a.AnomalyScore, anomalyThreshold)
+		a.Severity = severityOf((a.AnomalyScore - anomalyThreshold) / (1 - anomalyThreshold))
+	} else {
+		a.AnomalyScore = min(a.AnomalyScore, math.Nextafter(anomalyThreshold, 0))
 	}
-	return a, nil
+	low, high := orElse(max(averages.Low, single.low), newest.Value), orElse(min(averages.High, single.high), newest.Value)
+	if low > high { // no value would be normal now
+		low = orElse(averages.Expected, newest.Value)
+		high = low
+	}
+	a.ExpectedRange = Range{low, high}
+	return a
 }
 
 // severityOf returns how severe an anomaly is, from its place between the threshold, 0, and the highest score, 1.

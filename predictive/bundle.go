@@ -153,14 +153,20 @@ func (d *domain) distance(row []float64) float64 {
 	return math.Sqrt(sum / float64(n))
 }
 
-// factor returns 1 for a row that is like the training, less for others, and 0 for one that cannot be judged.
+// factor returns 1 for a row that is like the training, less for others, and 0 for one that lacks more than half of the features, as
+// that of a signal that does not change.
 func (d *domain) factor(row []float64) float64 {
-	judged := false
+	judged, missing := 0, 0
 	for j, v := range row {
-		judged = judged || j < len(d.scale) && d.scale[j] > 0 && finite(v)
+		if j < len(d.scale) && d.scale[j] > 0 {
+			judged++
+			if !finite(v) {
+				missing++
+			}
+		}
 	}
 	switch distance := d.distance(row); {
-	case !judged:
+	case judged == 0 || 2*missing > judged:
 		return 0
 	case distance <= d.limit:
 		return 1

@@ -37,7 +37,12 @@ func (b *bundle) encode() ([]byte, error) {
 	for i := range b.predictors {
 		e.predictor(&b.predictors[i])
 	}
-	return binary.LittleEndian.AppendUint32(e.data, crc32.Checksum(e.data, castagnoli)), e.err
+	return sealed(e.data), e.err
+}
+
+// sealed returns data and its checksum.
+func sealed(data []byte) []byte {
+	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
 }
 
 type encoder struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/predictive/features"
@@ -277,6 +278,11 @@ func (t *table) all() subset {
 // isMissingData reports whether an error says that data cannot be learned from.
 func isMissingData(err error) bool {
 	return errors.Is(err, learn.ErrData) || errors.Is(err, errTooLittle)
+}
+
+// missingData returns the text of such an error, without what packages call it.
+func missingData(err error) string {
+	return strings.NewReplacer(errTooLittle.Error()+": ", "", learn.ErrData.Error()+": ", "", "features: ", "", "learn: ", "").Replace(err.Error())
 }
 
 var errTooLittle = errors.New("too little data")

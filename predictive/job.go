@@ -188,7 +188,7 @@ func (s *Service) run(ctx context.Context, j *job) {
 	case errors.Is(err, context.DeadlineExceeded):
 		j.State, j.err = JobFailed, ErrTrainingFailed.Because("the training took longer than %s", s.o.TrainingTimeout).Wrap(err)
 	case isMissingData(err):
-		j.State, j.err = JobFailed, ErrTrainingFailed.Because("%v", err)
+		j.State, j.err = JobFailed, ErrTrainingFailed.Because("%s", missingData(err))
 	case err != nil:
 		j.State, j.err = JobFailed, ErrTrainingFailed.Wrap(err)
 	default:

@@ -152,7 +152,7 @@ func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) 
 	p.maxRows = s.o.MaxRows
 	tab, err := s.build(ctx, p)
 	if isMissingData(err) {
-		return insufficient("%v", err)
+		return insufficient("%s", missingData(err))
 	}
 	if err != nil {
 		return err
@@ -164,13 +164,13 @@ func (t *trainer) exportPlan(ctx context.Context) (plan, error) {
 	if t.bundle.modelType == RULModel {
 		p, _, ok := t.planRUL(t.components())
 		if !ok {
-			return p, insufficient("no equipment has tags and failures")
+			return p, insufficient(noFailures)
 		}
 		return p, nil
 	}
 	members, roles, o := t.failing()
 	if len(roles) == 0 {
-		return plan{}, insufficient("no equipment has tags and failures")
+		return plan{}, insufficient(noFailures)
 	}
 	return t.planPooled(ctx, members, roles, o)
 }

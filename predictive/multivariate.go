@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -49,7 +48,7 @@ func (s *Service) Multivariate(ctx context.Context, tags []string) (Multivariate
 	known := rows.length - max(int(judgedShare*float64(rows.length)), 1)
 	model, err := learn.FitPCA(ctx, grid{rows.values, known, len(ids)}, learn.PCAOptions{})
 	if errors.Is(err, learn.ErrData) {
-		return Multivariate{}, insufficient("%s", strings.TrimPrefix(err.Error(), "learn: "))
+		return Multivariate{}, insufficient("%s", missingData(err))
 	}
 	if err != nil {
 		return Multivariate{}, err

@@ -94,7 +94,8 @@ const (
 type Anomaly struct {
 	TagID     string
 	IsAnomaly bool // AnomalyScore >= Threshold
-	// AnomalyScore is the share of the trailing deviations of the tag that are lower, from 0 to 1.
+	// AnomalyScore is from 0 to 1: 1 minus the probability of samples that are as far from normal, in the averages of the tag or as single
+	// values.
 	AnomalyScore float64
 	Threshold    float64
 	// DetectedAt is when the call was made, and SampledAt the time of the sample.

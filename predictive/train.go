@@ -96,10 +96,12 @@ func (s *Service) train(ctx context.Context, modelType ModelType, report func(fl
 	return &t.bundle, t.meta, nil
 }
 
+const noFailures = "no equipment has tags and failures"
+
 // missing tells why no predictor could be made.
 func (t *trainer) missing() string {
 	if len(t.short) == 0 {
-		return "no equipment has tags and failures"
+		return noFailures
 	}
 	slices.Sort(t.short)
 	list := slices.Compact(t.short)
@@ -165,7 +167,7 @@ func (t *trainer) skip(stage string, err error) error {
 	if !isMissingData(err) {
 		return err
 	}
-	t.short = append(t.short, stage+": "+strings.TrimPrefix(err.Error(), errTooLittle.Error()+": "))
+	t.short = append(t.short, stage+": "+missingData(err))
 	return nil
 }
 

@@ -32,7 +32,7 @@ func (t *trainer) lives(ctx context.Context) error {
 		}
 		if !ok {
 			t.part++
-			t.short = append(t.short, stage+": no failures of equipments that have tags")
+			t.short = append(t.short, noFailures)
 			continue
 		}
 		e, made, err := t.learn(ctx, task.key, stage, p, limit)

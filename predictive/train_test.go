@@ -1,40 +1,270 @@
 package predictive
 
 import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
+var standardFleet = fleetOptions{pumps: 8, lives: 4, sensors: 4, component: "Bearing"}
+
 func TestFailureModel(t *testing.T) {
-	p := newFleet(t, fleetOptions{pumps: 8, lives: 3, sensors: 4, component: "Bearing"})
+	p := newFleet(t, standardFleet)
 	s := newService(t, p)
-	begun := time.Now()
 	result, err := s.Retrain(t.Context(), FailureModel)
 	require.NoError(t, err)
-	t.Logf("%+v in %s", result, time.Since(begun))
+	assert.True(t, result.Success)
+	assert.Equal(t, 1, result.Version)
 	m, err := s.Metrics(t.Context(), FailureModel, 0)
 	require.NoError(t, err)
-	t.Logf("%+v auc=%v ece=%v", m, *m.AUC, *m.ECE)
-	for pump := range p.tags {
-		f, err := s.FailurePrediction(t.Context(), pump, pump+".sensor2")
-		t.Logf("%+v %v", f, err)
+	checkMetrics(t, m, result)
+	assert.Greater(t, *m.AUC, 0.95)
+	assert.Less(t, *m.ECE, 0.06)
+	assert.NotEmpty(t, m.Calibration)
+	assert.Nil(t, m.RMSE)
+
+	failures, err := p.Failures(t.Context(), RecordQuery{EquipmentID: "pump03"})
+	require.NoError(t, err)
+	p.now = failures.Items[1].Start.Add(-4 * time.Hour)
+	soon, err := s.FailurePrediction(t.Context(), "pump03", "pump03.sensor2")
+	require.NoError(t, err)
+	p.now = failures.Items[0].End.Add(40 * time.Hour)
+	young, err := s.FailurePrediction(t.Context(), "pump03", "pump03.sensor2")
+	require.NoError(t, err)
+	assert.Greater(t, soon.FailureProbability, 0.7)
+	assert.Equal(t, PredictionFailure, soon.Prediction)
+	assert.Less(t, young.FailureProbability, 0.2)
+	assert.Equal(t, PredictionNormal, young.Prediction)
+	for _, f := range []FailurePrediction{soon, young} {
+		assert.Greater(t, f.Confidence, 0.5)
+		assert.Equal(t, 1., f.ConfidenceDetail.Model)
+		assert.NotZero(t, f.Features.Mean)
+		assert.Positive(t, f.Features.StdDev)
+		assert.Equal(t, 30., f.HorizonHours)
 	}
 }
 
-func TestRULModel(t *testing.T) {
-	p := newFleet(t, fleetOptions{pumps: 8, lives: 3, sensors: 4, component: "Bearing"})
+func TestFailurePredictionOfConstantTagIsNotTrusted(t *testing.T) {
+	p := newFleet(t, standardFleet)
 	s := newService(t, p)
-	begun := time.Now()
+	_, err := s.Retrain(t.Context(), FailureModel)
+	require.NoError(t, err)
+	f, err := s.FailurePrediction(t.Context(), "pump01", "pump01.sensor1") // simfleet's first sensor never changes
+	require.NoError(t, err)
+	assert.Zero(t, f.Confidence)
+}
+
+func TestRULModel(t *testing.T) {
+	p := newFleet(t, standardFleet)
+	s := newService(t, p)
 	result, err := s.Retrain(t.Context(), RULModel)
 	require.NoError(t, err)
-	t.Logf("%+v in %s", result, time.Since(begun))
-	m, err := s.Metrics(t.Context(), RULModel, 0)
+	m, err := s.Metrics(t.Context(), RULModel, 1)
 	require.NoError(t, err)
-	t.Logf("%+v rmse=%v cover=%v cap=%v", m, *m.RMSE, *m.Coverage, *m.CapDays)
-	for pump := range p.tags {
-		f, err := s.RUL(t.Context(), pump, "Bearing")
-		t.Logf("%+v %v", f, err)
+	checkMetrics(t, m, result)
+	assert.Less(t, *m.RMSE, 0.2**m.CapDays, "a quarter of the longest life is what the mean would reach")
+	assert.InDelta(t, 0.9, *m.Coverage, 0.1)
+	assert.Nil(t, m.AUC)
+
+	failures, err := p.Failures(t.Context(), RecordQuery{EquipmentID: "pump05"})
+	require.NoError(t, err)
+	end := failures.Items[1].Start
+	p.now = end.Add(-10 * time.Hour)
+	soon, err := s.RUL(t.Context(), "pump05", "Bearing")
+	require.NoError(t, err)
+	assert.WithinDuration(t, end, soon.PredictedFailureDate, 15*time.Hour)
+	assert.Less(t, soon.HealthScore, 0.3)
+	assert.Zero(t, soon.RULDays)
+	assert.False(t, soon.Capped)
+	assert.Contains(t, soon.Recommendation, "eplace")
+	p.now = failures.Items[0].End.Add(40 * time.Hour)
+	young, err := s.RUL(t.Context(), "pump05", "Bearing")
+	require.NoError(t, err)
+	assert.Greater(t, young.HealthScore, 0.8)
+	assert.Contains(t, young.Recommendation, "No action")
+	for _, r := range []RUL{soon, young} {
+		hours := r.PredictedFailureDate.Sub(r.PredictedAt).Hours()
+		assert.LessOrEqual(t, r.LowDays, hours/24)
+		assert.GreaterOrEqual(t, r.HighDays, hours/24-1e-9)
+		assert.GreaterOrEqual(t, r.LowDays, 0.)
+		assert.LessOrEqual(t, r.HighDays, *m.CapDays+1e-9)
 	}
+	other, err := s.RUL(t.Context(), "pump05", "Seal")
+	assert.True(t, err == nil || errors.Is(err, ErrInsufficientData), err)
+	assert.LessOrEqual(t, other.ConfidenceDetail.Model, 0.5, "the model knows bearings only")
+}
+
+// checkMetrics checks what holds for the metrics of any model.
+func checkMetrics(t *testing.T, m Metrics, r Training) {
+	t.Helper()
+	requireFinite(t, m)
+	requireFinite(t, r)
+	c := m.ConfusionMatrix
+	assert.Equal(t, m.TestSampleCount, c.TruePositive+c.TrueNegative+c.FalsePositive+c.FalseNegative)
+	assert.Positive(t, m.TestSampleCount)
+	assert.InDelta(t, float64(c.TruePositive+c.TrueNegative)/float64(m.TestSampleCount), m.Accuracy, 1e-12)
+	assert.Equal(t, []float64{m.Accuracy, m.Precision, m.Recall, m.F1Score}, []float64{r.Accuracy, r.Precision, r.Recall, r.F1Score})
+	assert.Equal(t, m.Version, r.Version)
+	assert.Greater(t, m.F1Score, 0.7)
+}
+
+func TestModelsAreTheSameOnAnyNumberOfProcessors(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 6, lives: 3, sensors: 3, component: "Bearing"})
+	for _, modelType := range ModelTypes() {
+		var models [2][]byte
+		for i, processors := range []int{1, 4} {
+			before := runtime.GOMAXPROCS(processors)
+			s := newService(t, p, func(o *Options) { o.Seed = 3 })
+			_, err := s.Retrain(t.Context(), modelType)
+			runtime.GOMAXPROCS(before)
+			require.NoError(t, err)
+			_, models[i], err = s.o.Registry.Get(t.Context(), modelType, 0)
+			require.NoError(t, err)
+		}
+		assert.True(t, bytes.Equal(models[0], models[1]), modelType)
+		assert.Less(t, len(models[0]), 1<<20*4)
+	}
+}
+
+func TestTrainingTellsWhatIsMissing(t *testing.T) {
+	few := newFleet(t, fleetOptions{pumps: 2, lives: 1, sensors: 3, component: "Bearing"})
+	untagged := newFleet(t, standardFleet)
+	untagged.tags = map[string][]Tag{"pump01": nil}
+	broken := newFleet(t, standardFleet)
+	broken.fail = errors.New("disk on fire")
+	for _, test := range []struct {
+		name, want string
+		plant      *plant
+	}{{"empty", "no equipment has tags and failures", newPlant()}, {"few", "needed", few}, {"untagged", "no", untagged}, {"broken", "training failed", broken}} {
+		for _, modelType := range ModelTypes() {
+			s := newService(t, test.plant)
+			result, err := s.Retrain(t.Context(), modelType)
+			require.ErrorIs(t, err, ErrTrainingFailed, test.name)
+			assert.False(t, result.Success)
+			assert.Contains(t, result.Message, test.want, test.name)
+			assert.NotContains(t, result.Message, "fire", "no inner texts")
+			_, err = s.Metrics(t.Context(), modelType, 0)
+			assert.ErrorIs(t, err, ErrModelNotFound)
+		}
+	}
+	_, err := newService(t, few).Retrain(t.Context(), "Weather")
+	assert.ErrorIs(t, err, ErrModelType)
+}
+
+func TestFewLivesAreLearnedByALine(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 3, lives: 2, sensors: 4, component: "Bearing"})
+	s := newService(t, p)
+	_, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	b, _, err := s.model(t.Context(), RULModel)
+	require.NoError(t, err)
+	require.Len(t, b.predictors, 1)
+	assert.NotNil(t, b.predictors[0].ridge)
+	r, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	requireFinite(t, r)
+}
+
+// TestNoTestRowIsKnown checks the division of rows: no equipment, or no time, on both sides.
+func TestNoTestRowIsKnown(t *testing.T) {
+	for _, o := range []fleetOptions{{pumps: 1, lives: 12, sensors: 3}, {pumps: 8, lives: 2, sensors: 3}, {pumps: 12, lives: 1, sensors: 3}} {
+		p := newFleet(t, o)
+		p.now = p.now.AddDate(1, 0, 0)
+		s := newService(t, p)
+		f, err := s.fleet(t.Context())
+		require.NoError(t, err)
+		tr := &trainer{s: s, fleet: f, bundle: bundle{modelType: FailureModel, horizon: 30}}
+		members, roles, options := tr.failing()
+		pooled, err := tr.planPooled(t.Context(), members, roles, options)
+		require.NoError(t, err)
+		pooled.maxRows = 10_000
+		tab, err := s.build(t.Context(), pooled)
+		require.NoError(t, err)
+		train, test, how, err := tab.split(1)
+		require.NoError(t, err)
+		require.NotEmpty(t, train.rows)
+		require.NotEmpty(t, test.rows)
+		units := make(map[string]bool)
+		var last time.Time
+		for i := range train.rows {
+			units[tab.unit(train.Group(i))] = true
+			last = laterOf(last, tab.lives[train.Group(i)].end)
+		}
+		for i := range test.rows {
+			l := tab.lives[test.Group(i)]
+			assert.True(t, l.failed)
+			if how == SplitTime {
+				require.False(t, l.from.Before(last), "%v: a life of the test began at %s, before %s", o, l.from, last)
+			} else {
+				require.False(t, units[l.equipment], "%v: %s", o, l.equipment)
+			}
+		}
+		if o.pumps == 1 {
+			assert.Equal(t, SplitTime, how)
+		}
+		for _, f := range train.folds(1, tab.unit) {
+			known := make(map[string]bool)
+			for i := range f.train.rows {
+				known[fmt.Sprint(f.train.Group(i))] = true
+			}
+			for i := range f.test.rows {
+				require.False(t, known[fmt.Sprint(f.test.Group(i))])
+			}
+		}
+	}
+}
+
+func TestPlannedDowntimeIsNotLearnedFrom(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 4, lives: 3, sensors: 3, component: "Bearing"})
+	count := func(d Downtime) int {
+		s := newService(t, p, func(o *Options) { o.Downtime = d })
+		var b bytes.Buffer
+		require.NoError(t, s.Export(t.Context(), RULModel, &b))
+		list, err := csv.NewReader(&b).ReadAll()
+		require.NoError(t, err)
+		return len(list)
+	}
+	all := count(nil)
+	stopped := count(downtime{{epoch.Add(100 * time.Hour), epoch.Add(150 * time.Hour)}})
+	assert.Less(t, stopped, all-100, "50 hours of 4 pumps")
+}
+
+type downtime []Interval
+
+func (d downtime) Downtimes(context.Context, string, time.Time, time.Time) ([]Interval, error) {
+	return d, nil
+}
+
+func TestMemoryOfTrainingIsBounded(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 4, lives: 4, sensors: 3, component: "Bearing"})
+	s := newService(t, p, func(o *Options) { o.MaxRows = 500 })
+	result, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, result.TrainingSamples, 500)
+}
+
+func TestExport(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 3, lives: 2, sensors: 3, component: "Bearing"})
+	s := newService(t, p)
+	for modelType, unit := range map[ModelType]string{FailureModel: "pump01/pump01.sensor2", RULModel: "pump01/Bearing"} {
+		var b bytes.Buffer
+		require.NoError(t, s.Export(t.Context(), modelType, &b))
+		rows, err := csv.NewReader(&b).ReadAll()
+		require.NoError(t, err)
+		assert.Equal(t, []string{"unit", "life", "time", "label"}, rows[0][:4])
+		assert.True(t, slices.ContainsFunc(rows, func(r []string) bool { return r[0] == unit }), modelType)
+		assert.False(t, strings.Contains(fmt.Sprint(rows), "NaN"))
+	}
+	assert.ErrorIs(t, s.Export(t.Context(), "x", nil), ErrModelType)
+	assert.ErrorIs(t, newService(t, newPlant()).Export(t.Context(), RULModel, nil), ErrInsufficientData)
 }

@@ -1,0 +1,243 @@
+package predictive
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// newSignals returns a plant with tags of one machine that follow a common load, a sample each minute.
+func newSignals(tags, samples int) *plant {
+	p := newPlant()
+	random := rand.New(rand.NewPCG(1, 1))
+	load := 0.
+	at := epoch
+	for range samples {
+		at = at.Add(time.Minute)
+		load = 0.95*load + random.NormFloat64()
+		for j := range tags {
+			id := fmt.Sprintf("m.t%02d", j)
+			p.samples[id] = append(p.samples[id], Sample{Time: at, Value: 100 + float64(j) + float64(1+j%3)*load + 0.1*random.NormFloat64()})
+		}
+	}
+	for j := range tags {
+		p.tags["m"] = append(p.tags["m"], Tag{ID: fmt.Sprintf("m.t%02d", j)})
+	}
+	p.now = at.Add(time.Second)
+	return p
+}
+
+func TestAnomaly(t *testing.T) {
+	p := newSignals(1, 6000)
+	s := newService(t, p)
+	normal, err := s.Anomaly(t.Context(), "m.t00")
+	require.NoError(t, err)
+	requireFinite(t, normal)
+	assert.False(t, normal.IsAnomaly)
+	assert.Equal(t, SeverityLow, normal.Severity)
+	list := p.samples["m.t00"]
+	last := list[len(list)-1]
+	assert.Equal(t, last.Value, normal.CurrentValue)
+	assert.Equal(t, last.Time, normal.SampledAt)
+	assert.Equal(t, p.now, normal.DetectedAt)
+	assert.Less(t, normal.ExpectedRange.Min, normal.ExpectedRange.Max)
+	again, err := s.Anomaly(t.Context(), "m.t00")
+	require.NoError(t, err)
+	assert.Equal(t, normal, again, "asking changes nothing")
+
+	list[len(list)-1].Value += 200
+	odd, err := s.Anomaly(t.Context(), "m.t00")
+	require.NoError(t, err)
+	requireFinite(t, odd)
+	assert.True(t, odd.IsAnomaly)
+	assert.GreaterOrEqual(t, odd.AnomalyScore, odd.Threshold)
+	assert.NotEqual(t, SeverityLow, odd.Severity)
+	assert.Greater(t, odd.CurrentValue, odd.ExpectedRange.Max)
+
+	list[len(list)-1].Value = math.NaN()
+	bad, err := s.Anomaly(t.Context(), "m.t00")
+	require.NoError(t, err)
+	assert.Equal(t, list[len(list)-2].Time, bad.SampledAt, "a value that is no number is not judged")
+}
+
+func TestAnomalyNeedsHistory(t *testing.T) {
+	p := newSignals(1, 150)
+	s := newService(t, p)
+	_, err := s.Anomaly(t.Context(), "m.t00")
+	require.ErrorIs(t, err, ErrInsufficientData)
+	assert.ErrorContains(t, err, "150 samples")
+	assert.ErrorContains(t, err, "200 are needed")
+	_, err = s.Anomaly(t.Context(), "m.t99")
+	assert.ErrorIs(t, err, ErrUnknownTag)
+}
+
+func TestAnomalyOfConstantTag(t *testing.T) {
+	p := newSignals(1, 3000)
+	for i := range p.samples["m.t00"] {
+		p.samples["m.t00"][i].Value = 7
+	}
+	a, err := newService(t, p).Anomaly(t.Context(), "m.t00")
+	if err != nil {
+		require.ErrorIs(t, err, ErrInsufficientData)
+		return
+	}
+	requireFinite(t, a)
+	assert.False(t, a.IsAnomaly)
+}
+
+// newest is a history that can begin with the newest samples.
+type newestHistory struct{ *plant }
+
+func (h newestHistory) Newest(_ context.Context, tag string, from, to time.Time, n int) ([]Sample, error) {
+	list := slices.DeleteFunc(slices.Clone(h.samples[tag]), func(s Sample) bool { return s.Time.Before(from) || !s.Time.Before(to) })
+	return list[max(len(list)-n, 0):], nil
+}
+
+func TestNewestSamplesAreFoundEitherWay(t *testing.T) {
+	p := newSignals(1, 9000)
+	slow := newService(t, p)
+	fast := newService(t, p, func(o *Options) { o.History = newestHistory{p} })
+	for _, n := range []int{1, 100, 3000, 9000, 20000} {
+		from, to := p.now.AddDate(0, 0, -30), p.now
+		want, err := fast.newest(t.Context(), "m.t00", from, to, n)
+		require.NoError(t, err)
+		got, err := slow.newest(t.Context(), "m.t00", from, to, n)
+		require.NoError(t, err)
+		require.Equal(t, want, got, n)
+		require.Len(t, got, min(n, 9000))
+	}
+}
+
+func TestMultivariate(t *testing.T) {
+	p := newSignals(6, 4000)
+	s := newService(t, p)
+	tags := []string{"m.t00", "m.t01", "m.t02", "m.t03", "m.t04", "m.t05", "m.t00"}
+	normal, err := s.Multivariate(t.Context(), tags)
+	require.NoError(t, err)
+	requireFinite(t, normal)
+	assert.False(t, normal.IsAnomaly)
+	assert.Equal(t, []string{}, normal.ContributingTags)
+	assert.Len(t, normal.TagScores, 6)
+	again, err := s.Multivariate(t.Context(), tags)
+	require.NoError(t, err)
+	assert.Equal(t, normal, again)
+
+	list := p.samples["m.t03"] // leaves the others, within its own range
+	for i := len(list) - 60; i < len(list); i++ {
+		list[i].Value += 4
+	}
+	odd, err := s.Multivariate(t.Context(), tags)
+	require.NoError(t, err)
+	requireFinite(t, odd)
+	assert.True(t, odd.IsAnomaly)
+	require.NotEmpty(t, odd.ContributingTags)
+	assert.Equal(t, "m.t03", odd.ContributingTags[0])
+	assert.NotEqual(t, SeverityLow, odd.Severity)
+	sum := 0.
+	for _, score := range odd.TagScores {
+		assert.GreaterOrEqual(t, score, 0.)
+		sum += score
+	}
+	assert.InDelta(t, odd.AnomalyScore, sum, 1e-9)
+}
+
+func TestMultivariateRequestsAreChecked(t *testing.T) {
+	p := newSignals(66, 300)
+	s := newService(t, p)
+	var ids []string
+	for _, tag := range p.tags["m"] {
+		ids = append(ids, tag.ID)
+	}
+	for _, bad := range [][]string{nil, {"m.t00"}, {"m.t00", "m.t00"}, ids[:65]} {
+		_, err := s.Multivariate(t.Context(), bad)
+		assert.ErrorIs(t, err, ErrInvalidRequest)
+	}
+	_, err := s.Multivariate(t.Context(), []string{"m.t00", "x"})
+	assert.ErrorIs(t, err, ErrUnknownTag)
+	all, err := s.Multivariate(t.Context(), ids[:64])
+	require.NoError(t, err)
+	requireFinite(t, all)
+	p.samples["m.t01"] = p.samples["m.t01"][:1]
+	_, err = s.Multivariate(t.Context(), []string{"m.t00", "m.t01"})
+	assert.ErrorIs(t, err, ErrInsufficientData)
+}
+
+// TestTagsOfDifferentRates checks that the value of a slow tag holds between its samples, but not for ever.
+func TestTagsOfDifferentRates(t *testing.T) {
+	p := newSignals(3, 4000)
+	slow := p.samples["m.t01"][:0:0]
+	for i, sample := range p.samples["m.t01"] {
+		if i%10 == 0 {
+			slow = append(slow, sample)
+		}
+	}
+	p.samples["m.t01"] = slow
+	s := newService(t, p)
+	rows, err := s.align(t.Context(), []string{"m.t00", "m.t01"}, p.now)
+	require.NoError(t, err)
+	missing := func(a aligned) (n int) {
+		for i := range a.length {
+			if math.IsNaN(a.values[2*i+1]) {
+				n++
+			}
+		}
+		return n
+	}
+	assert.Less(t, missing(rows), 10)
+	p.samples["m.t01"] = slow[:len(slow)/2]
+	rows, err = s.align(t.Context(), []string{"m.t00", "m.t01"}, p.now)
+	require.NoError(t, err)
+	assert.Greater(t, missing(rows), rows.length/3, "it has stopped")
+}
+
+func BenchmarkAnomaly(b *testing.B) {
+	p := newSignals(1, 6000)
+	s := newService(b, p)
+	for b.Loop() {
+		if _, err := s.Anomaly(b.Context(), "m.t00"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkMultivariate(b *testing.B) {
+	p := newSignals(64, 6000)
+	s := newService(b, p)
+	var ids []string
+	for _, tag := range p.tags["m"] {
+		ids = append(ids, tag.ID)
+	}
+	for b.Loop() {
+		if _, err := s.Multivariate(b.Context(), ids); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestFalseAlarmsAreRare asks at many moments of a signal that does not change.
+func TestFalseAlarmsAreRare(t *testing.T) {
+	p := newSignals(1, 7000)
+	s := newService(t, p, func(o *Options) { o.AnomalySamples = 2000 })
+	end, flagged := p.now, 0
+	const calls = 300
+	for i := range calls {
+		p.now = end.Add(-time.Duration(i*13) * time.Minute)
+		a, err := s.Anomaly(t.Context(), "m.t00")
+		require.NoError(t, err)
+		assert.Equal(t, a.AnomalyScore >= a.Threshold, a.IsAnomaly)
+		if a.IsAnomaly {
+			flagged++
+		} else {
+			assert.GreaterOrEqual(t, a.CurrentValue, a.ExpectedRange.Min)
+			assert.LessOrEqual(t, a.CurrentValue, a.ExpectedRange.Max)
+		}
+	}
+	assert.LessOrEqual(t, flagged, calls*3/100)
+}

@@ -1,0 +1,252 @@
+package predictive
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRequestsAreChecked(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	s := newService(t, p)
+	ctx := t.Context()
+	_, err := s.FailurePrediction(ctx, "pump99", "pump99.sensor1")
+	assert.ErrorIs(t, err, ErrUnknownEquipment)
+	_, err = s.FailurePrediction(ctx, "pump01", "pump02.sensor1")
+	assert.ErrorIs(t, err, ErrUnknownTag)
+	_, err = s.RUL(ctx, "pump99", "Bearing")
+	assert.ErrorIs(t, err, ErrUnknownEquipment)
+	_, err = s.RUL(ctx, "pump01", "Flux capacitor")
+	assert.ErrorIs(t, err, ErrUnknownComponent)
+	_, err = s.FailurePrediction(ctx, "pump01", "pump01.sensor1")
+	assert.ErrorIs(t, err, ErrModelNotAvailable)
+	_, err = s.RUL(ctx, "pump01", "Bearing")
+	assert.ErrorIs(t, err, ErrModelNotAvailable)
+	_, err = s.Metrics(ctx, RULModel, 3)
+	assert.ErrorIs(t, err, ErrModelNotFound)
+	_, err = s.Metrics(ctx, RULModel, -1)
+	assert.ErrorIs(t, err, ErrModelVersion)
+	_, err = s.Metrics(ctx, "x", 1)
+	assert.ErrorIs(t, err, ErrModelType)
+}
+
+func TestLists(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	s := newService(t, p)
+	list, err := s.Equipments(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"pump01", "pump02", "pump03", "pump04"}, list)
+	list, err = s.Tags(t.Context(), "pump01")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"pump01.sensor1", "pump01.sensor2", "pump01.sensor3"}, list)
+	list, err = s.Tags(t.Context(), "unknown")
+	require.NoError(t, err)
+	assert.Equal(t, []string{}, list)
+	list, err = s.Components(t.Context(), "pump01")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Bearing"}, list)
+	list, err = s.Components(t.Context(), "unknown")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Bearing", "Motor", "Gearbox", "Pump", "Seal"}, list)
+}
+
+func TestDriverInventory(t *testing.T) {
+	d := DriverInventory(func(context.Context) ([]DriverTag, error) {
+		return []DriverTag{{ID: "b.t", DriverID: "b"}, {ID: "a.t", DriverID: "a", Unit: "bar"}, {ID: "lost"}, {ID: "b.load", DriverID: "b", Setting: true}}, nil
+	})
+	list, err := d.Equipments(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, list)
+	tags, err := d.Tags(t.Context(), "b")
+	require.NoError(t, err)
+	assert.Equal(t, []Tag{{ID: "b.t"}, {ID: "b.load", Setting: true}}, tags)
+	tags, err = d.Tags(t.Context(), "")
+	require.NoError(t, err)
+	assert.Empty(t, tags)
+	for tag, want := range map[string]bool{"lost": true, "c": false} {
+		has, err := d.HasTag(t.Context(), tag)
+		require.NoError(t, err)
+		assert.Equal(t, want, has)
+	}
+}
+
+// TestOldAndBadSamples checks that an answer says how far it can be relied on.
+func TestOldAndBadSamples(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	s := newService(t, p)
+	for _, modelType := range ModelTypes() {
+		_, err := s.Retrain(t.Context(), modelType)
+		require.NoError(t, err)
+	}
+	ask := func() FailurePrediction {
+		t.Helper()
+		f, err := s.FailurePrediction(t.Context(), "pump02", "pump02.sensor2")
+		require.NoError(t, err)
+		requireFinite(t, f)
+		r, err := s.RUL(t.Context(), "pump02", "Bearing")
+		require.NoError(t, err)
+		requireFinite(t, r)
+		return f
+	}
+	fresh := ask()
+	original := slices.Clone(p.samples["pump02.sensor2"])
+	end := p.now
+	cut := func(age time.Duration) {
+		p.samples["pump02.sensor2"] = slices.DeleteFunc(slices.Clone(original), func(x Sample) bool { return x.Time.After(end.Add(-age)) })
+	}
+	cut(10 * time.Hour)
+	assert.Less(t, ask().Confidence, fresh.Confidence, "old samples")
+	cut(1000 * time.Hour)
+	_, err := s.FailurePrediction(t.Context(), "pump02", "pump02.sensor2")
+	require.ErrorIs(t, err, ErrInsufficientData)
+	assert.ErrorContains(t, err, "needed")
+
+	p.samples["pump02.sensor2"] = slices.Clone(original)
+	for i := range p.samples["pump02.sensor2"] {
+		switch x := &p.samples["pump02.sensor2"][i]; i % 5 {
+		case 0:
+			x.Value = math.NaN()
+		case 1:
+			x.Value = math.Inf(1)
+		case 2:
+			x.Bad, x.Value = true, 1e300
+		}
+	}
+	bad := ask()
+	assert.InDelta(t, fresh.Features.Mean, bad.Features.Mean, 3*fresh.Features.StdDev, "bad samples do not count")
+	p.samples["pump02.sensor2"] = slices.Clone(original)
+	for i := range p.samples["pump02.sensor2"] { // in another unit
+		p.samples["pump02.sensor2"][i].Value = p.samples["pump02.sensor2"][i].Value*1.8 + 32
+	}
+	assert.Less(t, ask().ConfidenceDetail.InDistribution, 0.8)
+}
+
+func TestTagOfUnknownRoleHasThePooledModel(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	s := newService(t, p)
+	_, err := s.Retrain(t.Context(), FailureModel)
+	require.NoError(t, err)
+	p.tags["mixer"] = []Tag{{ID: "mixer.torque"}}
+	p.samples["mixer.torque"] = p.samples["pump01.sensor2"]
+	f, err := s.FailurePrediction(t.Context(), "mixer", "mixer.torque")
+	require.NoError(t, err)
+	requireFinite(t, f)
+	assert.Equal(t, 0.5, f.ConfidenceDetail.Model)
+	assert.Positive(t, f.Features.StdDev)
+}
+
+func TestSeveralComponents(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 8, lives: 4, sensors: 4, component: "Bearing"})
+	// A seal that never fails but is renewed, and one that fails seldom.
+	var seals []Replacement
+	for _, pump := range []string{"pump01", "pump02"} {
+		for k := range 3 {
+			seals = append(seals, Replacement{ID: pump + string(rune('a'+k)), EquipmentID: pump, Component: "Seal", At: epoch.Add(time.Duration(k+1) * 150 * time.Hour), Reason: ReasonFailure})
+		}
+	}
+	require.NoError(t, p.AddReplacements(t.Context(), seals))
+	s := newService(t, p)
+	_, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	bearing, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	assert.Equal(t, 1., bearing.ConfidenceDetail.Model)
+	motor, err := s.RUL(t.Context(), "pump01", "Motor")
+	require.NoError(t, err)
+	assert.Equal(t, 0.5, motor.ConfidenceDetail.Model, "no motor ever failed")
+	list, err := s.Components(t.Context(), "pump01")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Bearing", "Seal"}, list)
+}
+
+func TestDamagedModelIsNotServed(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	registry := new(MemoryRegistry)
+	s := newService(t, p, func(o *Options) { o.Registry = registry })
+	_, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	meta, data, err := registry.Get(t.Context(), RULModel, 1)
+	require.NoError(t, err)
+	data[len(data)/2]++
+	version, err := registry.Put(t.Context(), meta, data)
+	require.NoError(t, err)
+	require.Equal(t, 2, version)
+	p.now = p.now.Add(time.Minute) // past the refresh
+	r, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	assert.Equal(t, 1, r.ModelVersion)
+	require.NoError(t, registry.Delete(t.Context(), RULModel, 1))
+	p.now = p.now.Add(time.Minute)
+	_, err = s.RUL(t.Context(), "pump01", "Bearing")
+	assert.ErrorIs(t, err, ErrModelNotAvailable)
+}
+
+func TestWorseModelIsNotPromoted(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	registry := new(MemoryRegistry)
+	s := newService(t, p, func(o *Options) { o.Registry, o.PromoteIfBetter = registry, true })
+	first, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	second, err := s.Retrain(t.Context(), RULModel) // the same, so not better
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 2}, []int{first.Version, second.Version})
+	assert.Contains(t, second.Message, "v1 stays")
+	m, err := s.Metrics(t.Context(), RULModel, 0)
+	require.NoError(t, err)
+	assert.Equal(t, 1, m.Version)
+	m, err = s.Metrics(t.Context(), RULModel, 2)
+	require.NoError(t, err)
+	assert.Equal(t, 2, m.Version)
+}
+
+func TestDrift(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	s := newService(t, p)
+	_, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	psi := func() (sum float64) {
+		m, err := s.Metrics(t.Context(), RULModel, 0)
+		require.NoError(t, err)
+		requireFinite(t, m)
+		require.NotEmpty(t, m.Drift)
+		for _, d := range m.Drift {
+			if d.Feature == "sensor3.mean" {
+				return d.PSI
+			}
+		}
+		return 0
+	}
+	before := psi()
+	for pump := range p.tags {
+		list := p.samples[pump+".sensor3"]
+		for i := range list {
+			if list[i].Time.After(p.now.Add(-80 * time.Hour)) {
+				list[i].Value += 1000
+			}
+		}
+	}
+	assert.Greater(t, psi(), before+1)
+}
+
+func TestOptions(t *testing.T) {
+	p := newPlant()
+	full := Options{History: p, Inventory: p, Records: p, Registry: new(MemoryRegistry)}
+	for field, change := range map[string]func(*Options){
+		"History": func(o *Options) { o.History = nil }, "Inventory": func(o *Options) { o.Inventory = nil }, "Records": func(o *Options) { o.Records = nil },
+		"Registry": func(o *Options) { o.Registry = nil }, "Horizon": func(o *Options) { o.Horizon = -1 }, "MaxRows": func(o *Options) { o.MaxRows = 3 },
+		"MinFailures": func(o *Options) { o.MinFailures = 1 }, "Features": func(o *Options) { o.Features.Window = -4 },
+	} {
+		o := full
+		change(&o)
+		_, err := New(o)
+		require.ErrorContains(t, err, field)
+	}
+	s, err := New(full)
+	require.NoError(t, err)
+	assert.NoError(t, s.Close(t.Context()))
+}
