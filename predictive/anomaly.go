@@ -99,7 +99,7 @@ func orElse(v, other float64) float64 {
 
 // newest returns the newest usable samples, at most n, of a tag from a time to another, oldest first.
 func (s *Service) newest(ctx context.Context, tag string, from, to time.Time, n int) ([]Sample, error) {
-	if reader, ok := s.o.History.(NewestReader); ok {
+	if reader, ok := s.deps.History.(NewestReader); ok {
 		list, err := reader.Newest(ctx, tag, from, to, n)
 		return slices.DeleteFunc(slices.Clone(list), func(s Sample) bool { return s.Bad || !finite(s.Value) }), err
 	}
@@ -108,7 +108,7 @@ func (s *Service) newest(ctx context.Context, tag string, from, to time.Time, n 
 		start := laterOf(to.Add(-span), from)
 		ring := make([]Sample, 0, min(n, 1024))
 		count := 0
-		err := read(ctx, s.o.History, []input{{tag: tag}}, start, to, func(_ int, at time.Time, value float64) error {
+		err := read(ctx, s.deps.History, []input{{tag: tag}}, start, to, func(_ int, at time.Time, value float64) error {
 			if sample := (Sample{Time: at, Value: value}); len(ring) < n {
 				ring = append(ring, sample)
 			} else {

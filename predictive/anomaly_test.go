@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,31 +39,31 @@ func TestAnomaly(t *testing.T) {
 	normal, err := s.Anomaly(t.Context(), "m.t00")
 	require.NoError(t, err)
 	requireFinite(t, normal)
-	assert.False(t, normal.IsAnomaly)
-	assert.Equal(t, SeverityLow, normal.Severity)
+	require.False(t, normal.IsAnomaly)
+	require.Equal(t, SeverityLow, normal.Severity)
 	list := p.samples["m.t00"]
 	last := list[len(list)-1]
-	assert.Equal(t, last.Value, normal.CurrentValue)
-	assert.Equal(t, last.Time, normal.SampledAt)
-	assert.Equal(t, p.now, normal.DetectedAt)
-	assert.Less(t, normal.ExpectedRange.Min, normal.ExpectedRange.Max)
+	require.InDelta(t, last.Value, normal.CurrentValue, 0)
+	require.Equal(t, last.Time, normal.SampledAt)
+	require.Equal(t, p.now, normal.DetectedAt)
+	require.Less(t, normal.ExpectedRange.Min, normal.ExpectedRange.Max)
 	again, err := s.Anomaly(t.Context(), "m.t00")
 	require.NoError(t, err)
-	assert.Equal(t, normal, again, "asking changes nothing")
+	require.Equal(t, normal, again, "asking changes nothing")
 
 	list[len(list)-1].Value += 200
 	odd, err := s.Anomaly(t.Context(), "m.t00")
 	require.NoError(t, err)
 	requireFinite(t, odd)
-	assert.True(t, odd.IsAnomaly)
-	assert.GreaterOrEqual(t, odd.AnomalyScore, odd.Threshold)
-	assert.NotEqual(t, SeverityLow, odd.Severity)
-	assert.Greater(t, odd.CurrentValue, odd.ExpectedRange.Max)
+	require.True(t, odd.IsAnomaly)
+	require.GreaterOrEqual(t, odd.AnomalyScore, odd.Threshold)
+	require.NotEqual(t, SeverityLow, odd.Severity)
+	require.Greater(t, odd.CurrentValue, odd.ExpectedRange.Max)
 
 	list[len(list)-1].Value = math.NaN()
 	bad, err := s.Anomaly(t.Context(), "m.t00")
 	require.NoError(t, err)
-	assert.Equal(t, list[len(list)-2].Time, bad.SampledAt, "a value that is no number is not judged")
+	require.Equal(t, list[len(list)-2].Time, bad.SampledAt, "a value that is no number is not judged")
 }
 
 func TestAnomalyNeedsHistory(t *testing.T) {
@@ -72,10 +71,10 @@ func TestAnomalyNeedsHistory(t *testing.T) {
 	s := newService(t, p)
 	_, err := s.Anomaly(t.Context(), "m.t00")
 	require.ErrorIs(t, err, ErrInsufficientData)
-	assert.ErrorContains(t, err, "150 samples")
-	assert.ErrorContains(t, err, "200 are needed")
+	require.ErrorContains(t, err, "150 samples")
+	require.ErrorContains(t, err, "200 are needed")
 	_, err = s.Anomaly(t.Context(), "m.t99")
-	assert.ErrorIs(t, err, ErrUnknownTag)
+	require.ErrorIs(t, err, ErrUnknownTag)
 }
 
 func TestAnomalyOfConstantTag(t *testing.T) {
@@ -89,7 +88,7 @@ func TestAnomalyOfConstantTag(t *testing.T) {
 		return
 	}
 	requireFinite(t, a)
-	assert.False(t, a.IsAnomaly)
+	require.False(t, a.IsAnomaly)
 }
 
 // newest is a history that can begin with the newest samples.
@@ -103,7 +102,7 @@ func (h newestHistory) Newest(_ context.Context, tag string, from, to time.Time,
 func TestNewestSamplesAreFoundEitherWay(t *testing.T) {
 	p := newSignals(1, 9000)
 	slow := newService(t, p)
-	fast := newService(t, p, func(o *Options) { o.History = newestHistory{p} })
+	fast := newService(t, p, func(d *Deps, _ *Options) { d.History = newestHistory{p} })
 	for _, n := range []int{1, 100, 3000, 9000, 20000} {
 		from, to := p.now.AddDate(0, 0, -30), p.now
 		want, err := fast.newest(t.Context(), "m.t00", from, to, n)
@@ -122,12 +121,12 @@ func TestMultivariate(t *testing.T) {
 	normal, err := s.Multivariate(t.Context(), tags)
 	require.NoError(t, err)
 	requireFinite(t, normal)
-	assert.False(t, normal.IsAnomaly)
-	assert.Equal(t, []string{}, normal.ContributingTags)
-	assert.Len(t, normal.TagScores, 6)
+	require.False(t, normal.IsAnomaly)
+	require.Equal(t, []string{}, normal.ContributingTags)
+	require.Len(t, normal.TagScores, 6)
 	again, err := s.Multivariate(t.Context(), tags)
 	require.NoError(t, err)
-	assert.Equal(t, normal, again)
+	require.Equal(t, normal, again)
 
 	list := p.samples["m.t03"] // leaves the others, within its own range
 	for i := len(list) - 60; i < len(list); i++ {
@@ -136,16 +135,16 @@ func TestMultivariate(t *testing.T) {
 	odd, err := s.Multivariate(t.Context(), tags)
 	require.NoError(t, err)
 	requireFinite(t, odd)
-	assert.True(t, odd.IsAnomaly)
+	require.True(t, odd.IsAnomaly)
 	require.NotEmpty(t, odd.ContributingTags)
-	assert.Equal(t, "m.t03", odd.ContributingTags[0])
-	assert.NotEqual(t, SeverityLow, odd.Severity)
+	require.Equal(t, "m.t03", odd.ContributingTags[0])
+	require.NotEqual(t, SeverityLow, odd.Severity)
 	sum := 0.
 	for _, score := range odd.TagScores {
-		assert.GreaterOrEqual(t, score, 0.)
+		require.GreaterOrEqual(t, score, 0.)
 		sum += score
 	}
-	assert.InDelta(t, odd.AnomalyScore, sum, 1e-9)
+	require.InDelta(t, odd.AnomalyScore, sum, 1e-9)
 }
 
 func TestMultivariateRequestsAreChecked(t *testing.T) {
@@ -157,16 +156,16 @@ func TestMultivariateRequestsAreChecked(t *testing.T) {
 	}
 	for _, bad := range [][]string{nil, {"m.t00"}, {"m.t00", "m.t00"}, ids[:65]} {
 		_, err := s.Multivariate(t.Context(), bad)
-		assert.ErrorIs(t, err, ErrInvalidRequest)
+		require.ErrorIs(t, err, ErrInvalidRequest)
 	}
 	_, err := s.Multivariate(t.Context(), []string{"m.t00", "x"})
-	assert.ErrorIs(t, err, ErrUnknownTag)
+	require.ErrorIs(t, err, ErrUnknownTag)
 	all, err := s.Multivariate(t.Context(), ids[:64])
 	require.NoError(t, err)
 	requireFinite(t, all)
 	p.samples["m.t01"] = p.samples["m.t01"][:1]
 	_, err = s.Multivariate(t.Context(), []string{"m.t00", "m.t01"})
-	assert.ErrorIs(t, err, ErrInsufficientData)
+	require.ErrorIs(t, err, ErrInsufficientData)
 }
 
 // TestTagsOfDifferentRates checks that the value of a slow tag holds between its samples, but not for ever.
@@ -190,11 +189,11 @@ func TestTagsOfDifferentRates(t *testing.T) {
 		}
 		return n
 	}
-	assert.Less(t, missing(rows), 10)
+	require.Less(t, missing(rows), 10)
 	p.samples["m.t01"] = slow[:len(slow)/2]
 	rows, err = s.align(t.Context(), []string{"m.t00", "m.t01"}, p.now)
 	require.NoError(t, err)
-	assert.Greater(t, missing(rows), rows.length/3, "it has stopped")
+	require.Greater(t, missing(rows), rows.length/3, "it has stopped")
 }
 
 func BenchmarkAnomaly(b *testing.B) {
@@ -224,20 +223,20 @@ func BenchmarkMultivariate(b *testing.B) {
 // TestFalseAlarmsAreRare asks at many moments of a signal that does not change.
 func TestFalseAlarmsAreRare(t *testing.T) {
 	p := newSignals(1, 7000)
-	s := newService(t, p, func(o *Options) { o.AnomalySamples = 2000 })
+	s := newService(t, p, func(_ *Deps, o *Options) { o.AnomalySamples = 2000 })
 	end, flagged := p.now, 0
 	const calls = 300
 	for i := range calls {
 		p.now = end.Add(-time.Duration(i*13) * time.Minute)
 		a, err := s.Anomaly(t.Context(), "m.t00")
 		require.NoError(t, err)
-		assert.Equal(t, a.AnomalyScore >= a.Threshold, a.IsAnomaly)
+		require.Equal(t, a.AnomalyScore >= a.Threshold, a.IsAnomaly)
 		if a.IsAnomaly {
 			flagged++
 		} else {
-			assert.GreaterOrEqual(t, a.CurrentValue, a.ExpectedRange.Min)
-			assert.LessOrEqual(t, a.CurrentValue, a.ExpectedRange.Max)
+			require.GreaterOrEqual(t, a.CurrentValue, a.ExpectedRange.Min)
+			require.LessOrEqual(t, a.CurrentValue, a.ExpectedRange.Max)
 		}
 	}
-	assert.LessOrEqual(t, flagged, calls*3/100)
+	require.LessOrEqual(t, flagged, calls*3/100)
 }

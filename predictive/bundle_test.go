@@ -2,23 +2,35 @@ package predictive
 
 import (
 	"bytes"
+	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/predictive/features"
 	"github.com/otkit/otkit/predictive/learn"
 )
 
+var (
+	trainOnce sync.Once
+	models    [][]byte
+)
+
 // trained returns the bytes of a model of each type.
-func trained(t testing.TB) (list [][]byte) {
+func trained(t testing.TB) [][]byte {
 	t.Helper()
-	s := newService(t, newFleet(t, fleetOptions{pumps: 4, lives: 4, sensors: 3, component: "Bearing"}), func(o *Options) { o.Features = features.Options{Window: 5} })
+	trainOnce.Do(func() { models = train(t) })
+	require.NotEmpty(t, models)
+	return models
+}
+
+func train(t testing.TB) (list [][]byte) {
+	t.Helper()
+	s := newService(t, newFleet(t, fleetOptions{pumps: 4, lives: 4, sensors: 3, component: "Bearing"}), func(_ *Deps, o *Options) { o.Features = features.Options{Window: 5} })
 	for _, modelType := range ModelTypes() {
 		_, err := s.Retrain(t.Context(), modelType)
 		require.NoError(t, err)
-		_, data, err := s.o.Registry.Get(t.Context(), modelType, 0)
+		_, data, err := s.deps.Registry.Get(t.Context(), modelType, 0)
 		require.NoError(t, err)
 		list = append(list, data)
 	}
@@ -31,13 +43,13 @@ func TestBundleIsReadAsWritten(t *testing.T) {
 		require.NoError(t, err)
 		again, err := b.encode()
 		require.NoError(t, err)
-		assert.True(t, bytes.Equal(data, again))
+		require.True(t, bytes.Equal(data, again))
 		for _, p := range b.predictors {
 			row := make([]float64, len(p.names()))
 			if b.modelType == FailureModel {
-				assert.True(t, finite(p.probability(row)))
+				require.True(t, finite(p.probability(row)))
 			} else {
-				assert.True(t, finite(p.hours(row)))
+				require.True(t, finite(p.hours(row)))
 			}
 		}
 	}

@@ -92,7 +92,7 @@ func (s *Service) fitExtractor(ctx context.Context, p plan, progress func()) (*f
 	for _, src := range p.sources {
 		for _, l := range src.lives {
 			fitter.Begin()
-			err := read(ctx, s.o.History, src.inputs, l.from, l.end, func(signal int, at time.Time, value float64) error {
+			err := read(ctx, s.deps.History, src.inputs, l.from, l.end, func(signal int, at time.Time, value float64) error {
 				if !within(src.downtime, at) {
 					fitter.Add(signal, at, value)
 				}
@@ -110,7 +110,7 @@ func (s *Service) fitExtractor(ctx context.Context, p plan, progress func()) (*f
 // addLife adds a row for each step in which a life has samples.
 func (s *Service) addLife(ctx context.Context, t *table, p plan, src source, l life) error {
 	w := rowWriter{t: t, plan: p, life: l, features: t.extractor.Begin(l.start), row: make([]float64, len(t.extractor.Names()))}
-	err := read(ctx, s.o.History, src.inputs, l.from, l.end, func(signal int, at time.Time, value float64) error {
+	err := read(ctx, s.deps.History, src.inputs, l.from, l.end, func(signal int, at time.Time, value float64) error {
 		if within(src.downtime, at) {
 			return nil
 		}

@@ -55,7 +55,7 @@ func (d DriverInventory) HasTag(ctx context.Context, tag string) (bool, error) {
 
 // Equipments returns the ids of all equipments in alphabetical order.
 func (s *Service) Equipments(ctx context.Context) ([]string, error) {
-	list, err := s.o.Inventory.Equipments(ctx)
+	list, err := s.deps.Inventory.Equipments(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Service) Components(ctx context.Context, equipment string) ([]string, e
 
 // tags returns the tags of an equipment in the order of their ids, each with its role.
 func (s *Service) tags(ctx context.Context, equipment string) ([]Tag, error) {
-	tags, err := s.o.Inventory.Tags(ctx, equipment)
+	tags, err := s.deps.Inventory.Tags(ctx, equipment)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) tags(ctx context.Context, equipment string) ([]Tag, error) {
 
 // known returns the tags of an equipment, or [ErrUnknownEquipment].
 func (s *Service) known(ctx context.Context, equipment string) ([]Tag, error) {
-	list, err := s.o.Inventory.Equipments(ctx)
+	list, err := s.deps.Inventory.Equipments(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -118,19 +118,19 @@ func (s *Service) known(ctx context.Context, equipment string) ([]Tag, error) {
 // requireTag returns [ErrUnknownTag] for a tag that no equipment has.
 func (s *Service) requireTag(ctx context.Context, tag string) error {
 	unknown := ErrUnknownTag.On("tagId", tag)
-	if finder, ok := s.o.Inventory.(TagFinder); ok {
+	if finder, ok := s.deps.Inventory.(TagFinder); ok {
 		found, err := finder.HasTag(ctx, tag)
 		if err == nil && !found {
 			err = unknown
 		}
 		return err
 	}
-	list, err := s.o.Inventory.Equipments(ctx)
+	list, err := s.deps.Inventory.Equipments(ctx)
 	if err != nil {
 		return err
 	}
 	for _, equipment := range list {
-		tags, err := s.o.Inventory.Tags(ctx, equipment)
+		tags, err := s.deps.Inventory.Tags(ctx, equipment)
 		if err != nil {
 			return err
 		}

@@ -40,16 +40,14 @@ func Example() {
 			panic(err)
 		}
 	}
-	service, err := predictive.New(predictive.Options{
+	service, err := predictive.New(predictive.Deps{
 		History: history{},
 		Inventory: predictive.DriverInventory(func(context.Context) ([]predictive.DriverTag, error) {
 			return []predictive.DriverTag{{ID: "pump.vibration", DriverID: "pump"}}, nil
 		}),
 		Records:  &records,
 		Registry: new(predictive.MemoryRegistry),
-		Horizon:  24 * time.Hour,
-		Clock:    func() time.Time { return now },
-	})
+	}, predictive.Options{Horizon: 24 * time.Hour, Clock: func() time.Time { return now }})
 	if err != nil {
 		panic(err)
 	}

@@ -21,7 +21,6 @@ type plant struct {
 	samples map[string][]Sample
 	tags    map[string][]Tag
 	now     time.Time
-	reads   int
 	fail    error
 }
 
@@ -110,14 +109,14 @@ func (p *plant) addReplacement(t testing.TB, pump, component string, at time.Tim
 }
 
 // newService returns a service for a plant.
-func newService(t testing.TB, p *plant, change ...func(*Options)) *Service {
+func newService(t testing.TB, p *plant, change ...func(*Deps, *Options)) *Service {
 	t.Helper()
-	o := Options{History: p, Inventory: p, Records: p, Registry: new(MemoryRegistry), Horizon: 30 * time.Hour,
-		Clock: func() time.Time { return p.now }}
+	deps := Deps{History: p, Inventory: p, Records: p, Registry: new(MemoryRegistry)}
+	o := Options{Horizon: 30 * time.Hour, Clock: func() time.Time { return p.now }}
 	for _, c := range change {
-		c(&o)
+		c(&deps, &o)
 	}
-	s, err := New(o)
+	s, err := New(deps, o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	return s

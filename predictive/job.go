@@ -225,13 +225,13 @@ func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err e
 		return result, err
 	}
 	meta.TrainedAt = s.o.Clock()
-	parent, _, err := s.o.Registry.Get(ctx, j.ModelType, 0)
+	parent, _, err := s.deps.Registry.Get(ctx, j.ModelType, 0)
 	if err != nil && !errors.Is(err, ErrModelNotFound) {
 		return result, fmt.Errorf("predictive: reading the model before: %w", err)
 	}
 	meta.Parent = parent.Version
 	meta.Default = parent.Version == 0 || !s.o.PromoteIfBetter || better(meta.Metrics, parent.Metrics)
-	version, err := s.o.Registry.Put(ctx, meta, data)
+	version, err := s.deps.Registry.Put(ctx, meta, data)
 	if err != nil {
 		return result, fmt.Errorf("predictive: storing the model: %w", err)
 	}

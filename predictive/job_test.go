@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -39,7 +38,7 @@ var smallFleet = fleetOptions{pumps: 4, lives: 3, sensors: 3, component: "Bearin
 
 func TestTrainingsAreShared(t *testing.T) {
 	g := newGate(newFleet(t, smallFleet))
-	s := newService(t, g.plant, func(o *Options) { o.History = g })
+	s := newService(t, g.plant, func(d *Deps, _ *Options) { d.History = g })
 	const callers = 50
 	results := make(chan Training, callers)
 	var ready sync.WaitGroup
@@ -47,11 +46,14 @@ func TestTrainingsAreShared(t *testing.T) {
 		ready.Add(1)
 		go func() {
 			j, err := s.StartTraining(t.Context(), RULModel)
-			assert.NoError(t, err)
-			assert.Equal(t, JobRunning, j.State)
+			if err != nil || j.State != JobRunning {
+				t.Errorf("job %v: %v", j, err)
+			}
 			ready.Done()
 			r, err := s.Retrain(t.Context(), RULModel)
-			assert.NoError(t, err)
+			if err != nil {
+				t.Error(err)
+			}
 			results <- r
 		}()
 	}
@@ -64,37 +66,37 @@ func TestTrainingsAreShared(t *testing.T) {
 	for range callers - 1 {
 		<-results // those that asked after the end have a training of their own
 	}
-	metas, err := s.o.Registry.List(t.Context(), RULModel)
+	metas, err := s.deps.Registry.List(t.Context(), RULModel)
 	require.NoError(t, err)
 	list, err = s.Jobs(t.Context())
 	require.NoError(t, err)
-	assert.Len(t, list, len(metas))
+	require.Len(t, list, len(metas))
 }
 
 func TestJobIsCanceled(t *testing.T) {
 	g := newGate(newFleet(t, smallFleet))
-	s := newService(t, g.plant, func(o *Options) { o.History = g })
+	s := newService(t, g.plant, func(d *Deps, _ *Options) { d.History = g })
 	running, err := s.start(FailureModel)
 	require.NoError(t, err)
 	<-g.entered
 	_, err = s.CancelJob(t.Context(), running.ID)
 	require.NoError(t, err)
 	<-running.done
-	assert.ErrorIs(t, running.err, ErrTrainingFailed)
+	require.ErrorIs(t, running.err, ErrTrainingFailed)
 	j, err := s.Job(t.Context(), running.ID)
 	require.NoError(t, err)
-	assert.Equal(t, JobCanceled, j.State)
-	assert.Contains(t, j.Training.Message, "canceled")
-	assert.False(t, j.EndedAt.IsZero())
+	require.Equal(t, JobCanceled, j.State)
+	require.Contains(t, j.Training.Message, "canceled")
+	require.False(t, j.EndedAt.IsZero())
 	_, err = s.CancelJob(t.Context(), "x")
-	assert.ErrorIs(t, err, ErrJobNotFound)
+	require.ErrorIs(t, err, ErrJobNotFound)
 	_, err = s.Job(t.Context(), "x")
-	assert.ErrorIs(t, err, ErrJobNotFound)
+	require.ErrorIs(t, err, ErrJobNotFound)
 }
 
 func TestCallerThatLeavesDoesNotEndTheTraining(t *testing.T) {
 	g := newGate(newFleet(t, smallFleet))
-	s := newService(t, g.plant, func(o *Options) { o.History = g })
+	s := newService(t, g.plant, func(d *Deps, _ *Options) { d.History = g })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Retrain(ctx, RULModel)
@@ -102,58 +104,58 @@ func TestCallerThatLeavesDoesNotEndTheTraining(t *testing.T) {
 	close(g.open)
 	r, err := s.Retrain(t.Context(), RULModel)
 	require.NoError(t, err)
-	assert.Equal(t, 1, r.Version)
+	require.Equal(t, 1, r.Version)
 }
 
 func TestCloseEndsTrainings(t *testing.T) {
 	g := newGate(newFleet(t, smallFleet))
-	s := newService(t, g.plant, func(o *Options) { o.History = g })
+	s := newService(t, g.plant, func(d *Deps, _ *Options) { d.History = g })
 	j, err := s.StartTraining(t.Context(), RULModel)
 	require.NoError(t, err)
 	<-g.entered
 	require.NoError(t, s.Close(t.Context()))
 	j, err = s.Job(t.Context(), j.ID)
 	require.NoError(t, err)
-	assert.Equal(t, JobCanceled, j.State)
+	require.Equal(t, JobCanceled, j.State)
 	_, err = s.Retrain(t.Context(), RULModel)
-	assert.ErrorIs(t, err, ErrTrainingFailed)
+	require.ErrorIs(t, err, ErrTrainingFailed)
 }
 
 func TestTrainingTakesNoLongerThanAllowed(t *testing.T) {
 	g := newGate(newFleet(t, smallFleet))
-	s := newService(t, g.plant, func(o *Options) { o.History, o.TrainingTimeout = g, time.Millisecond })
+	s := newService(t, g.plant, func(d *Deps, o *Options) { d.History, o.TrainingTimeout = g, time.Millisecond })
 	r, err := s.Retrain(t.Context(), RULModel)
 	require.ErrorIs(t, err, ErrTrainingFailed)
-	assert.Contains(t, r.Message, "longer than 1ms")
+	require.Contains(t, r.Message, "longer than 1ms")
 }
 
 func TestProgress(t *testing.T) {
 	var seen []Job
-	s := newService(t, newFleet(t, smallFleet), func(o *Options) { o.OnJob = func(j Job) { seen = append(seen, j) } })
+	s := newService(t, newFleet(t, smallFleet), func(_ *Deps, o *Options) { o.OnJob = func(j Job) { seen = append(seen, j) } })
 	_, err := s.Retrain(t.Context(), FailureModel)
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context())) // which waits for the last call
 	require.Greater(t, len(seen), 10)
-	assert.Zero(t, seen[0].Progress)
+	require.Zero(t, seen[0].Progress)
 	for i, j := range seen[1:] {
-		assert.GreaterOrEqual(t, j.Progress, seen[i].Progress)
-		assert.LessOrEqual(t, j.Progress, 1.)
+		require.GreaterOrEqual(t, j.Progress, seen[i].Progress)
+		require.LessOrEqual(t, j.Progress, 1.)
 	}
 	last := seen[len(seen)-1]
-	assert.Equal(t, JobSucceeded, last.State)
-	assert.Equal(t, 1., last.Progress)
-	assert.True(t, last.Training.Success)
+	require.Equal(t, JobSucceeded, last.State)
+	require.InDelta(t, 1., last.Progress, 0)
+	require.True(t, last.Training.Success)
 }
 
 func TestJobsAreForgotten(t *testing.T) {
-	s := newService(t, newPlant(), func(o *Options) { o.MaxJobs = 3 })
+	s := newService(t, newPlant(), func(_ *Deps, o *Options) { o.MaxJobs = 3 })
 	for range 10 {
 		_, err := s.Retrain(t.Context(), RULModel)
 		require.ErrorIs(t, err, ErrTrainingFailed)
 	}
 	list, err := s.Jobs(t.Context())
 	require.NoError(t, err)
-	assert.Len(t, list, 3)
+	require.Len(t, list, 3)
 }
 
 type panicking struct{ *plant }
@@ -162,8 +164,8 @@ func (panicking) Equipments(context.Context) ([]string, error) { panic("bug") }
 
 func TestPanicFailsTheTrainingOnly(t *testing.T) {
 	p := newPlant()
-	s := newService(t, p, func(o *Options) { o.Inventory = panicking{p} })
+	s := newService(t, p, func(d *Deps, _ *Options) { d.Inventory = panicking{p} })
 	r, err := s.Retrain(t.Context(), RULModel)
 	require.ErrorIs(t, err, ErrTrainingFailed)
-	assert.NotContains(t, r.Message, "bug")
+	require.NotContains(t, r.Message, "bug")
 }

@@ -43,11 +43,11 @@ type records struct {
 
 // records returns the records of an equipment before a time.
 func (s *Service) records(ctx context.Context, equipment string, to time.Time) (r records, err error) {
-	failures, err := s.o.Records.Failures(ctx, RecordQuery{EquipmentID: equipment, To: to})
+	failures, err := s.deps.Records.Failures(ctx, RecordQuery{EquipmentID: equipment, To: to})
 	if err != nil {
 		return r, err
 	}
-	replacements, err := s.o.Records.Replacements(ctx, RecordQuery{EquipmentID: equipment, To: to})
+	replacements, err := s.deps.Records.Replacements(ctx, RecordQuery{EquipmentID: equipment, To: to})
 	return records{failures.Items, replacements.Items}, err
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func hour(n int) time.Time { return epoch.Add(time.Duration(n) * time.Hour) }
@@ -66,15 +66,15 @@ func TestLives(t *testing.T) {
 			[][4]int{{-1, 0, 300, failed}, {400, 400, 1000, open}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, test.want, spans(livesOf("p", "Seal", test.events(), hour(0), hour(1000))))
+			require.Equal(t, test.want, spans(livesOf("p", "Seal", test.events(), hour(0), hour(1000))))
 		})
 	}
 }
 
 func TestCurrentLifeIsThatOfTheComponent(t *testing.T) {
 	r := records{failures: []Failure{{Start: hour(100), End: hour(101)}, {Component: "Seal", Start: hour(200), End: hour(201)}}}
-	assert.Equal(t, hour(201), r.current("Seal", hour(0), hour(500)).start)
-	assert.Equal(t, hour(101), r.current("Motor", hour(0), hour(500)).start, "no record names it")
+	require.Equal(t, hour(201), r.current("Seal", hour(0), hour(500)).start)
+	require.Equal(t, hour(101), r.current("Motor", hour(0), hour(500)).start, "no record names it")
 }
 
 func TestRoleOf(t *testing.T) {
@@ -82,27 +82,27 @@ func TestRoleOf(t *testing.T) {
 		{"pump1", "pump1.pressure", "pressure"}, {"pump1", "line/pump1/pressure", "line/pressure"}, {"pump1", "pump10.pressure", "pump10.pressure"},
 		{"pump1", "pressure", "pressure"}, {"pump1", "pump1", "pump1"}, {"", "a.b", "a.b"}, {"p", "pp.p.x", "pp.x"}, {"pump1", "xpump1.pump1.t", "xpump1.t"},
 	} {
-		assert.Equal(t, test[2], RoleOf(test[0], test[1]), test)
+		require.Equal(t, test[2], RoleOf(test[0], test[1]), test)
 	}
 }
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]ModelType{"RUL": RULModel, "rul": RULModel, "failureprediction": FailureModel, "FailurePrediction": FailureModel} {
 		got, err := ParseModelType(text)
-		assert.NoError(t, err)
-		assert.Equal(t, want, got)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
 	for _, text := range []string{"", "RUL ", "../RUL", "anomaly"} {
 		_, err := ParseModelType(text)
-		assert.ErrorIs(t, err, ErrModelType)
+		require.ErrorIs(t, err, ErrModelType)
 	}
 	for text, want := range map[string]int{"": 0, "v1": 1, "12": 12} {
 		got, err := ParseVersion(text)
-		assert.NoError(t, err)
-		assert.Equal(t, want, got)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
 	for _, text := range []string{"v0", "0", "-1", "v", "v01", "vv1", "1.0", "../../etc/passwd", "v99999999999999999999", "v1\x00", "+1"} {
 		_, err := ParseVersion(text)
-		assert.ErrorIs(t, err, ErrModelVersion, text)
+		require.ErrorIs(t, err, ErrModelVersion, text)
 	}
 }

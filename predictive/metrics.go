@@ -18,7 +18,7 @@ func (s *Service) Metrics(ctx context.Context, modelType ModelType, version int)
 	if version < 0 {
 		return Metrics{}, ErrModelVersion
 	}
-	meta, data, err := s.o.Registry.Get(ctx, modelType, version)
+	meta, data, err := s.deps.Registry.Get(ctx, modelType, version)
 	if err != nil {
 		return Metrics{}, err
 	}

@@ -166,11 +166,11 @@ func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l l
 		}
 	} else {
 		from = laterOf(from, l.from)
-		if err := read(ctx, s.o.History, inputs, l.from, from, use(state)); err != nil {
+		if err := read(ctx, s.deps.History, inputs, l.from, from, use(state)); err != nil {
 			return o, err
 		}
 	}
-	if err := read(ctx, s.o.History, inputs, from, now.Add(1), use(state)); err != nil {
+	if err := read(ctx, s.deps.History, inputs, from, now.Add(1), use(state)); err != nil {
 		return o, err
 	}
 	o.raw = make([]float64, len(x.Names()))
@@ -188,7 +188,7 @@ var errBaseline = errors.New("baseline is known")
 // readBaseline feeds the beginning of a life until its baseline is known, or gives up after a few windows.
 func (s *Service) readBaseline(ctx context.Context, state *features.Life, inputs []input, from, to time.Time) error {
 	count := 0
-	err := read(ctx, s.o.History, inputs, from, to, func(signal int, at time.Time, value float64) error {
+	err := read(ctx, s.deps.History, inputs, from, to, func(signal int, at time.Time, value float64) error {
 		state.Add(signal, at, value)
 		if count++; count%64 == 0 && complete(state, inputs) {
 			return errBaseline

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,23 +15,23 @@ func TestRequestsAreChecked(t *testing.T) {
 	s := newService(t, p)
 	ctx := t.Context()
 	_, err := s.FailurePrediction(ctx, "pump99", "pump99.sensor1")
-	assert.ErrorIs(t, err, ErrUnknownEquipment)
+	require.ErrorIs(t, err, ErrUnknownEquipment)
 	_, err = s.FailurePrediction(ctx, "pump01", "pump02.sensor1")
-	assert.ErrorIs(t, err, ErrUnknownTag)
+	require.ErrorIs(t, err, ErrUnknownTag)
 	_, err = s.RUL(ctx, "pump99", "Bearing")
-	assert.ErrorIs(t, err, ErrUnknownEquipment)
+	require.ErrorIs(t, err, ErrUnknownEquipment)
 	_, err = s.RUL(ctx, "pump01", "Flux capacitor")
-	assert.ErrorIs(t, err, ErrUnknownComponent)
+	require.ErrorIs(t, err, ErrUnknownComponent)
 	_, err = s.FailurePrediction(ctx, "pump01", "pump01.sensor1")
-	assert.ErrorIs(t, err, ErrModelNotAvailable)
+	require.ErrorIs(t, err, ErrModelNotAvailable)
 	_, err = s.RUL(ctx, "pump01", "Bearing")
-	assert.ErrorIs(t, err, ErrModelNotAvailable)
+	require.ErrorIs(t, err, ErrModelNotAvailable)
 	_, err = s.Metrics(ctx, RULModel, 3)
-	assert.ErrorIs(t, err, ErrModelNotFound)
+	require.ErrorIs(t, err, ErrModelNotFound)
 	_, err = s.Metrics(ctx, RULModel, -1)
-	assert.ErrorIs(t, err, ErrModelVersion)
+	require.ErrorIs(t, err, ErrModelVersion)
 	_, err = s.Metrics(ctx, "x", 1)
-	assert.ErrorIs(t, err, ErrModelType)
+	require.ErrorIs(t, err, ErrModelType)
 }
 
 func TestLists(t *testing.T) {
@@ -40,19 +39,19 @@ func TestLists(t *testing.T) {
 	s := newService(t, p)
 	list, err := s.Equipments(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []string{"pump01", "pump02", "pump03", "pump04"}, list)
+	require.Equal(t, []string{"pump01", "pump02", "pump03", "pump04"}, list)
 	list, err = s.Tags(t.Context(), "pump01")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"pump01.sensor1", "pump01.sensor2", "pump01.sensor3"}, list)
+	require.Equal(t, []string{"pump01.sensor1", "pump01.sensor2", "pump01.sensor3"}, list)
 	list, err = s.Tags(t.Context(), "unknown")
 	require.NoError(t, err)
-	assert.Equal(t, []string{}, list)
+	require.Equal(t, []string{}, list)
 	list, err = s.Components(t.Context(), "pump01")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"Bearing"}, list)
+	require.Equal(t, []string{"Bearing"}, list)
 	list, err = s.Components(t.Context(), "unknown")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"Bearing", "Motor", "Gearbox", "Pump", "Seal"}, list)
+	require.Equal(t, []string{"Bearing", "Motor", "Gearbox", "Pump", "Seal"}, list)
 }
 
 func TestDriverInventory(t *testing.T) {
@@ -61,17 +60,17 @@ func TestDriverInventory(t *testing.T) {
 	})
 	list, err := d.Equipments(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []string{"a", "b"}, list)
+	require.Equal(t, []string{"a", "b"}, list)
 	tags, err := d.Tags(t.Context(), "b")
 	require.NoError(t, err)
-	assert.Equal(t, []Tag{{ID: "b.t"}, {ID: "b.load", Setting: true}}, tags)
+	require.Equal(t, []Tag{{ID: "b.t"}, {ID: "b.load", Setting: true}}, tags)
 	tags, err = d.Tags(t.Context(), "")
 	require.NoError(t, err)
-	assert.Empty(t, tags)
+	require.Empty(t, tags)
 	for tag, want := range map[string]bool{"lost": true, "c": false} {
 		has, err := d.HasTag(t.Context(), tag)
 		require.NoError(t, err)
-		assert.Equal(t, want, has)
+		require.Equal(t, want, has)
 	}
 }
 
@@ -100,11 +99,11 @@ func TestOldAndBadSamples(t *testing.T) {
 		p.samples["pump02.sensor2"] = slices.DeleteFunc(slices.Clone(original), func(x Sample) bool { return x.Time.After(end.Add(-age)) })
 	}
 	cut(10 * time.Hour)
-	assert.Less(t, ask().Confidence, fresh.Confidence, "old samples")
+	require.Less(t, ask().Confidence, fresh.Confidence, "old samples")
 	cut(1000 * time.Hour)
 	_, err := s.FailurePrediction(t.Context(), "pump02", "pump02.sensor2")
 	require.ErrorIs(t, err, ErrInsufficientData)
-	assert.ErrorContains(t, err, "needed")
+	require.ErrorContains(t, err, "needed")
 
 	p.samples["pump02.sensor2"] = slices.Clone(original)
 	for i := range p.samples["pump02.sensor2"] {
@@ -118,12 +117,12 @@ func TestOldAndBadSamples(t *testing.T) {
 		}
 	}
 	bad := ask()
-	assert.InDelta(t, fresh.Features.Mean, bad.Features.Mean, 3*fresh.Features.StdDev, "bad samples do not count")
+	require.InDelta(t, fresh.Features.Mean, bad.Features.Mean, 3*fresh.Features.StdDev, "bad samples do not count")
 	p.samples["pump02.sensor2"] = slices.Clone(original)
 	for i := range p.samples["pump02.sensor2"] { // in another unit
 		p.samples["pump02.sensor2"][i].Value = p.samples["pump02.sensor2"][i].Value*1.8 + 32
 	}
-	assert.Less(t, ask().ConfidenceDetail.InDistribution, 0.8)
+	require.Less(t, ask().ConfidenceDetail.InDistribution, 0.8)
 }
 
 func TestTagOfUnknownRoleHasThePooledModel(t *testing.T) {
@@ -136,8 +135,8 @@ func TestTagOfUnknownRoleHasThePooledModel(t *testing.T) {
 	f, err := s.FailurePrediction(t.Context(), "mixer", "mixer.torque")
 	require.NoError(t, err)
 	requireFinite(t, f)
-	assert.Equal(t, 0.5, f.ConfidenceDetail.Model)
-	assert.Positive(t, f.Features.StdDev)
+	require.InDelta(t, 0.5, f.ConfidenceDetail.Model, 0)
+	require.Positive(t, f.Features.StdDev)
 }
 
 func TestSeveralComponents(t *testing.T) {
@@ -155,19 +154,19 @@ func TestSeveralComponents(t *testing.T) {
 	require.NoError(t, err)
 	bearing, err := s.RUL(t.Context(), "pump01", "Bearing")
 	require.NoError(t, err)
-	assert.Equal(t, 1., bearing.ConfidenceDetail.Model)
+	require.InDelta(t, 1, bearing.ConfidenceDetail.Model, 0)
 	motor, err := s.RUL(t.Context(), "pump01", "Motor")
 	require.NoError(t, err)
-	assert.Equal(t, 0.5, motor.ConfidenceDetail.Model, "no motor ever failed")
+	require.InDelta(t, 0.5, motor.ConfidenceDetail.Model, 0, "no motor ever failed")
 	list, err := s.Components(t.Context(), "pump01")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"Bearing", "Seal"}, list)
+	require.Equal(t, []string{"Bearing", "Seal"}, list)
 }
 
 func TestDamagedModelIsNotServed(t *testing.T) {
 	p := newFleet(t, smallFleet)
 	registry := new(MemoryRegistry)
-	s := newService(t, p, func(o *Options) { o.Registry = registry })
+	s := newService(t, p, func(d *Deps, _ *Options) { d.Registry = registry })
 	_, err := s.Retrain(t.Context(), RULModel)
 	require.NoError(t, err)
 	meta, data, err := registry.Get(t.Context(), RULModel, 1)
@@ -179,29 +178,29 @@ func TestDamagedModelIsNotServed(t *testing.T) {
 	p.now = p.now.Add(time.Minute) // past the refresh
 	r, err := s.RUL(t.Context(), "pump01", "Bearing")
 	require.NoError(t, err)
-	assert.Equal(t, 1, r.ModelVersion)
+	require.Equal(t, 1, r.ModelVersion)
 	require.NoError(t, registry.Delete(t.Context(), RULModel, 1))
 	p.now = p.now.Add(time.Minute)
 	_, err = s.RUL(t.Context(), "pump01", "Bearing")
-	assert.ErrorIs(t, err, ErrModelNotAvailable)
+	require.ErrorIs(t, err, ErrModelNotAvailable)
 }
 
 func TestWorseModelIsNotPromoted(t *testing.T) {
 	p := newFleet(t, smallFleet)
 	registry := new(MemoryRegistry)
-	s := newService(t, p, func(o *Options) { o.Registry, o.PromoteIfBetter = registry, true })
+	s := newService(t, p, func(d *Deps, o *Options) { d.Registry, o.PromoteIfBetter = registry, true })
 	first, err := s.Retrain(t.Context(), RULModel)
 	require.NoError(t, err)
 	second, err := s.Retrain(t.Context(), RULModel) // the same, so not better
 	require.NoError(t, err)
-	assert.Equal(t, []int{1, 2}, []int{first.Version, second.Version})
-	assert.Contains(t, second.Message, "v1 stays")
+	require.Equal(t, []int{1, 2}, []int{first.Version, second.Version})
+	require.Contains(t, second.Message, "v1 stays")
 	m, err := s.Metrics(t.Context(), RULModel, 0)
 	require.NoError(t, err)
-	assert.Equal(t, 1, m.Version)
+	require.Equal(t, 1, m.Version)
 	m, err = s.Metrics(t.Context(), RULModel, 2)
 	require.NoError(t, err)
-	assert.Equal(t, 2, m.Version)
+	require.Equal(t, 2, m.Version)
 }
 
 func TestDrift(t *testing.T) {
@@ -230,23 +229,28 @@ func TestDrift(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, psi(), before+1)
+	require.Greater(t, psi(), before+1)
 }
 
 func TestOptions(t *testing.T) {
 	p := newPlant()
-	full := Options{History: p, Inventory: p, Records: p, Registry: new(MemoryRegistry)}
-	for field, change := range map[string]func(*Options){
-		"History": func(o *Options) { o.History = nil }, "Inventory": func(o *Options) { o.Inventory = nil }, "Records": func(o *Options) { o.Records = nil },
-		"Registry": func(o *Options) { o.Registry = nil }, "Horizon": func(o *Options) { o.Horizon = -1 }, "MaxRows": func(o *Options) { o.MaxRows = 3 },
-		"MinFailures": func(o *Options) { o.MinFailures = 1 }, "Features": func(o *Options) { o.Features.Window = -4 },
+	full := Deps{History: p, Inventory: p, Records: p, Registry: new(MemoryRegistry)}
+	for field, change := range map[string]func(*Deps, *Options){
+		"Deps.History":         func(d *Deps, _ *Options) { d.History = nil },
+		"Deps.Inventory":       func(d *Deps, _ *Options) { d.Inventory = nil },
+		"Deps.Records":         func(d *Deps, _ *Options) { d.Records = nil },
+		"Deps.Registry":        func(d *Deps, _ *Options) { d.Registry = nil },
+		"Options.Horizon":      func(_ *Deps, o *Options) { o.Horizon = -1 },
+		"Options.MaxRows is 3": func(_ *Deps, o *Options) { o.MaxRows = 3 },
+		"Options.MinFailures":  func(_ *Deps, o *Options) { o.MinFailures = 1 },
+		"Options.Features":     func(_ *Deps, o *Options) { o.Features.Window = -4 },
 	} {
-		o := full
-		change(&o)
-		_, err := New(o)
+		deps, o := full, Options{}
+		change(&deps, &o)
+		_, err := New(deps, o)
 		require.ErrorContains(t, err, field)
 	}
-	s, err := New(full)
+	s, err := New(full, Options{})
 	require.NoError(t, err)
-	assert.NoError(t, s.Close(t.Context()))
+	require.NoError(t, s.Close(t.Context()))
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -43,18 +42,18 @@ func TestTagsAreReadTogether(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Len(t, order, 15_000)
-	assert.Equal(t, []int{1, 0, 2, 1, 0, 2}, order[:6], "a setting comes before the other tags of its time")
-	assert.Equal(t, 1, h.most, "queries that are open at a time")
-	assert.Equal(t, 15_000, h.yielded)
+	require.Equal(t, []int{1, 0, 2, 1, 0, 2}, order[:6], "a setting comes before the other tags of its time")
+	require.Equal(t, 1, h.most, "queries that are open at a time")
+	require.Equal(t, 15_000, h.yielded)
 
 	h.yielded = 0
 	stop := errors.New("enough")
-	assert.ErrorIs(t, read(t.Context(), h, inputs, epoch, p.now, func(int, time.Time, float64) error { return stop }), stop)
-	assert.LessOrEqual(t, h.yielded, 3*pageSize, "no more than a page of each is read ahead")
+	require.ErrorIs(t, read(t.Context(), h, inputs, epoch, p.now, func(int, time.Time, float64) error { return stop }), stop)
+	require.LessOrEqual(t, h.yielded, 3*pageSize, "no more than a page of each is read ahead")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.ErrorIs(t, read(ctx, h, inputs, epoch, p.now, func(int, time.Time, float64) error { return nil }), context.Canceled)
+	require.ErrorIs(t, read(ctx, h, inputs, epoch, p.now, func(int, time.Time, float64) error { return nil }), context.Canceled)
 }
 
 // deaf is a history that ignores the range that it is asked for.
@@ -73,5 +72,5 @@ func TestEachSampleIsReadOnce(t *testing.T) {
 		count++
 		return nil
 	}))
-	assert.Equal(t, 1940, count)
+	require.Equal(t, 1940, count)
 }

@@ -35,7 +35,7 @@ func (s *Service) model(ctx context.Context, t ModelType) (*bundle, Meta, error)
 
 // load reads the default model unless it is the one that is served.
 func (s *Service) load(ctx context.Context, t ModelType, m *served) (*bundle, Meta, error) {
-	meta, data, err := s.o.Registry.Get(ctx, t, 0)
+	meta, data, err := s.deps.Registry.Get(ctx, t, 0)
 	switch {
 	case errors.Is(err, ErrModelNotFound):
 		return nil, Meta{}, ErrModelNotAvailable.Because("no model of type %s has been trained", t)
@@ -49,7 +49,7 @@ func (s *Service) load(ctx context.Context, t ModelType, m *served) (*bundle, Me
 		return b, meta, nil
 	}
 	s.o.Log.Error("model is damaged; using the one before", "modelType", t, "version", meta.Version, "err", err)
-	list, listErr := s.o.Registry.List(ctx, t)
+	list, listErr := s.deps.Registry.List(ctx, t)
 	if listErr != nil {
 		return nil, Meta{}, ErrModelNotAvailable.Wrap(errors.Join(err, listErr))
 	}
@@ -57,7 +57,7 @@ func (s *Service) load(ctx context.Context, t ModelType, m *served) (*bundle, Me
 		if older.Version >= meta.Version || !older.Default {
 			continue
 		}
-		m, data, err := s.o.Registry.Get(ctx, t, older.Version)
+		m, data, err := s.deps.Registry.Get(ctx, t, older.Version)
 		if err != nil {
 			continue
 		}

@@ -12,14 +12,18 @@ import (
 	"github.com/otkit/otkit/predictive/features"
 )
 
-// Options are the dependencies and settings of a [Service].
-type Options struct {
-	History   History      // required
-	Inventory Inventory    // required
-	Records   RecordReader // required
-	Registry  Registry     // required
-	Downtime  Downtime     // default: none
+// Deps are what a [Service] works with.
+type Deps struct {
+	History   History
+	Inventory Inventory
+	Records   RecordReader
+	Registry  Registry
+	// Downtime is optional: without it, nothing was stopped on purpose.
+	Downtime Downtime
+}
 
+// Options change a [Service].
+type Options struct {
 	// Components are those of an equipment without records. Default: [DefaultComponents].
 	Components []string
 	// Horizon is how far ahead a failure is predicted. Default: 7 days.
@@ -67,22 +71,37 @@ func DefaultComponents() []string { return []string{"Bearing", "Motor", "Gearbox
 
 // Service predicts failures, remaining lives and anomalies. It is safe for concurrent use.
 type Service struct {
+	deps   Deps
 	o      Options
 	models map[ModelType]*served
 	jobs   jobs
 }
 
 // New returns a service. Close it.
-func New(o Options) (*Service, error) {
-	const pkg = "predictive"
-	for _, required := range []struct {
-		path  string
-		value any
-	}{{"History", o.History}, {"Inventory", o.Inventory}, {"Records", o.Records}, {"Registry", o.Registry}} {
-		if required.value == nil {
-			return nil, fault.Option(pkg, required.path, "Options.%s is required", required.path)
+func New(deps Deps, o Options) (*Service, error) {
+	for _, dep := range []struct {
+		name    string
+		missing bool
+	}{{"History", deps.History == nil}, {"Inventory", deps.Inventory == nil}, {"Records", deps.Records == nil}, {"Registry", deps.Registry == nil}} {
+		if dep.missing {
+			return nil, fault.Option(pkg, "Deps."+dep.name, "is required")
 		}
 	}
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	s := &Service{deps: deps, o: o, models: make(map[ModelType]*served)}
+	for _, t := range ModelTypes() {
+		s.models[t] = new(served)
+	}
+	s.jobs.init()
+	return s, nil
+}
+
+const pkg = "predictive"
+
+// complete checks the options and sets defaults.
+func (o *Options) complete() error {
 	for _, option := range []struct {
 		path     string
 		value    *time.Duration
@@ -91,7 +110,7 @@ func New(o Options) (*Service, error) {
 		{"TrainingTimeout", &o.TrainingTimeout, time.Hour}, {"AnomalyLookback", &o.AnomalyLookback, 30 * 24 * time.Hour},
 		{"Staleness", &o.Staleness, time.Hour}, {"Refresh", &o.Refresh, 10 * time.Second}} {
 		if *option.value < 0 {
-			return nil, fault.Option(pkg, option.path, "Options.%s is %s, want 0 or more", option.path, *option.value)
+			return fault.Option(pkg, "Options."+option.path, "is %s, want 0 or more", *option.value)
 		}
 		*option.value = cmp.Or(*option.value, option.fallback)
 	}
@@ -102,11 +121,11 @@ func New(o Options) (*Service, error) {
 	}{{"MaxRows", &o.MaxRows, 100, 50_000, 10_000_000}, {"MaxModels", &o.MaxModels, 2, 200, 10_000}, {"MinFailures", &o.MinFailures, 3, 10, 1000},
 		{"MaxJobs", &o.MaxJobs, 1, 100, 10_000}, {"AnomalySamples", &o.AnomalySamples, 500, 5000, 100_000}} {
 		if *option.value = cmp.Or(*option.value, option.fallback); *option.value < option.min || *option.value > option.max {
-			return nil, fault.Option(pkg, option.path, "Options.%s is %d, want %d to %d", option.path, *option.value, option.min, option.max)
+			return fault.Option(pkg, "Options."+option.path, "is %d, want %d to %d", *option.value, option.min, option.max)
 		}
 	}
 	if err := o.checkFeatures(); err != nil {
-		return nil, fault.Option(pkg, "Features", "Options.Features: %v", err)
+		return fault.Option(pkg, "Options.Features", "is not usable: %v", err)
 	}
 	if len(o.Components) == 0 {
 		o.Components = DefaultComponents()
@@ -120,12 +139,7 @@ func New(o Options) (*Service, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{o: o, models: make(map[ModelType]*served)}
-	for _, t := range ModelTypes() {
-		s.models[t] = new(served)
-	}
-	s.jobs.init()
-	return s, nil
+	return nil
 }
 
 // checkFeatures refuses options that no extractor can be made with. All kinds are needed.

@@ -45,8 +45,8 @@ func (s *Service) fleet(ctx context.Context) (f fleet, err error) {
 		if m.tags, err = s.tags(ctx, id); err != nil {
 			return f, err
 		}
-		if s.o.Downtime != nil {
-			if m.downtime, err = s.o.Downtime.Downtimes(ctx, id, f.from, f.to); err != nil {
+		if s.deps.Downtime != nil {
+			if m.downtime, err = s.deps.Downtime.Downtimes(ctx, id, f.from, f.to); err != nil {
 				return f, err
 			}
 		}
