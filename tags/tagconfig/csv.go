@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/otkit/otkit/internal/formula"
 )
 
 func exportCSV(w io.Writer, items []Config) error {
@@ -27,7 +29,7 @@ func exportCSV(w io.Writer, items []Config) error {
 		for i := range columns {
 			row[i] = formatCell(columns[i].get(&items[k]))
 			if columns[i].text {
-				row[i] = disarm(row[i])
+				row[i] = formula.Disarm(row[i])
 			}
 		}
 		if err := out.Write(row); err != nil {
@@ -73,7 +75,7 @@ func importCSV(data []byte, maxRows int) ([]Config, error) {
 				return t.result()
 			}
 			if i < len(t.heads) && t.heads[i] >= 0 && columns[t.heads[i]].text {
-				cells[i] = rearm(cell)
+				cells[i] = formula.Rearm(cell)
 			}
 		}
 		more, err := t.row(number, cells)
@@ -94,54 +96,4 @@ func separator(data []byte) rune {
 		return ';'
 	}
 	return ','
-}
-
-const (
-	splits   = ",;\t\n\"" // where a program of some locale may begin a new cell
-	formulas = "=+-@\t\r\n＝＋－＠"
-)
-
-// disarm puts an apostrophe in front of what a spreadsheet program would take for a formula, at the
-// start of a text and after every separator. Where apostrophes are there already one more is added,
-// so that rearm returns the text.
-func disarm(s string) string {
-	return walkCells(s, func(quotes int, formula bool) int {
-		if formula {
-			return quotes + 1
-		}
-		return quotes
-	})
-}
-
-// rearm undoes disarm.
-func rearm(s string) string {
-	return walkCells(s, func(quotes int, formula bool) int {
-		if formula && quotes > 0 {
-			return quotes - 1
-		}
-		return quotes
-	})
-}
-
-// walkCells copies s. At each place where a cell may begin, keep decides from the number of
-// apostrophes there, and whether a formula follows them, how many stay.
-func walkCells(s string, keep func(quotes int, formula bool) int) string {
-	if !strings.ContainsAny(s, formulas) {
-		return s
-	}
-	var b strings.Builder
-	for {
-		rest := strings.TrimLeft(s, "'")
-		r, _ := utf8.DecodeRuneInString(rest)
-		quotes := len(s) - len(rest)
-		formula := rest != "" && strings.ContainsRune(formulas, r)
-		b.WriteString(strings.Repeat("'", keep(quotes, formula)))
-		next := strings.IndexAny(rest, splits)
-		if next < 0 {
-			b.WriteString(rest)
-			return b.String()
-		}
-		b.WriteString(rest[:next+1])
-		s = rest[next+1:]
-	}
 }
