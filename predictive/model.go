@@ -87,22 +87,39 @@ type Meta struct {
 	Library string `json:"library"`
 	// Parent is the version that was the default before, 0 for none.
 	Parent int `json:"parent"`
-	// Default reports whether the model serves where no version is asked for: then the highest usable version with Default does. It
-	// is false for a model that was not better than its parent; see [Options.PromoteIfBetter].
+	// Default reports whether the model may serve where no version is asked for: the highest undamaged version with Default does, and
+	// without one the highest undamaged version. It is false for a model that was not better than its parent; see
+	// [Options.PromoteIfBetter].
 	Default bool `json:"default"`
 }
 
 // KindBundle is the kind of the models that [Service.Retrain] makes.
 const KindBundle = "bundle"
 
-// Registry keeps models. It is safe for concurrent use. Methods return [ErrModelNotFound] for a version that is absent.
+// Registry keeps models. It is safe for concurrent use, by several processes too. Methods return [ErrModelType] for a type that is not
+// one of [ModelTypes] and [ErrModelVersion] for a negative version. Package predictivetest has a conformance suite.
 type Registry interface {
-	// Put adds a model and returns its version. It sets Version, SHA256 and Size of meta.
+	// Put adds a model, which has at least one byte, and returns its version. It sets Version, SHA256 and Size of meta. What it has returned
+	// without an error is durable. After an error the model may be there, but never a part of it.
 	Put(ctx context.Context, meta Meta, model []byte) (version int, err error)
-	// Get returns a model. Version 0 is the highest one with Default that is undamaged.
+	// Get returns a model. Version 0 is the highest undamaged one with Default, and without one the highest undamaged one. Get returns
+	// [ErrModelNotFound] if the version, or for 0 any version, is absent, and [ErrModelNotAvailable] if all that could be returned are damaged.
 	Get(ctx context.Context, modelType ModelType, version int) (Meta, []byte, error)
 	// List returns the undamaged models of a type, the highest version first.
 	List(ctx context.Context, modelType ModelType) ([]Meta, error)
-	// Delete removes a model.
+	// Delete removes a model, damaged or not, or returns [ErrModelNotFound]. Its version is not used again.
 	Delete(ctx context.Context, modelType ModelType, version int) error
+}
+
+// Inspector is an optional part of a [Registry] whose models can be damaged.
+type Inspector interface {
+	// Damaged returns the damaged models of a type, the highest version first.
+	Damaged(ctx context.Context, modelType ModelType) ([]Damage, error)
+}
+
+// Damage is a model that is in a registry and cannot be used.
+type Damage struct {
+	ModelType ModelType
+	Version   int
+	Problem   string // for logs: it may name files
 }

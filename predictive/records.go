@@ -78,14 +78,15 @@ type RecordReader interface {
 	Replacements(ctx context.Context, query RecordQuery) (Page[Replacement], error)
 }
 
-// RecordStore keeps the failures and replacements of equipments.
+// RecordStore keeps the failures and replacements of equipments. What a method has returned without an error is durable. Times are
+// kept to the microsecond, in UTC. Package predictivetest has a conformance suite.
 type RecordStore interface {
 	RecordReader
-	// AddFailures adds all records or none. If an id is in use, it returns [ErrRecordExists]. A record of the source alarm is skipped if one with
-	// its equipment, component, start and code is there.
+	// AddFailures adds all records or none. If an id is in use, or twice in the list, it returns [ErrRecordExists]. A record of the source
+	// alarm is skipped, whatever its id, if one of that source with its equipment, component, start and code is there or earlier in the list.
 	AddFailures(ctx context.Context, failures []Failure) error
-	// AddReplacements is as AddFailures. A record with the equipment, component, time and reason of another one of the source alarm is
-	// skipped if it is of that source too.
+	// AddReplacements is as AddFailures. A record of the source alarm is skipped if one of that source with its equipment, component, time and
+	// reason is there or earlier in the list.
 	AddReplacements(ctx context.Context, replacements []Replacement) error
 	// DeleteFailure removes a record, or returns [ErrRecordNotFound].
 	DeleteFailure(ctx context.Context, id string) error

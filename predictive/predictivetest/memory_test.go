@@ -1,0 +1,16 @@
+package predictivetest_test
+
+import (
+	"testing"
+
+	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/predictivetest"
+)
+
+func TestMemoryRecords(t *testing.T) {
+	predictivetest.TestRecordStore(t, func(testing.TB) predictive.RecordStore { return predictive.NewMemoryRecords() })
+}
+
+func TestMemoryRegistry(t *testing.T) {
+	predictivetest.TestRegistry(t, func(testing.TB) predictive.Registry { return predictive.NewMemoryRegistry() })
+}

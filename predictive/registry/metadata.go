@@ -1,0 +1,70 @@
+package registry
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/otkit/otkit/internal/runes"
+	"github.com/otkit/otkit/predictive"
+)
+
+const format = 1
+
+// file is what a metadata file has.
+type file struct {
+	Format   int             `json:"format"`
+	SHA256   string          `json:"sha256"` // of Metadata in compact form
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+func encode(m predictive.Meta) ([]byte, error) {
+	inner, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := json.Marshal(file{Format: format, SHA256: digest(inner), Metadata: inner})
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = json.Indent(&out, whole, "", "  ")
+	out.WriteByte('\n')
+	return out.Bytes(), err
+}
+
+// decode reads the metadata file of a version.
+func decode(data []byte, t predictive.ModelType, version int) (m predictive.Meta, err error) {
+	var f file
+	if err := json.Unmarshal(data, &f); err != nil {
+		return predictive.Meta{}, err
+	}
+	if f.Format != format {
+		return predictive.Meta{}, fmt.Errorf("the format is %d, known is %d", f.Format, format)
+	}
+	var inner bytes.Buffer
+	if err := json.Compact(&inner, f.Metadata); err != nil {
+		return predictive.Meta{}, errors.New("there is no metadata")
+	}
+	if sum := digest(inner.Bytes()); sum != f.SHA256 {
+		return predictive.Meta{}, fmt.Errorf("the SHA-256 of the metadata is %s, and not %s", sum, runes.Shorten(f.SHA256, 80))
+	}
+	if err := json.Unmarshal(inner.Bytes(), &m); err != nil {
+		return predictive.Meta{}, err
+	}
+	switch {
+	case m.ModelType != t || m.Version != version:
+		return predictive.Meta{}, fmt.Errorf("it is that of %s", runes.Shorten(modelFile(m.ModelType, m.Version), 80))
+	case m.Size < 1 || len(m.SHA256) != hex.EncodedLen(sha256.Size):
+		return predictive.Meta{}, errors.New("the size or the SHA-256 of the model is missing")
+	}
+	return m, nil
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
