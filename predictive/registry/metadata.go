@@ -26,14 +26,19 @@ func encode(m predictive.Meta) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := json.Marshal(file{Format: format, SHA256: digest(inner), Metadata: inner})
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	err = json.Indent(&out, whole, "", "  ")
-	out.WriteByte('\n')
-	return out.Bytes(), err
+	return seal(inner)
+}
+
+// seal returns the file for metadata in compact form.
+func seal(inner []byte) ([]byte, error) {
+	text, err := json.MarshalIndent(file{Format: format, SHA256: digest(inner), Metadata: inner}, "", "  ")
+	return append(text, '\n'), err
+}
+
+func compact(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	err := json.Compact(&b, text)
+	return b.Bytes(), err
 }
 
 // decode reads the metadata file of a version.
@@ -45,14 +50,14 @@ func decode(data []byte, t predictive.ModelType, version int) (m predictive.Meta
 	if f.Format != format {
 		return predictive.Meta{}, fmt.Errorf("the format is %d, known is %d", f.Format, format)
 	}
-	var inner bytes.Buffer
-	if err := json.Compact(&inner, f.Metadata); err != nil {
-		return predictive.Meta{}, errors.New("there is no metadata")
+	inner, err := compact(f.Metadata)
+	if err != nil {
+		return predictive.Meta{}, errors.New("the metadata is missing")
 	}
-	if sum := digest(inner.Bytes()); sum != f.SHA256 {
+	if sum := digest(inner); sum != f.SHA256 {
 		return predictive.Meta{}, fmt.Errorf("the SHA-256 of the metadata is %s, and not %s", sum, runes.Shorten(f.SHA256, 80))
 	}
-	if err := json.Unmarshal(inner.Bytes(), &m); err != nil {
+	if err := json.Unmarshal(inner, &m); err != nil {
 		return predictive.Meta{}, err
 	}
 	switch {

@@ -35,7 +35,7 @@ type Registry struct {
 
 	mu       sync.Mutex
 	highest  map[predictive.ModelType]int // versions that were seen: the directory may be removed meanwhile
-	reported map[string]string            // problems that were logged, by the name of the model's file
+	reported map[string]string            // problems that were logged, by the name of the model's file, empty for the directory
 }
 
 var (

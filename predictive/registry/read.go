@@ -82,11 +82,13 @@ func (r *Registry) look(ctx context.Context, t predictive.ModelType, version int
 
 func (r *Registry) lookOnce(ctx context.Context, t predictive.ModelType, read func(*view) error) (again bool, err error) {
 	root, err := os.OpenRoot(r.opts.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		r.opts.Logger.Warn("model directory is missing", "dir", r.opts.Dir)
-		return false, read(&view{list: &listing{kind: t}})
+	if r.changed("", err) {
+		r.opts.Logger.Error("failed to open the model directory", "error", err)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, read(&view{list: &listing{kind: t}})
+	case err != nil:
 		return false, fmt.Errorf("registry: %w", err)
 	}
 	defer func() { _ = root.Close() }()
@@ -187,19 +189,24 @@ func (v *view) load(version int) (predictive.Meta, []byte, error) {
 
 // report logs a problem of a version unless it was logged before.
 func (r *Registry) report(t predictive.ModelType, version int, problem error) {
-	name, text := modelFile(t, version), ""
+	if name := modelFile(t, version); r.changed(name, problem) {
+		r.opts.Logger.Error("model is damaged; an older version serves", "file", name, "error", problem)
+	}
+}
+
+// changed reports whether there is a problem that was not there before.
+func (r *Registry) changed(name string, problem error) bool {
+	text := ""
 	if problem != nil {
 		text = runes.Shorten(problem.Error(), 500)
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	known := r.reported[name]
 	if text == "" {
 		delete(r.reported, name)
 	} else if len(r.reported) < maxReported {
 		r.reported[name] = text
 	}
-	r.mu.Unlock()
-	if text != "" && text != known {
-		r.opts.Logger.Error("model is damaged; an older version serves", "file", name, "error", text)
-	}
+	return text != "" && text != known
 }

@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,9 @@ import (
 
 func open(t testing.TB, o registry.Options) *registry.Registry {
 	t.Helper()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	r, err := registry.Open(o)
 	require.NoError(t, err)
 	return r
