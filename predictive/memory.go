@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -24,9 +25,12 @@ type storedModel struct {
 }
 
 // Put adds a model.
-func (r *MemoryRegistry) Put(_ context.Context, meta Meta, model []byte) (int, error) {
-	if !slices.Contains(ModelTypes(), meta.ModelType) {
-		return 0, ErrModelType
+func (r *MemoryRegistry) Put(ctx context.Context, meta Meta, model []byte) (int, error) {
+	if err := checkModel(ctx, meta.ModelType, 0); err != nil {
+		return 0, err
+	}
+	if len(model) == 0 {
+		return 0, errors.New("predictive: the model is empty")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,25 +40,36 @@ func (r *MemoryRegistry) Put(_ context.Context, meta Meta, model []byte) (int, e
 	r.last[meta.ModelType]++
 	meta.Version = r.last[meta.ModelType]
 	sum := sha256.Sum256(model)
-	meta.SHA256, meta.Size = hex.EncodeToString(sum[:]), len(model)
+	meta.SHA256, meta.Size, meta.Features = hex.EncodeToString(sum[:]), len(model), slices.Clone(meta.Features)
 	r.models[meta.ModelType] = append(r.models[meta.ModelType], storedModel{meta, slices.Clone(model)})
 	return meta.Version, nil
 }
 
 // Get returns a model.
-func (r *MemoryRegistry) Get(_ context.Context, modelType ModelType, version int) (Meta, []byte, error) {
+func (r *MemoryRegistry) Get(ctx context.Context, modelType ModelType, version int) (Meta, []byte, error) {
+	if err := checkModel(ctx, modelType, version); err != nil {
+		return Meta{}, nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, m := range slices.Backward(r.models[modelType]) {
+	all := r.models[modelType]
+	for _, m := range slices.Backward(all) {
 		if m.meta.Version == version || version == 0 && m.meta.Default {
 			return m.meta, slices.Clone(m.data), nil
 		}
+	}
+	if version == 0 && len(all) > 0 {
+		m := all[len(all)-1]
+		return m.meta, slices.Clone(m.data), nil
 	}
 	return Meta{}, nil, ErrModelNotFound
 }
 
 // List returns the models of a type.
-func (r *MemoryRegistry) List(_ context.Context, modelType ModelType) ([]Meta, error) {
+func (r *MemoryRegistry) List(ctx context.Context, modelType ModelType) ([]Meta, error) {
+	if err := checkModel(ctx, modelType, 0); err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := []Meta{}
@@ -65,7 +80,10 @@ func (r *MemoryRegistry) List(_ context.Context, modelType ModelType) ([]Meta, e
 }
 
 // Delete removes a model.
-func (r *MemoryRegistry) Delete(_ context.Context, modelType ModelType, version int) error {
+func (r *MemoryRegistry) Delete(ctx context.Context, modelType ModelType, version int) error {
+	if err := checkModel(ctx, modelType, version); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.models[modelType], func(m storedModel) bool { return m.meta.Version == version })
@@ -76,6 +94,16 @@ func (r *MemoryRegistry) Delete(_ context.Context, modelType ModelType, version 
 	return nil
 }
 
+func checkModel(ctx context.Context, t ModelType, version int) error {
+	switch {
+	case !slices.Contains(ModelTypes(), t):
+		return ErrModelType
+	case version < 0:
+		return ErrModelVersion
+	}
+	return ctx.Err()
+}
+
 // MemoryRecords is a [RecordStore] that forgets its records when the program ends. The zero value is empty.
 type MemoryRecords struct {
 	mu           sync.Mutex
@@ -84,17 +112,21 @@ type MemoryRecords struct {
 }
 
 // AddFailures adds failures.
-func (r *MemoryRecords) AddFailures(_ context.Context, failures []Failure) error {
+func (r *MemoryRecords) AddFailures(ctx context.Context, failures []Failure) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := slices.Clone(r.failures)
 	for _, f := range failures {
+		f.Start, f.Noticed, f.End = storedTime(f.Start), storedTime(f.Noticed), storedTime(f.End)
 		switch {
-		case slices.ContainsFunc(list, func(o Failure) bool { return o.ID == f.ID }):
-			return ErrRecordExists.On("id", f.ID)
 		case f.Source == SourceAlarm && slices.ContainsFunc(list, func(o Failure) bool {
 			return o.EquipmentID == f.EquipmentID && o.Component == f.Component && o.Code == f.Code && o.Source == f.Source && o.Start.Equal(f.Start)
 		}):
+		case slices.ContainsFunc(list, func(o Failure) bool { return o.ID == f.ID }):
+			return ErrRecordExists.On("id", f.ID)
 		default:
 			list = append(list, f)
 		}
@@ -105,17 +137,21 @@ func (r *MemoryRecords) AddFailures(_ context.Context, failures []Failure) error
 }
 
 // AddReplacements adds replacements.
-func (r *MemoryRecords) AddReplacements(_ context.Context, replacements []Replacement) error {
+func (r *MemoryRecords) AddReplacements(ctx context.Context, replacements []Replacement) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := slices.Clone(r.replacements)
 	for _, p := range replacements {
+		p.At = storedTime(p.At)
 		switch {
-		case slices.ContainsFunc(list, func(o Replacement) bool { return o.ID == p.ID }):
-			return ErrRecordExists.On("id", p.ID)
 		case p.Source == SourceAlarm && slices.ContainsFunc(list, func(o Replacement) bool {
 			return o.EquipmentID == p.EquipmentID && o.Component == p.Component && o.Reason == p.Reason && o.Source == p.Source && o.At.Equal(p.At)
 		}):
+		case slices.ContainsFunc(list, func(o Replacement) bool { return o.ID == p.ID }):
+			return ErrRecordExists.On("id", p.ID)
 		default:
 			list = append(list, p)
 		}
@@ -140,7 +176,10 @@ func (r *MemoryRecords) Replacements(_ context.Context, q RecordQuery) (Page[Rep
 }
 
 // DeleteFailure removes a failure.
-func (r *MemoryRecords) DeleteFailure(_ context.Context, id string) error {
+func (r *MemoryRecords) DeleteFailure(ctx context.Context, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := len(r.failures)
@@ -151,7 +190,10 @@ func (r *MemoryRecords) DeleteFailure(_ context.Context, id string) error {
 }
 
 // DeleteReplacement removes a replacement.
-func (r *MemoryRecords) DeleteReplacement(_ context.Context, id string) error {
+func (r *MemoryRecords) DeleteReplacement(ctx context.Context, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := len(r.replacements)
@@ -159,6 +201,14 @@ func (r *MemoryRecords) DeleteReplacement(_ context.Context, id string) error {
 		return ErrRecordNotFound.On("id", id)
 	}
 	return nil
+}
+
+// storedTime returns a time as stores keep it.
+func storedTime(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return time.UnixMicro(t.UnixMicro()).UTC()
 }
 
 func (q RecordQuery) selects(equipment, component string, at time.Time) bool {

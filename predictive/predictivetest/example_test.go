@@ -9,12 +9,12 @@ import (
 
 func ExampleTestRecordStore() {
 	_ = func(t *testing.T) { // TestMyStore of your package
-		predictivetest.TestRecordStore(t, func(testing.TB) predictive.RecordStore { return predictive.NewMemoryRecords() })
+		predictivetest.TestRecordStore(t, func(testing.TB) predictive.RecordStore { return new(predictive.MemoryRecords) })
 	}
 }
 
 func ExampleTestRegistry() {
 	_ = func(t *testing.T) { // TestMyRegistry of your package
-		predictivetest.TestRegistry(t, func(testing.TB) predictive.Registry { return predictive.NewMemoryRegistry() })
+		predictivetest.TestRegistry(t, func(testing.TB) predictive.Registry { return new(predictive.MemoryRegistry) })
 	}
 }

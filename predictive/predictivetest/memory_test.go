@@ -8,9 +8,9 @@ import (
 )
 
 func TestMemoryRecords(t *testing.T) {
-	predictivetest.TestRecordStore(t, func(testing.TB) predictive.RecordStore { return predictive.NewMemoryRecords() })
+	predictivetest.TestRecordStore(t, func(testing.TB) predictive.RecordStore { return new(predictive.MemoryRecords) })
 }
 
 func TestMemoryRegistry(t *testing.T) {
-	predictivetest.TestRegistry(t, func(testing.TB) predictive.Registry { return predictive.NewMemoryRegistry() })
+	predictivetest.TestRegistry(t, func(testing.TB) predictive.Registry { return new(predictive.MemoryRegistry) })
 }

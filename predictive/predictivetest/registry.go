@@ -38,7 +38,7 @@ func meta(t predictive.ModelType) predictive.Meta {
 	return predictive.Meta{ModelType: t, Kind: predictive.KindBundle, TrainedAt: start, Seed: 1<<64 - 1, ExtractorVersion: "1",
 		Features: []string{"vibration <mean>", "\"age\"\u2028"}, Samples: 1000, Positives: 20, Units: 3, Lives: 17, From: start.Add(-time.Hour), To: start,
 		DataHash: "ab", Threshold: 0.25, Horizon: 168 * time.Hour, Library: "dev", Parent: 4, Default: true,
-		Metrics: predictive.Metrics{ModelType: t, Version: "v1", TrainedAt: start, TestSampleCount: 4, Accuracy: 0.75,
+		Metrics: predictive.Metrics{ModelType: t, Version: 1, TrainedAt: start, TestSampleCount: 4, Accuracy: 0.75,
 			ConfusionMatrix: predictive.ConfusionMatrix{TruePositive: 1, TrueNegative: 2, FalsePositive: 1}, RMSE: &rmse,
 			Drift: []predictive.FeatureDrift{{Feature: "a", PSI: 0.1}}}}
 }

@@ -138,7 +138,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	version := put(t, r, true)
 	require.Greater(t, version, highest)
 	serves(t, r, version)
-	require.LessOrEqual(t, len(files(t, dir)), 2*keep, "what killed processes left is removed")
+	require.LessOrEqual(t, len(files(t, dir)), 2*keep+1, "what killed processes left is removed; the mark of a deleted version may be there")
 }
 
 // A process that holds the lock and does not go on does not block others for ever, nor those that read.
