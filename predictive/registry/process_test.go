@@ -169,7 +169,7 @@ func TestReadingWhileVersionsComeAndGo(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for range 60 {
+		for range 25 {
 			_, _ = writer.Put(t.Context(), predictive.Meta{ModelType: rul, Default: true}, []byte("x"))
 		}
 	}()
@@ -181,7 +181,7 @@ func TestReadingWhileVersionsComeAndGo(t *testing.T) {
 		require.Empty(t, damaged(t, reader))
 		select {
 		case <-done:
-			serves(t, reader, 61)
+			serves(t, reader, 26)
 			return
 		default:
 		}
