@@ -199,11 +199,12 @@ func TestAnErrorOfTheReaderIsReturned(t *testing.T) {
 }
 
 func TestACallerMayStop(t *testing.T) {
-	for range recordcsv.ReadFailures(strings.NewReader("equipmentId,start\na,2026-01-31\na,2026-01-31\n"), recordcsv.Options{}) {
-		break
-	}
-	for range recordcsv.ReadFailures(strings.NewReader("equipmentId,start\na,x\na,2026-01-31\n"), recordcsv.Options{}) {
-		break
+	for _, start := range []string{"2026-01-31", "soon"} {
+		for f, err := range recordcsv.ReadFailures(strings.NewReader("equipmentId,start\na,"+start+"\na,2026-01-31\n"), recordcsv.Options{}) {
+			require.Equal(t, start == "soon", err != nil)
+			require.Equal(t, start == "soon", f == predictive.Failure{})
+			break
+		}
 	}
 }
 
@@ -232,8 +233,10 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		n := 0
-		for range recordcsv.ReadFailures(file, recordcsv.Options{MaxRows: 20_000}) {
-			n++
+		for _, err := range recordcsv.ReadFailures(file, recordcsv.Options{MaxRows: 20_000}) {
+			if n++; err == nil {
+				require.Equal(t, "a,2026-01-31\n", row)
+			}
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -78,7 +79,7 @@ func start(t *testing.T, dir string, lines int) func() (put, deleted []int) {
 				require.NoError(t, process.Process.Kill())
 			}
 			line, err := read.ReadString('\n')
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				_ = process.Wait()
 				return put, deleted
 			}
