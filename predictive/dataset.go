@@ -223,18 +223,19 @@ func shape(row []float64) []float64 {
 
 // subset is some rows of a view, as a [learn.Matrix].
 type subset struct {
-	features.View
+	view features.View // not embedded: its indices are others
 	rows []int
 }
 
 func (s subset) Dims() (rows, cols int) {
-	_, cols = s.View.Dims()
+	_, cols = s.view.Dims()
 	return len(s.rows), cols
 }
-func (s subset) At(i, j int) float64        { return s.View.At(s.rows[i], j) }
-func (s subset) Row(i int) []float64        { return s.View.Row(s.rows[i]) }
-func (s subset) Label(i int) float64        { return s.View.Label(s.rows[i]) }
-func (s subset) Group(i int) features.Group { return s.View.Group(s.rows[i]) }
+func (s subset) At(i, j int) float64        { return s.view.At(s.rows[i], j) }
+func (s subset) Row(i int) []float64        { return s.view.Row(s.rows[i]) }
+func (s subset) Time(i int) time.Time       { return s.view.Time(s.rows[i]) }
+func (s subset) Label(i int) float64        { return s.view.Label(s.rows[i]) }
+func (s subset) Group(i int) features.Group { return s.view.Group(s.rows[i]) }
 
 // labels returns the hours to the ends of lives, at most limit.
 func (s subset) labels(limit float64) []float64 {
@@ -256,7 +257,7 @@ func (s subset) near(hours float64) []bool {
 
 // only returns the rows whose life has a property.
 func (s subset) only(keep func(features.Group) bool) subset {
-	r := subset{View: s.View}
+	r := subset{view: s.view}
 	for i, row := range s.rows {
 		if keep(s.Group(i)) {
 			r.rows = append(r.rows, row)
@@ -268,7 +269,7 @@ func (s subset) only(keep func(features.Group) bool) subset {
 func (t *table) all() subset {
 	v := t.data.All()
 	n, _ := v.Dims()
-	s := subset{View: v, rows: make([]int, n)}
+	s := subset{view: v, rows: make([]int, n)}
 	for i := range s.rows {
 		s.rows[i] = i
 	}

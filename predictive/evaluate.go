@@ -1,14 +1,15 @@
 package predictive
 
 import (
-	"github.com/otkit/otkit/predictive/features"
+	"maps"
+
 	"github.com/otkit/otkit/predictive/learn"
 )
 
 // evaluation has the predictions of a test. Those of several predictors are joined.
 type evaluation struct {
 	how       string
-	lives     int
+	lives     map[lifeEnd]bool
 	confusion learn.Confusion
 	// of failures
 	probabilities []float64
@@ -19,8 +20,8 @@ type evaluation struct {
 	limits            []float64
 }
 
-func judgeFailure(p *predictor, d divided, horizon float64) evaluation {
-	e := evaluation{how: d.how, lives: livesIn(d.test), positive: d.test.near(horizon)}
+func (l lesson) judgeFailure(p *predictor, d divided) evaluation {
+	e := evaluation{how: d.how, lives: l.table.livesIn(d.test), positive: d.test.near(l.horizon)}
 	for i := range d.test.rows {
 		probability := p.probability(d.test.Row(i))
 		e.probabilities = append(e.probabilities, probability)
@@ -30,25 +31,17 @@ func judgeFailure(p *predictor, d divided, horizon float64) evaluation {
 }
 
 // judgeRUL judges by remaining lives of at most the limit of the predictor: what is longer counts as the limit.
-func judgeRUL(p *predictor, d divided, horizon float64) evaluation {
-	e := evaluation{how: d.how, lives: livesIn(d.test), actual: d.test.labels(p.limit), limits: []float64{p.limit}}
+func (l lesson) judgeRUL(p *predictor, d divided) evaluation {
+	e := evaluation{how: d.how, lives: l.table.livesIn(d.test), actual: d.test.labels(p.limit), limits: []float64{p.limit}}
 	for i := range d.test.rows {
 		predicted := p.hours(d.test.Row(i))
 		e.predicted = append(e.predicted, predicted)
 		if low, high := p.interval(predicted); low <= e.actual[i] && e.actual[i] <= high {
 			e.covered++
 		}
-		e.decide(predicted <= horizon, d.test.Label(i) <= horizon)
+		e.decide(predicted <= l.horizon, d.test.Label(i) <= l.horizon)
 	}
 	return e
-}
-
-func livesIn(rows subset) int {
-	groups := make(map[features.Group]bool)
-	for i := range rows.rows {
-		groups[rows.Group(i)] = true
-	}
-	return len(groups)
 }
 
 func (e *evaluation) decide(decision, actual bool) {
@@ -69,7 +62,10 @@ func (e *evaluation) join(o evaluation) {
 	if e.how == "" || o.how == SplitUnits {
 		e.how = o.how
 	}
-	e.lives += o.lives
+	if e.lives == nil {
+		e.lives = make(map[lifeEnd]bool)
+	}
+	maps.Copy(e.lives, o.lives)
 	e.confusion.TruePositives += o.confusion.TruePositives
 	e.confusion.FalsePositives += o.confusion.FalsePositives
 	e.confusion.TrueNegatives += o.confusion.TrueNegatives
@@ -84,7 +80,7 @@ func (e *evaluation) join(o evaluation) {
 func (e *evaluation) metrics(t ModelType) Metrics {
 	c := e.confusion
 	m := Metrics{ModelType: t, TestSampleCount: c.Count(), Accuracy: c.Accuracy(), Precision: c.Precision(), Recall: c.Recall(), F1Score: c.F1(),
-		ConfusionMatrix: ConfusionMatrix{c.TruePositives, c.TrueNegatives, c.FalsePositives, c.FalseNegatives}, Split: e.how, TestLives: e.lives}
+		ConfusionMatrix: ConfusionMatrix{c.TruePositives, c.TrueNegatives, c.FalsePositives, c.FalseNegatives}, Split: e.how, TestLives: len(e.lives)}
 	if t == FailureModel {
 		m.AUC = figure(learn.ROCAUC(e.probabilities, e.positive))
 		m.ECE = figure(learn.CalibrationError(e.probabilities, e.positive))

@@ -33,6 +33,7 @@ type divided struct {
 	train, test subset
 	how         string
 	failures    int
+	evaluation  evaluation // of the predictor
 }
 
 func (l lesson) divide(needed int) (d divided, err error) {
@@ -44,16 +45,16 @@ func (l lesson) divide(needed int) (d divided, err error) {
 	return d, err
 }
 
-// fitFailure returns a predictor of failures within the horizon, and how well it predicts the test.
-func (l lesson) fitFailure(ctx context.Context) (predictor, evaluation, error) {
+// fitFailure returns a predictor of failures within the horizon, and the data with how well it predicts the test.
+func (l lesson) fitFailure(ctx context.Context) (predictor, divided, error) {
 	p := predictor{extractor: l.table.extractor}
 	d, err := l.divide(l.minFailures)
 	if err != nil {
-		return p, evaluation{}, err
+		return p, d, err
 	}
 	positive := d.train.near(l.horizon)
 	if yes, no := countTrue(positive); yes < minRows || no < minRows {
-		return p, evaluation{}, tooLittle("%d rows with and %d rows without a failure within %.4g hours, %d of each needed", yes, no, l.horizon, minRows)
+		return p, d, tooLittle("%d rows with and %d rows without a failure within %.4g hours, %d of each needed", yes, no, l.horizon, minRows)
 	}
 	var scores []float64 // of models that have not seen the row
 	var seen []bool
@@ -64,7 +65,7 @@ func (l lesson) fitFailure(ctx context.Context) (predictor, evaluation, error) {
 		}
 		m, err := learn.FitClassifier(ctx, f.train, near, l.options())
 		if err != nil {
-			return p, evaluation{}, err
+			return p, d, err
 		}
 		for i := range f.test.rows {
 			scores = append(scores, m.Score(f.test.Row(i)))
@@ -73,10 +74,10 @@ func (l lesson) fitFailure(ctx context.Context) (predictor, evaluation, error) {
 		l.step()
 	}
 	if p.platt, err = learn.FitPlatt(scores, seen); err != nil {
-		return p, evaluation{}, err
+		return p, d, err
 	}
 	if p.boost, err = learn.FitClassifier(ctx, d.train, positive, l.options()); err != nil {
-		return p, evaluation{}, err
+		return p, d, err
 	}
 	l.step()
 	probabilities := make([]float64, len(scores))
@@ -85,19 +86,20 @@ func (l lesson) fitFailure(ctx context.Context) (predictor, evaluation, error) {
 	}
 	p.threshold = bestThreshold(probabilities, seen)
 	l.finish(&p, d)
-	return p, judgeFailure(&p, d, l.horizon), nil
+	d.evaluation = l.judgeFailure(&p, d)
+	return p, d, nil
 }
 
-// fitRUL returns a predictor of remaining lives, and how well it predicts the test. Boosting takes as many lives as a model of failures; a line serves
+// fitRUL returns a predictor of remaining lives, and the data with how well it predicts the test. Boosting takes as many lives as a model of failures; a line serves
 // with half of them.
-func (l lesson) fitRUL(ctx context.Context) (predictor, evaluation, error) {
+func (l lesson) fitRUL(ctx context.Context) (predictor, divided, error) {
 	p := predictor{extractor: l.table.extractor, limit: l.limit}
 	d, err := l.divide(max((l.minFailures+1)/2, 3))
 	if err != nil {
-		return p, evaluation{}, err
+		return p, d, err
 	}
 	if n := len(d.train.rows); n < minRows {
-		return p, evaluation{}, tooLittle("%d rows, %d needed", n, minRows)
+		return p, d, tooLittle("%d rows, %d needed", n, minRows)
 	}
 	var predicted, actual []float64
 	for _, f := range d.train.folds(l.seed, l.table.unit) {
@@ -106,7 +108,7 @@ func (l lesson) fitRUL(ctx context.Context) (predictor, evaluation, error) {
 		}
 		q := p
 		if err := l.fitHours(ctx, &q, f.train, d.failures); err != nil {
-			return p, evaluation{}, err
+			return p, d, err
 		}
 		for i := range f.test.rows {
 			// Rows far from the end are easy: with them, the intervals would be too narrow for components that wear.
@@ -117,14 +119,15 @@ func (l lesson) fitRUL(ctx context.Context) (predictor, evaluation, error) {
 		l.step()
 	}
 	if p.conformal, err = learn.FitConformal(predicted, actual, learn.ConformalOptions{}); err != nil {
-		return p, evaluation{}, err
+		return p, d, err
 	}
 	if err := l.fitHours(ctx, &p, d.train, d.failures); err != nil {
-		return p, evaluation{}, err
+		return p, d, err
 	}
 	l.step()
 	l.finish(&p, d)
-	return p, judgeRUL(&p, d, l.horizon), nil
+	d.evaluation = l.judgeRUL(&p, d)
+	return p, d, nil
 }
 
 func (l lesson) fitHours(ctx context.Context, p *predictor, rows subset, failures int) (err error) {

@@ -60,6 +60,7 @@ func (p *plant) Tags(_ context.Context, equipment string) ([]Tag, error) {
 type fleetOptions struct {
 	pumps, lives, sensors int
 	component             string
+	conditions            int // under which they run, told by a setting
 }
 
 // newFleet returns a plant in which each pump has had so many failures and runs again since.
@@ -67,6 +68,9 @@ func newFleet(t testing.TB, o fleetOptions) *plant {
 	t.Helper()
 	units, err := simfleet.New(simfleet.Options{Units: o.pumps * (o.lives + 1), Settings: 1, Sensors: o.sensors, Seed: 7})
 	require.NoError(t, err)
+	if o.conditions > 1 {
+		require.NoError(t, simfleet.Operate(units, o.conditions, 5))
+	}
 	p := newPlant()
 	var failures []Failure
 	ends := make([]time.Time, o.pumps)
@@ -75,6 +79,9 @@ func newFleet(t testing.TB, o fleetOptions) *plant {
 		for j := range o.sensors {
 			p.tags[pump] = append(p.tags[pump], Tag{ID: fmt.Sprintf("%s.sensor%d", pump, j+1)})
 		}
+		if o.conditions > 1 {
+			p.tags[pump] = append(p.tags[pump], Tag{ID: pump + ".load", Setting: true})
+		}
 		at := epoch.Add(time.Duration(n) * 17 * time.Hour)
 		p.addReplacement(t, pump, o.component, at)
 		for k := range o.lives + 1 {
@@ -82,8 +89,11 @@ func newFleet(t testing.TB, o fleetOptions) *plant {
 			if k == o.lives { // has not failed yet
 				u.Stop(len(u.Sensors) / 2)
 			}
-			for _, values := range u.Sensors {
+			for i, values := range u.Sensors {
 				at = at.Add(time.Hour)
+				if o.conditions > 1 {
+					p.samples[pump+".load"] = append(p.samples[pump+".load"], Sample{Time: at, Value: u.Settings[i][0]})
+				}
 				for j, v := range values {
 					tag := fmt.Sprintf("%s.sensor%d", pump, j+1)
 					p.samples[tag] = append(p.samples[tag], Sample{Time: at, Value: v})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -183,16 +184,18 @@ func (s *Service) run(ctx context.Context, j *job) {
 	s.jobs.mu.Lock()
 	j.EndedAt, j.Training, j.State = s.o.Clock(), &result, JobSucceeded
 	switch {
-	case errors.Is(err, context.Canceled):
+	case err == nil:
+		j.Progress = 1
+	case errors.Is(ctx.Err(), context.Canceled):
 		j.State, j.err = JobCanceled, ErrTrainingFailed.Because("the training was canceled").Wrap(err)
-	case errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() != nil:
 		j.State, j.err = JobFailed, ErrTrainingFailed.Because("the training took longer than %s", s.o.TrainingTimeout).Wrap(err)
 	case isMissingData(err):
 		j.State, j.err = JobFailed, ErrTrainingFailed.Because("%s", missingData(err))
-	case err != nil:
-		j.State, j.err = JobFailed, ErrTrainingFailed.Wrap(err)
+	case errors.Is(err, ErrTrainingFailed):
+		j.State, j.err = JobFailed, err
 	default:
-		j.Progress = 1
+		j.State, j.err = JobFailed, ErrTrainingFailed.Because("internal error").Wrap(err)
 	}
 	if j.err != nil {
 		result.Message = messageOf(j.err)
@@ -212,7 +215,7 @@ func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err e
 	result.ModelType = j.ModelType
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("predictive: training panicked: %v", p)
+			err = fmt.Errorf("predictive: training panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
 	b, meta, err := s.train(ctx, j.ModelType, func(done float64, stage string) { s.progress(j, done, stage) })
@@ -227,13 +230,13 @@ func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err e
 	meta.TrainedAt = s.o.Clock()
 	parent, _, err := s.deps.Registry.Get(ctx, j.ModelType, 0)
 	if err != nil && !errors.Is(err, ErrModelNotFound) {
-		return result, fmt.Errorf("predictive: reading the model before: %w", err)
+		return result, ErrTrainingFailed.Because("the model before cannot be read").Wrap(err)
 	}
 	meta.Parent = parent.Version
 	meta.Default = parent.Version == 0 || !s.o.PromoteIfBetter || better(meta.Metrics, parent.Metrics)
 	version, err := s.deps.Registry.Put(ctx, meta, data)
 	if err != nil {
-		return result, fmt.Errorf("predictive: storing the model: %w", err)
+		return result, ErrTrainingFailed.Because("the model cannot be stored").Wrap(err)
 	}
 	s.refresh(j.ModelType)
 	m := meta.Metrics

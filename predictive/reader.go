@@ -71,7 +71,7 @@ func (c *cursor) fill(ctx context.Context, history History, to time.Time) error 
 		read := 0
 		for sample, err := range history.Samples(ctx, c.tag, c.next, to) {
 			if err != nil {
-				return fmt.Errorf("predictive: reading history of %s: %w", c.tag, err)
+				return fmt.Errorf("predictive: reading the history of %s: %w", c.tag, err)
 			}
 			if sample.Time.Before(c.next) || !sample.Time.Before(to) {
 				continue

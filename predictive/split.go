@@ -72,17 +72,29 @@ func (t *table) unit(g features.Group) string { return t.lives[g].equipment }
 
 // failures returns how often equipments failed in lives with rows. A failure that several tags show counts once.
 func (t *table) failures() int {
-	type failure struct {
-		equipment string
-		at        int64
-	}
-	seen := make(map[failure]bool)
+	seen := make(map[lifeEnd]bool)
 	for _, l := range t.lives {
 		if l.failed {
-			seen[failure{l.equipment, l.end.UnixNano()}] = true
+			seen[lifeEnd{l.equipment, l.end.UnixNano()}] = true
 		}
 	}
 	return len(seen)
+}
+
+// lifeEnd is the end of a life, whose tags and components do not make it several.
+type lifeEnd struct {
+	equipment string
+	at        int64
+}
+
+// livesIn returns the lives that rows are of.
+func (t *table) livesIn(rows subset) map[lifeEnd]bool {
+	ends := make(map[lifeEnd]bool)
+	for i := range rows.rows {
+		l := t.lives[rows.Group(i)]
+		ends[lifeEnd{l.equipment, l.end.UnixNano()}] = true
+	}
+	return ends
 }
 
 func unitsOf(groups []features.Group, unit func(features.Group) string) (list []string) {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -65,6 +66,7 @@ type trainer struct {
 	meta   Meta
 	hash   hash.Hash
 	units  map[string]bool
+	ends   map[lifeEnd]bool
 	short  []string // what was missing for predictors that are not there
 	// report tells the progress, from 0 to 1.
 	report func(done float64, stage string)
@@ -78,7 +80,7 @@ func (s *Service) train(ctx context.Context, modelType ModelType, report func(fl
 	if err != nil {
 		return nil, Meta{}, err
 	}
-	t := &trainer{s: s, fleet: f, report: report, hash: sha256.New(), units: make(map[string]bool)}
+	t := &trainer{s: s, fleet: f, report: report, hash: sha256.New(), units: make(map[string]bool), ends: make(map[lifeEnd]bool)}
 	t.bundle = bundle{modelType: modelType, horizon: s.o.Horizon.Hours()}
 	t.meta = Meta{ModelType: modelType, Kind: KindBundle, Seed: s.o.Seed, Horizon: s.o.Horizon, Library: s.o.Library}
 	if modelType == FailureModel {
@@ -119,7 +121,7 @@ func (t *trainer) finish() {
 		e = t.pooled
 	}
 	t.meta.Metrics = e.metrics(b.modelType)
-	t.meta.DataHash, t.meta.Units = hex.EncodeToString(t.hash.Sum(nil)), len(t.units)
+	t.meta.DataHash, t.meta.Units, t.meta.Lives = hex.EncodeToString(t.hash.Sum(nil)), len(t.units), len(t.ends)
 	for _, p := range b.predictors {
 		t.meta.Features = append(t.meta.Features, p.names()...)
 		t.meta.ExtractorVersion = p.extractor.Version()
@@ -152,14 +154,14 @@ func (t *trainer) learn(ctx context.Context, key, stage string, p plan, limit fl
 	if t.bundle.modelType == RULModel {
 		fit = l.fitRUL
 	}
-	model, e, err := fit(ctx)
+	model, d, err := fit(ctx)
 	if err != nil {
 		return evaluation{}, false, t.skip(stage, err)
 	}
 	model.key, model.shape = key, p.shape
 	t.bundle.predictors = append(t.bundle.predictors, model)
-	t.count(tab)
-	return e, true, nil
+	t.count(tab, d.train)
+	return d.evaluation, true, nil
 }
 
 // skip notes what is missing, and returns any other error.
@@ -171,9 +173,8 @@ func (t *trainer) skip(stage string, err error) error {
 	return nil
 }
 
-// count adds a table to the metadata.
-func (t *trainer) count(tab *table) {
-	v := tab.all()
+// count adds the rows of a training to the metadata.
+func (t *trainer) count(tab *table, v subset) {
 	var word [8]byte
 	for i := range v.rows {
 		at := v.Time(i)
@@ -194,7 +195,7 @@ func (t *trainer) count(tab *table) {
 		}
 	}
 	t.meta.Samples += len(v.rows)
-	t.meta.Lives += len(tab.lives)
+	maps.Copy(t.ends, tab.livesIn(v))
 }
 
 // options returns the features for lives.

@@ -95,6 +95,48 @@ func TestRULModel(t *testing.T) {
 	require.LessOrEqual(t, other.ConfidenceDetail.Model, 0.5, "the model knows bearings only")
 }
 
+// TestOperatingConditionsAreFound uses pumps whose values tell their load and not their wear, unless the setting is used.
+func TestOperatingConditionsAreFound(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 8, lives: 4, sensors: 4, component: "Bearing", conditions: 3})
+	s := newService(t, p)
+	for _, modelType := range ModelTypes() {
+		_, err := s.Retrain(t.Context(), modelType)
+		require.NoError(t, err)
+	}
+	m, err := s.Metrics(t.Context(), RULModel, 0)
+	require.NoError(t, err)
+	require.Less(t, *m.RMSE, 0.2**m.CapDays)
+	m, err = s.Metrics(t.Context(), FailureModel, 0)
+	require.NoError(t, err)
+	require.Greater(t, *m.AUC, 0.9)
+	failures, err := p.Failures(t.Context(), RecordQuery{EquipmentID: "pump02"})
+	require.NoError(t, err)
+	p.now = failures.Items[2].Start.Add(-3 * time.Hour)
+	f, err := s.FailurePrediction(t.Context(), "pump02", "pump02.sensor2")
+	require.NoError(t, err)
+	require.Equal(t, PredictionFailure, f.Prediction)
+	r, err := s.RUL(t.Context(), "pump02", "Bearing")
+	require.NoError(t, err)
+	require.Less(t, r.HealthScore, 0.3)
+}
+
+func TestOneMachineIsJudgedByLaterLives(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 1, lives: 14, sensors: 4, component: "Bearing"})
+	s := newService(t, p)
+	for _, modelType := range ModelTypes() {
+		_, err := s.Retrain(t.Context(), modelType)
+		require.NoError(t, err)
+		m, err := s.Metrics(t.Context(), modelType, 0)
+		require.NoError(t, err)
+		require.Equal(t, SplitTime, m.Split)
+		require.Equal(t, 4, m.TestLives, "the newest 30%")
+		meta, _, err := s.deps.Registry.Get(t.Context(), modelType, 0)
+		require.NoError(t, err)
+		require.Equal(t, 1, meta.Units)
+		require.True(t, meta.To.Before(p.now.AddDate(0, 0, -20)), "what judges is not learned from")
+	}
+}
+
 // checkMetrics checks what holds for the metrics of any model.
 func checkMetrics(t *testing.T, m Metrics, r Training) {
 	t.Helper()
