@@ -11,11 +11,13 @@ import (
 	"github.com/otkit/otkit/predictive/learn"
 )
 
+// Limits of the number of different tags of [Service.Multivariate].
 const (
-	// MinMultivariateTags and MaxMultivariateTags limit the different tags of [Service.Multivariate].
-	MinMultivariateTags = 2
-	MaxMultivariateTags = 64
+	MinMultivariateTags = 2  // the least
+	MaxMultivariateTags = 64 // the most
+)
 
+const (
 	multivariateThreshold = 0.5
 	// multivariateRows is the number of rows that several tags are aligned to, and minMultivariateRows how many are needed.
 	multivariateRows    = 1000

@@ -21,6 +21,7 @@ import (
 	"github.com/otkit/otkit/discovery/bridge"
 	bridgeends "github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/discovery/linked"
+	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/storage/accountstore"
 	"github.com/otkit/otkit/storage/bufferstore"
 	"github.com/otkit/otkit/storage/sqlite"
@@ -60,6 +61,10 @@ func TestCloseMayBeCalledAgain(t *testing.T) {
 				d.Start()
 			}
 			return d, err
+		},
+		"predictive.Service": func() (closer, error) {
+			return predictive.New(predictive.Deps{History: struct{ predictive.History }{}, Inventory: struct{ predictive.Inventory }{},
+				Records: new(predictive.MemoryRecords), Registry: new(predictive.MemoryRegistry)}, predictive.Options{})
 		},
 		"audit.Log": func() (closer, error) { return audit.New(audit.NewMemory(), audit.Options{}) },
 		"devices.Service": func() (closer, error) {

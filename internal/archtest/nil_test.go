@@ -28,6 +28,7 @@ import (
 	"github.com/otkit/otkit/discovery/bridge"
 	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
 	"github.com/otkit/otkit/storage/accountstore"
@@ -115,6 +116,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"dispatch.New", "journal", func() (any, error) { return dispatch.New(dispatch.Deps{}, dispatch.Options{}) }},
 		{"history.New", "store", func() (any, error) { return history.New(nil) }},
 		{"silences.New", "store", func() (any, error) { return silences.New(nil, silences.Options{}) }},
+		{"predictive.New", "History", func() (any, error) { return predictive.New(predictive.Deps{}, predictive.Options{}) }},
 		{"engine.New", "DataDir", func() (any, error) { return engine.New(ctx, engine.Options{}) }},
 		{"engine.New login", "Authenticator", func() (any, error) {
 			return engine.New(ctx, engine.Options{DataDir: t.TempDir(), WithoutAccounts: true})
