@@ -60,6 +60,7 @@ func (p *plant) Tags(_ context.Context, equipment string) ([]Tag, error) {
 type fleetOptions struct {
 	pumps, lives, sensors int
 	component             string
+	spares                int // pumps whose bearing is renewed each 90 hours, before it fails
 	conditions            int // under which they run, told by a setting
 }
 
@@ -73,6 +74,7 @@ func newFleet(t testing.TB, o fleetOptions) *plant {
 	}
 	p := newPlant()
 	var failures []Failure
+	p.addSpares(t, o)
 	ends := make([]time.Time, o.pumps)
 	for n := range o.pumps {
 		pump := fmt.Sprintf("pump%02d", n+1)
@@ -130,4 +132,31 @@ func newService(t testing.TB, p *plant, change ...func(*Deps, *Options)) *Servic
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	return s
+}
+
+// addSpares adds pumps that never fail.
+func (p *plant) addSpares(t testing.TB, o fleetOptions) {
+	t.Helper()
+	units, err := simfleet.New(simfleet.Options{Units: max(o.spares, 1) * 6, Settings: 1, Sensors: o.sensors, Seed: 7})
+	require.NoError(t, err)
+	var list []Replacement
+	for n := range o.spares {
+		pump := fmt.Sprintf("spare%02d", n+1)
+		for j := range o.sensors {
+			p.tags[pump] = append(p.tags[pump], Tag{ID: fmt.Sprintf("%s.sensor%d", pump, j+1)})
+		}
+		at := epoch
+		for k, u := range units[n*6 : n*6+6] {
+			list = append(list, Replacement{ID: fmt.Sprint(pump, k), EquipmentID: pump, Component: o.component, At: at, Reason: ReasonPreventive})
+			for _, values := range u.Sensors[:90] {
+				at = at.Add(time.Hour)
+				for j, v := range values {
+					tag := fmt.Sprintf("%s.sensor%d", pump, j+1)
+					p.samples[tag] = append(p.samples[tag], Sample{Time: at, Value: v})
+				}
+			}
+			at = at.Add(time.Minute)
+		}
+	}
+	require.NoError(t, p.AddReplacements(t.Context(), list))
 }

@@ -3,9 +3,11 @@ package predictive
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/otkit/otkit/predictive/features"
 )
@@ -31,12 +33,15 @@ func (s *Service) Metrics(ctx context.Context, modelType ModelType, version int)
 	if err != nil {
 		return m, ErrModelNotAvailable.Wrap(err)
 	}
-	m.Drift, err = s.drift(ctx, b)
-	return m, err
+	if m.Drift, err = s.drift(ctx, b); err != nil {
+		s.o.Log.Warn("failed to compute drift", "modelType", modelType, "err", err)
+	}
+	return m, ctx.Err()
 }
 
 const (
-	// driftModels, driftUnits and driftRows bound the work of drift, and maxDrift its result.
+	// driftTime, driftModels, driftUnits and driftRows bound the work of drift, and maxDrift its result.
+	driftTime   = 5 * time.Second
 	driftModels = 16
 	driftUnits  = 20
 	driftRows   = 30 // of each unit
@@ -45,6 +50,8 @@ const (
 
 // drift compares the newest rows of all equipments with those of the training.
 func (s *Service) drift(ctx context.Context, b *bundle) ([]FeatureDrift, error) {
+	ctx, cancel := context.WithTimeout(ctx, driftTime)
+	defer cancel()
 	ids, err := s.Equipments(ctx)
 	if err != nil {
 		return nil, err
@@ -57,6 +64,9 @@ func (s *Service) drift(ctx context.Context, b *bundle) ([]FeatureDrift, error) 
 			continue // the models of the roles say more
 		}
 		columns, err := s.recent(ctx, p, ids)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			break // what is known by then must do
+		}
 		if err != nil {
 			return nil, err
 		}

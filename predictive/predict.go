@@ -2,8 +2,6 @@ package predictive
 
 import (
 	"context"
-	"errors"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -138,6 +136,8 @@ type observation struct {
 // window.
 func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l life, now time.Time) (o observation, err error) {
 	x := p.extractor
+	signals, dropped := x.Signals(), x.Dropped()
+	inputs = slices.DeleteFunc(slices.Clone(inputs), func(in input) bool { return slices.Contains(dropped, signals[in.signal].Name) })
 	from := now.Add(-x.Span())
 	seen := make(map[int]*presence)
 	for _, in := range inputs {
@@ -156,10 +156,11 @@ func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l l
 	}
 	state := x.Begin(l.start)
 	if head := l.from.Add(x.Span()*2 + x.Step()); head.Before(from) {
-		if err := s.readBaseline(ctx, state, inputs, l.from, from); err != nil {
+		baseline, err := s.baseline(ctx, x, inputs, l, from)
+		if err != nil {
 			return o, err
 		}
-		state = x.Resume(l.start, state.Baseline())
+		state = x.Resume(l.start, baseline)
 		settings := slices.DeleteFunc(slices.Clone(inputs), func(in input) bool { return !in.setting })
 		if err := s.readSettings(ctx, state, settings, l.from, from); err != nil {
 			return o, err
@@ -181,41 +182,6 @@ func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l l
 		o.row = shape(o.raw)
 	}
 	return o, o.measure(p, seen, int(steps), now)
-}
-
-var errBaseline = errors.New("baseline is known")
-
-// readBaseline feeds the beginning of a life until its baseline is known, or gives up after a few windows.
-func (s *Service) readBaseline(ctx context.Context, state *features.Life, inputs []input, from, to time.Time) error {
-	count := 0
-	err := read(ctx, s.deps.History, inputs, from, to, func(signal int, at time.Time, value float64) error {
-		state.Add(signal, at, value)
-		if count++; count%64 == 0 && complete(state, inputs) {
-			return errBaseline
-		}
-		if count > maxBaseline {
-			return errBaseline
-		}
-		return nil
-	})
-	if errors.Is(err, errBaseline) {
-		return nil
-	}
-	return err
-}
-
-// maxBaseline bounds the samples that a baseline is computed from.
-const maxBaseline = 200_000
-
-// complete reports whether each signal with features and an input has a baseline.
-func complete(state *features.Life, inputs []input) bool {
-	baseline := state.Baseline()
-	for _, in := range inputs {
-		if !in.setting && math.IsNaN(baseline[in.signal]) {
-			return false
-		}
-	}
-	return true
 }
 
 // readSettings feeds the last value of each setting before a window.

@@ -254,3 +254,24 @@ func TestOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context()))
 }
+
+// TestBeginningOfLifeIsReadOnce checks that later predictions need the newest window only, and answer the same.
+func TestBeginningOfLifeIsReadOnce(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	h := &counting{plant: p}
+	s := newService(t, p, func(d *Deps, _ *Options) { d.History = h })
+	_, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	failures, err := p.Failures(t.Context(), RecordQuery{EquipmentID: "pump01"})
+	require.NoError(t, err)
+	p.now = failures.Items[0].Start.Add(-5 * time.Hour)
+	h.yielded = 0
+	first, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	before := h.yielded
+	h.yielded = 0
+	second, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	require.Equal(t, first, second)
+	require.Less(t, h.yielded, before)
+}

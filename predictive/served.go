@@ -29,6 +29,9 @@ func (s *Service) model(ctx context.Context, t ModelType) (*bundle, Meta, error)
 	if ctx.Err() != nil {
 		return nil, Meta{}, ctx.Err()
 	}
+	if b != m.bundle {
+		s.baselines.forget()
+	}
 	m.bundle, m.meta, m.err, m.asked = b, meta, err, now
 	return b, meta, err
 }

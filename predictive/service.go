@@ -71,10 +71,11 @@ func DefaultComponents() []string { return []string{"Bearing", "Motor", "Gearbox
 
 // Service predicts failures, remaining lives and anomalies. It is safe for concurrent use.
 type Service struct {
-	deps   Deps
-	o      Options
-	models map[ModelType]*served
-	jobs   jobs
+	deps      Deps
+	o         Options
+	models    map[ModelType]*served
+	baselines baselines
+	jobs      jobs
 }
 
 // New returns a service. Close it.

@@ -120,6 +120,36 @@ func TestOperatingConditionsAreFound(t *testing.T) {
 	require.Less(t, r.HealthScore, 0.3)
 }
 
+// TestPreventiveReplacementIsNoFailure compares what is learned from bearings that are renewed in time with what would be learned if they had failed.
+func TestPreventiveReplacementIsNoFailure(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 6, lives: 4, sensors: 4, component: "Bearing", spares: 8})
+	p.now = epoch.Add(700 * time.Hour)
+	ask := func(reader RecordReader) float64 {
+		t.Helper()
+		s := newService(t, p, func(d *Deps, o *Options) { d.Records, o.MinFailures = reader, 6 })
+		_, err := s.Retrain(t.Context(), FailureModel)
+		require.NoError(t, err)
+		p.now = epoch.Add(80 * time.Hour) // the first bearing of a spare pump is soon renewed
+		defer func() { p.now = epoch.Add(700 * time.Hour) }()
+		f, err := s.FailurePrediction(t.Context(), "spare01", "spare01.sensor2")
+		require.NoError(t, err)
+		return f.FailureProbability
+	}
+	require.Less(t, ask(p), 0.2)
+	require.Greater(t, ask(allFailed{p}), 0.4)
+}
+
+// allFailed takes each replacement for that of a failed component.
+type allFailed struct{ *plant }
+
+func (a allFailed) Replacements(ctx context.Context, q RecordQuery) (Page[Replacement], error) {
+	page, err := a.plant.Replacements(ctx, q)
+	for i := range page.Items {
+		page.Items[i].Reason = ReasonFailure
+	}
+	return page, err
+}
+
 func TestOneMachineIsJudgedByLaterLives(t *testing.T) {
 	p := newFleet(t, fleetOptions{pumps: 1, lives: 14, sensors: 4, component: "Bearing"})
 	s := newService(t, p)
