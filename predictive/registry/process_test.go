@@ -162,6 +162,30 @@ func TestAWriterThatHangs(t *testing.T) {
 	require.Equal(t, 2, put(t, r, true))
 }
 
+// late is a context that ends as soon as a file is there.
+type late struct {
+	context.Context
+	path string
+}
+
+func (c late) Err() error {
+	if _, err := os.Stat(c.path); err == nil {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// A writer that was stopped in the middle, and goes on when its caller has given up, makes no version.
+func TestALateWriteIsNotCarriedOut(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, registry.Options{Dir: dir})
+	_, err := r.Put(late{t.Context(), filepath.Join(dir, "RUL_v1")}, predictive.Meta{ModelType: rul}, []byte("x"))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Empty(t, versions(t, r))
+	require.Empty(t, files(t, dir))
+	require.Equal(t, 1, put(t, r, true))
+}
+
 // What reads while others write and delete never sees a part of a model, and always one that serves.
 func TestReadingWhileVersionsComeAndGo(t *testing.T) {
 	dir := t.TempDir()
