@@ -96,7 +96,9 @@ func (r *Registry) lookOnce(ctx context.Context, t predictive.ModelType, read fu
 	if err != nil {
 		return false, fmt.Errorf("registry: %w", err)
 	}
-	v := &view{r: r, ctx: ctx, root: root, list: l}
+	// A listing while files come and go may miss both the old version and the new one.
+	highest := r.see(t, l.highest())
+	v := &view{r: r, ctx: ctx, root: root, list: l, gone: highest > 0 && len(l.versions) == 0}
 	err = read(v)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
