@@ -286,6 +286,9 @@ func TestOptions(t *testing.T) {
 	require.ErrorContains(t, err, "Options.MaxSize must not be negative, not -1")
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, err = registry.Open(registry.Options{Dir: file})
-	require.Error(t, err)
+	for _, dir := range []string{file, filepath.Join(file, "models")} {
+		_, err = registry.Open(registry.Options{Dir: dir})
+		require.Error(t, err)
+	}
+	put(t, open(t, registry.Options{Dir: filepath.Join(t.TempDir(), "made", "on", "the way")}), true)
 }

@@ -104,9 +104,32 @@ func (r *Registry) hold(ctx context.Context) (root *os.Root, release func(), err
 	}
 }
 
+// makeDir makes a directory that survives a loss of power.
+func makeDir(dir string) error {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDir(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return err
+	}
+	return errors.Join(atomicfile.SyncFolder(root), root.Close())
+}
+
 // lock locks a directory; root is nil if the directory was replaced meanwhile.
 func lock(ctx context.Context, dir string) (root *os.Root, unlock func(), err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, nil, err
 	}
 	if root, err = os.OpenRoot(dir); err != nil {

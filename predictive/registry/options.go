@@ -64,7 +64,7 @@ func Open(o Options) (*Registry, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := makeDir(o.Dir); err != nil {
 		return nil, fmt.Errorf("registry: %w", err)
 	}
 	root, err := os.OpenRoot(o.Dir)

@@ -25,10 +25,10 @@ func (r *Registry) Get(ctx context.Context, t predictive.ModelType, version int)
 		case asked == 0:
 			return predictive.ErrModelNotFound.On("model", string(t))
 		case !slices.Contains(v.list.versions, asked):
-			return predictive.ErrModelNotFound.On("model", modelFile(t, asked))
+			return notFound(t, asked)
 		}
 		if m, model, err = v.load(asked); err != nil {
-			return predictive.ErrModelNotAvailable.Because("%s is damaged", modelFile(t, asked)).Wrap(err)
+			return predictive.ErrModelNotAvailable.Because("%s %s is damaged", t, predictive.FormatVersion(asked)).Wrap(err)
 		}
 		return nil
 	})
@@ -36,6 +36,10 @@ func (r *Registry) Get(ctx context.Context, t predictive.ModelType, version int)
 		return predictive.Meta{}, nil, err
 	}
 	return m, model, nil
+}
+
+func notFound(t predictive.ModelType, version int) error {
+	return predictive.ErrModelNotFound.On("model", string(t)+" "+predictive.FormatVersion(version))
 }
 
 // List implements [predictive.Registry].
@@ -192,7 +196,7 @@ func (v *view) load(version int) (predictive.Meta, []byte, error) {
 // report logs a problem of a version unless it was logged before.
 func (r *Registry) report(t predictive.ModelType, version int, problem error) {
 	if name := modelFile(t, version); r.changed(name, problem) {
-		r.opts.Logger.Error("model is damaged; an older version serves", "file", name, "error", problem)
+		r.opts.Logger.Error("model is damaged and not used", "file", name, "error", problem)
 	}
 }
 

@@ -84,7 +84,7 @@ func (r *Registry) Delete(ctx context.Context, t predictive.ModelType, version i
 		return fmt.Errorf("registry: %w", err)
 	}
 	if !slices.Contains(l.versions, version) {
-		return predictive.ErrModelNotFound.On("model", modelFile(t, version))
+		return notFound(t, version)
 	}
 	r.see(t, l.highest())
 	if err := remove(root, l, version); err != nil {
