@@ -45,6 +45,9 @@ func (t *table[R]) add(ctx context.Context, set *storage.Set, list []R) error {
 		return nil
 	}
 	return set.Update(ctx, "maintenance.add", func(ctx context.Context, tx *storage.Tx) error {
+		if err := tx.Lock(ctx, t.name); err != nil { // an alarm may be recorded by several at the same time
+			return err
+		}
 		added := make(map[string]bool, len(rows))
 		err := tx.InsertReturning(ctx, "INSERT INTO "+t.name+" ("+t.columns+") VALUES", rows, "ON CONFLICT DO NOTHING RETURNING id", func(row storage.Scanner) error {
 			var id string
