@@ -29,7 +29,7 @@ func BenchmarkCMAPSS(b *testing.B) {
 	for _, set := range []string{"FD001", "FD003"} {
 		engines := loadEngines(b, filepath.Join(dir, "cmapss", "train_"+set+".txt.gz"), true)
 		engines.now = epoch.AddDate(0, 3, 0)
-		s := newService(b, engines, func(_ *Deps, o *Options) { o.MaxLife = 125 * time.Hour })
+		s := newService(b, engines, func(_ *Deps, o *Options) { o.MaxLife, o.MaxRows = 125*time.Hour, 50_000 })
 		for _, modelType := range ModelTypes() {
 			b.Run(set+"/"+string(modelType), func(b *testing.B) {
 				for b.Loop() {

@@ -124,7 +124,7 @@ func (p *plant) addReplacement(t testing.TB, pump, component string, at time.Tim
 func newService(t testing.TB, p *plant, change ...func(*Deps, *Options)) *Service {
 	t.Helper()
 	deps := Deps{History: p, Inventory: p, Records: p, Registry: new(MemoryRegistry)}
-	o := Options{Horizon: 30 * time.Hour, Clock: func() time.Time { return p.now }}
+	o := Options{MaxRows: 3000, Horizon: 30 * time.Hour, Clock: func() time.Time { return p.now }}
 	for _, c := range change {
 		c(&deps, &o)
 	}

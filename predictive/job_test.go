@@ -169,3 +169,26 @@ func TestPanicFailsTheTrainingOnly(t *testing.T) {
 	require.ErrorIs(t, err, ErrTrainingFailed)
 	require.NotContains(t, r.Message, "bug")
 }
+
+func TestPredictionsWhileTraining(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	s := newService(t, p)
+	_, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	_, err = s.StartTraining(t.Context(), RULModel)
+	require.NoError(t, err)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for range 20 {
+				if _, err := s.RUL(t.Context(), "pump01", "Bearing"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	r, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, r.Version, 2)
+}

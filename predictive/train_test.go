@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var standardFleet = fleetOptions{pumps: 8, lives: 4, sensors: 4, component: "Bearing"}
+var standardFleet = fleetOptions{pumps: 8, lives: 4, sensors: 3, component: "Bearing"}
 
 func TestFailureModel(t *testing.T) {
 	p := newFleet(t, standardFleet)
