@@ -10,7 +10,7 @@ import (
 	"github.com/otkit/otkit/predictive/features"
 )
 
-// baselines remembers how lives began. That does not change, and reading it may take longer than the newest window.
+// baselines remembers how lives began. Reading it may take longer than the newest window.
 type baselines struct {
 	mu    sync.Mutex
 	known map[baselineKey][]float64
@@ -19,7 +19,7 @@ type baselines struct {
 type baselineKey struct {
 	extractor *features.Extractor
 	tag       string // the first one
-	start     int64
+	begin     int64
 }
 
 // maxBaselines bounds the memory: then all are forgotten.
@@ -56,19 +56,20 @@ func (s *Service) baseline(ctx context.Context, x *features.Extractor, inputs []
 	if len(inputs) == 0 {
 		return nil, nil
 	}
-	key := baselineKey{x, inputs[0].tag, l.start.UnixNano()}
-	lasts := !l.start.IsZero() // else it moves with the lookback
-	if lasts {
-		if values, ok := s.baselines.get(key); ok {
-			return values, nil
-		}
+	begin := l.from
+	if l.start.IsZero() { // it moves with the lookback
+		begin = begin.Truncate(24 * time.Hour)
+	}
+	key := baselineKey{x, inputs[0].tag, begin.UnixNano()}
+	if values, ok := s.baselines.get(key); ok {
+		return values, nil
 	}
 	state := x.Begin(l.start)
 	if err := s.readBaseline(ctx, state, inputs, l.from, to); err != nil {
 		return nil, err
 	}
 	values := state.Baseline()
-	if lasts && complete(values, inputs) {
+	if complete(values, inputs) {
 		s.baselines.put(key, values)
 	}
 	return values, nil

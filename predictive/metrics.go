@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +32,7 @@ func (s *Service) Metrics(ctx context.Context, modelType ModelType, version int)
 	if err != nil {
 		return m, ErrModelNotAvailable.Wrap(err)
 	}
-	if m.Drift, err = s.drift(ctx, b); err != nil {
+	if m.Drift, err = s.recentDrift(ctx, b, meta); err != nil {
 		s.o.Log.Warn("failed to compute drift", "modelType", modelType, "err", err)
 	}
 	return m, ctx.Err()
@@ -47,6 +46,38 @@ const (
 	driftRows   = 30 // of each unit
 	maxDrift    = 20
 )
+
+// drifts has the drift of a model of each type. It is computed for one caller at a time: anyone may ask.
+type drifts struct {
+	turn  turn
+	known map[ModelType]knownDrift
+}
+
+type knownDrift struct {
+	version int
+	at      time.Time
+	list    []FeatureDrift
+}
+
+// driftAge is how long a drift is not computed again.
+const driftAge = time.Minute
+
+// recentDrift returns the drift of a model as it was at most driftAge ago.
+func (s *Service) recentDrift(ctx context.Context, b *bundle, meta Meta) ([]FeatureDrift, error) {
+	if err := s.drifts.turn.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.drifts.turn.leave()
+	now := s.o.Clock()
+	if k, ok := s.drifts.known[meta.ModelType]; ok && k.version == meta.Version && now.Sub(k.at).Abs() < driftAge {
+		return slices.Clone(k.list), nil
+	}
+	list, err := s.drift(ctx, b)
+	if err == nil {
+		s.drifts.known[meta.ModelType] = knownDrift{meta.Version, now, list}
+	}
+	return slices.Clone(list), err
+}
 
 // drift compares the newest rows of all equipments with those of the training.
 func (s *Service) drift(ctx context.Context, b *bundle) ([]FeatureDrift, error) {
@@ -71,7 +102,7 @@ func (s *Service) drift(ctx context.Context, b *bundle) ([]FeatureDrift, error) 
 			return nil, err
 		}
 		for j, name := range p.names() {
-			if p.drift[j] == nil || len(columns[j]) == 0 || drifts(name) {
+			if p.drift[j] == nil || len(columns[j]) == 0 || isDrifting(name) {
 				continue
 			}
 			d, err := p.drift[j].Compare(columns[j])
@@ -93,8 +124,8 @@ func (s *Service) drift(ctx context.Context, b *bundle) ([]FeatureDrift, error) 
 	return list[:min(len(list), maxDrift)], nil
 }
 
-// drifts reports whether a feature changes with each life, so that drift means nothing.
-func drifts(feature string) bool {
+// isDrifting reports whether a feature changes with each life, so that drift means nothing.
+func isDrifting(feature string) bool {
 	return feature == string(features.Age) || strings.Contains(feature, string(features.BaselineDifference))
 }
 
@@ -139,48 +170,4 @@ func (s *Service) recent(ctx context.Context, p *predictor, ids []string) ([][]f
 		}
 	}
 	return columns, nil
-}
-
-// Export writes the rows that a training would use as CSV; see [features.Dataset.WriteCSV]. Those of a failure model have the features of
-// one tag, without its unit and level; their unit is equipment/tag and their label the hours to the next failure. Those of an RUL model have the unit
-// equipment/component and the remaining hours.
-func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) error {
-	if !slices.Contains(ModelTypes(), modelType) {
-		return ErrModelType
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.o.TrainingTimeout)
-	defer cancel()
-	f, err := s.fleet(ctx)
-	if err != nil {
-		return err
-	}
-	t := &trainer{s: s, fleet: f, bundle: bundle{modelType: modelType, horizon: s.o.Horizon.Hours()}}
-	p, err := t.exportPlan(ctx)
-	if err != nil {
-		return err
-	}
-	p.maxRows = s.o.MaxRows
-	tab, err := s.build(ctx, p)
-	if isMissingData(err) {
-		return insufficient("%s", missingData(err))
-	}
-	if err != nil {
-		return err
-	}
-	return tab.data.WriteCSV(w)
-}
-
-func (t *trainer) exportPlan(ctx context.Context) (plan, error) {
-	if t.bundle.modelType == RULModel {
-		p, _, ok := t.planRUL(t.components())
-		if !ok {
-			return p, insufficient(noFailures)
-		}
-		return p, nil
-	}
-	members, roles, o := t.failing()
-	if len(roles) == 0 {
-		return plan{}, insufficient(noFailures)
-	}
-	return t.planPooled(ctx, members, roles, o)
 }

@@ -229,6 +229,8 @@ func TestDrift(t *testing.T) {
 			}
 		}
 	}
+	require.InDelta(t, before, psi(), 0, "not computed for each caller")
+	p.now = p.now.Add(2 * time.Minute)
 	require.Greater(t, psi(), before+1)
 }
 

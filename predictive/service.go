@@ -76,6 +76,8 @@ type Service struct {
 	models    map[ModelType]*served
 	baselines baselines
 	jobs      jobs
+	drifts    drifts
+	exports   turn
 }
 
 // New returns a service. Close it.
@@ -91,7 +93,8 @@ func New(deps Deps, o Options) (*Service, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, o: o, models: make(map[ModelType]*served)}
+	s := &Service{deps: deps, o: o, models: make(map[ModelType]*served), exports: newTurn()}
+	s.drifts = drifts{turn: newTurn(), known: make(map[ModelType]knownDrift)}
 	for _, t := range ModelTypes() {
 		s.models[t] = new(served)
 	}

@@ -1,0 +1,72 @@
+package predictive
+
+import (
+	"context"
+	"io"
+	"slices"
+)
+
+// Export writes the rows that a training would use as CSV; see [features.Dataset.WriteCSV]. Those of a failure model have the features of
+// one tag, without its unit and level; their unit is equipment/tag and their label the hours to the next failure. Those of an RUL model have the unit
+// equipment/component and the remaining hours. Callers wait for each other, as the rows are held in memory.
+func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) error {
+	if !slices.Contains(ModelTypes(), modelType) {
+		return ErrModelType
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.o.TrainingTimeout)
+	defer cancel()
+	if err := s.exports.take(ctx); err != nil {
+		return err
+	}
+	defer s.exports.leave()
+	f, err := s.fleet(ctx)
+	if err != nil {
+		return err
+	}
+	t := &trainer{s: s, fleet: f, bundle: bundle{modelType: modelType, horizon: s.o.Horizon.Hours()}}
+	p, err := t.exportPlan(ctx)
+	if err != nil {
+		return err
+	}
+	p.maxRows = s.o.MaxRows
+	tab, err := s.build(ctx, p)
+	if isMissingData(err) {
+		return insufficient("%s", missingData(err))
+	}
+	if err != nil {
+		return err
+	}
+	return tab.data.WriteCSV(w)
+}
+
+func (t *trainer) exportPlan(ctx context.Context) (plan, error) {
+	if t.bundle.modelType == RULModel {
+		p, _, ok := t.planRUL(t.components())
+		if !ok {
+			return p, insufficient(noFailures)
+		}
+		return p, nil
+	}
+	members, roles, o := t.failing()
+	if len(roles) == 0 {
+		return plan{}, insufficient(noFailures)
+	}
+	return t.planPooled(ctx, members, roles, o)
+}
+
+// turn lets one caller at a time do what takes much memory or time.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+// take waits for the turn, or returns the error of ctx.
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) leave() { <-t }
