@@ -57,7 +57,7 @@ func (s *Service) baseline(ctx context.Context, x *features.Extractor, inputs []
 		return nil, nil
 	}
 	begin := l.from
-	if l.start.IsZero() { // it moves with the lookback
+	if !l.start.Equal(begin) { // not known, or before the lookback: it moves
 		begin = begin.Truncate(24 * time.Hour)
 	}
 	key := baselineKey{x, inputs[0].tag, begin.UnixNano()}
