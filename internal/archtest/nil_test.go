@@ -67,6 +67,7 @@ import (
 	"github.com/otkit/otkit/transport/hubs"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/middleware"
+	"github.com/otkit/otkit/transport/predictiveapi/predictivepart"
 	"github.com/otkit/otkit/transport/recorder"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
@@ -117,6 +118,10 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"history.New", "store", func() (any, error) { return history.New(nil) }},
 		{"silences.New", "store", func() (any, error) { return silences.New(nil, silences.Options{}) }},
 		{"predictive.New", "History", func() (any, error) { return predictive.New(predictive.Deps{}, predictive.Options{}) }},
+		{"predictivepart.New", "tags", func() (any, error) { return predictivepart.New(ctx, nil, predictivepart.Options{}) }},
+		{"predictivepart.NewInventory", "engine", func() (any, error) {
+			return predictivepart.NewInventory(nil, predictivepart.InventoryOptions{})
+		}},
 		{"engine.New", "DataDir", func() (any, error) { return engine.New(ctx, engine.Options{}) }},
 		{"engine.New login", "Authenticator", func() (any, error) {
 			return engine.New(ctx, engine.Options{DataDir: t.TempDir(), WithoutAccounts: true})
