@@ -47,9 +47,13 @@ type engine struct {
 // environment is what processes get beside the variables of a test: none of the machine's settings.
 func environment(more []string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(),
-		"Server__RateLimit__PerAccount=-1"} // tests ask as fast as they can
+		"Server__RateLimit__PerAccount=-1", // tests ask as fast as they can
+		withoutPumps}
 	return append(env, more...)
 }
+
+// withoutPumps is a demo without the pumps, whose models take seconds to train. A variable of the same name in a test puts them back.
+const withoutPumps = "Predictive__ExcludeDrivers=pump1,pump2,pump3,pump4,pump5,pump6"
 
 // launch starts the engine on a free port and does not wait for it.
 func launch(t testing.TB, path string, env []string, args ...string) *engine {

@@ -31,7 +31,7 @@ import (
 func (c *command) serve(ctx context.Context, args []string) error {
 	f := c.flags("engine", "[-config FILE] [-data DIR] [-listen ADDR] [-demo]\n       engine users|config|migrate|backup|restore|aas|version ...")
 	f.StringVar(&c.listen, "listen", "", "address `ADDR` to listen on, such as :5001")
-	withDemo := f.Bool("demo", false, "add a simulated demo plant: driver sim, devices sim-amr-1 and sim-arm-1")
+	withDemo := f.Bool("demo", false, "add a simulated demo plant: drivers sim and pump1 to pump6, devices sim-amr-1 and sim-arm-1")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (e *engine) serveOn(ctx context.Context, db *storage.DB, hangups <-chan os.
 // start starts what needs the server. The returned function ends it.
 func (e *engine) start(ctx context.Context, srv *otkit.Engine) (closeEvents func(context.Context) error, err error) {
 	if e.withDemo {
-		if err := demo.AddRules(ctx, srv.AlarmRules()); err != nil {
+		if err := errors.Join(demo.AddRules(ctx, srv.AlarmRules()), demo.TrainModels(ctx, srv.Predictive())); err != nil {
 			return nil, fmt.Errorf("demo: %w", err)
 		}
 	}

@@ -92,30 +92,32 @@ func (p pump) tags() []tags.Tag {
 	return list
 }
 
-// installPumps adds the pumps and their past, unless the settings have a driver of the same id.
+// installPumps adds the pumps and their past, except for those that the settings exclude from predictions or have a driver of the same id as.
 func installPumps(ctx context.Context, o *engine.Options, now time.Time) (samples int, err error) {
-	for _, d := range o.Tags.Drivers {
-		if slices.ContainsFunc(allPumps(), func(p pump) bool { return p.id() == d.ID }) {
-			o.Server.Logger.Warn("demo pumps omitted: the settings have a driver of the same id", "driver", d.ID)
-			return 0, nil
+	list := slices.DeleteFunc(allPumps(), func(p pump) bool {
+		same := slices.ContainsFunc(o.Tags.Drivers, func(d tagspart.Driver) bool { return d.ID == p.id() })
+		if same {
+			o.Server.Logger.Warn("demo pump omitted: the settings have a driver of the same id", "driver", p.id())
 		}
-	}
-	for _, p := range allPumps() {
+		return same || slices.Contains(o.Predictive.Tags.Exclude, p.id())
+	})
+	for _, p := range list {
 		o.Tags.Drivers = append(o.Tags.Drivers, tagspart.Driver{ID: p.id(), Driver: &pumpDriver{pump: p, now: time.Now},
 			Options: tags.DriverOptions{Type: simdriver.TypeName, PollInterval: pumpInterval, Tags: p.tags()}})
 	}
-	samples, err = FillPumpHistory(ctx, o.Tags.HistoryStore, now)
+	samples, err = fillPumpHistory(ctx, list, o.Tags.HistoryStore, now)
 	if errors.Is(err, storage.ErrFull) {
 		o.Server.Logger.Warn("failed to create the history of the demo pumps", "error", err)
-		return samples, nil
+	} else if err != nil {
+		return samples, err
 	}
-	return samples, err
+	return samples, installPredictions(ctx, o, list, now)
 }
 
-// FillPumpHistory stores the past of the pumps up to now, unless the store has one. It takes less than half a second with an embedded database.
-func FillPumpHistory(ctx context.Context, store history.Store, now time.Time) (samples int, err error) {
+// fillPumpHistory stores the past of pumps up to now, unless the store has one. It takes less than half a second with an embedded database.
+func fillPumpHistory(ctx context.Context, list []pump, store history.Store, now time.Time) (samples int, err error) {
 	from := now.Add(-HistoryAge).Truncate(historyStep)
-	for _, p := range allPumps() {
+	for _, p := range list {
 		batch, err := p.past(ctx, store, from, now)
 		if err != nil {
 			return samples, err
@@ -125,7 +127,10 @@ func FillPumpHistory(ctx context.Context, store history.Store, now time.Time) (s
 		}
 		samples += len(batch)
 	}
-	return samples, nil
+	if c, ok := store.(interface{ Compact(context.Context) error }); ok && samples > 0 { // the trainings read it many times
+		err = c.Compact(ctx)
+	}
+	return samples, err
 }
 
 // past returns the samples of a pump, none if the store has one of its last tag.

@@ -13,8 +13,8 @@ const pumps = 6
 // wearPart is a part of a pump that wears out. Its lives differ, from 1-spread to 1+spread of the mean.
 type wearPart struct {
 	component string
-	code      string // of its failure
-	channel   uint64 // of [pump.random]
+	code      string        // of its failure
+	channel   uint64        // of [pump.random]
 	mean      time.Duration // life
 	spread    float64
 	repair    time.Duration

@@ -36,10 +36,10 @@ func TestPumpIsADriver(t *testing.T) {
 // What a pump does follows from the time alone, so that the plant goes on where its past has ended, also after a restart.
 func TestPumpGoesOnAfterItsPast(t *testing.T) {
 	store := history.NewMemory()
-	samples, err := FillPumpHistory(t.Context(), store, noon)
+	samples, err := fillPumpHistory(t.Context(), allPumps(), store, noon)
 	require.NoError(t, err)
 	require.Equal(t, pumps*len(pumpSignals)*31*24*12, samples)
-	again, err := FillPumpHistory(t.Context(), store, noon.Add(3*24*time.Hour))
+	again, err := fillPumpHistory(t.Context(), allPumps(), store, noon.Add(3*24*time.Hour))
 	require.NoError(t, err)
 	require.Zero(t, again, "the past is made once")
 
@@ -57,14 +57,18 @@ func TestPumpGoesOnAfterItsPast(t *testing.T) {
 			return v
 		}
 		if p.number == 3 {
-			require.Equal(t, last.Value, read(last.Time))
+			require.Equal(t, last.Value, tags.FloatValue(read(last.Time)))
 		}
 		failures, _ := p.records(noon, noon.AddDate(0, 2, 0))
 		require.Greater(t, len(failures), 8, p.id())
 		for _, f := range failures {
 			require.Greater(t, read(f.Start.Add(-time.Minute)), 3., "%s is worn", f.ID)
 			require.Zero(t, read(f.Start.Add(time.Minute)), "%s: down", f.ID)
-			require.Positive(t, read(f.End.Add(2*time.Hour)), f.ID)
+			if _, down := p.damage(seal, f.End); !down {
+				if _, down = p.damage(bearing, f.End); !down {
+					require.Positive(t, read(f.End), f.ID)
+				}
+			}
 		}
 	}
 }
@@ -72,7 +76,7 @@ func TestPumpGoesOnAfterItsPast(t *testing.T) {
 func TestPumpRecordsAreAddedOnce(t *testing.T) {
 	var store predictive.MemoryRecords
 	add := func(at time.Time) int {
-		n, err := AddPumpRecords(t.Context(), &store, at)
+		n, err := addPumpRecords(t.Context(), allPumps(), &store, at)
 		require.NoError(t, err)
 		return n
 	}
@@ -118,10 +122,10 @@ func TestPumpRecordsAreAddedOnce(t *testing.T) {
 	// Step by step the records are those of one call.
 	var steps predictive.MemoryRecords
 	for at := noon; !at.After(noon.AddDate(0, 0, 10)); at = at.Add(7 * time.Minute) {
-		_, err := AddPumpRecords(t.Context(), &steps, at)
+		_, err := addPumpRecords(t.Context(), allPumps(), &steps, at)
 		require.NoError(t, err)
 	}
-	_, err := AddPumpRecords(t.Context(), &steps, noon.AddDate(0, 0, 10))
+	_, err := addPumpRecords(t.Context(), allPumps(), &steps, noon.AddDate(0, 0, 10))
 	require.NoError(t, err)
 	page, err := steps.Failures(t.Context(), predictive.RecordQuery{})
 	require.NoError(t, err)

@@ -13,10 +13,10 @@ import (
 // recordPrefix is what the ids of the records of the demo begin with.
 const recordPrefix = "demo-"
 
-// AddPumpRecords stores the failures and replacements of the pumps that are later than those of an earlier call, up to now. Those that were
+// addPumpRecords stores the failures and replacements of pumps that are later than those of an earlier call, up to now. Those that were
 // deleted since are not added again. A failure is stored when it begins, with the time at which its repair will be done.
-func AddPumpRecords(ctx context.Context, store predictive.RecordStore, now time.Time) (added int, err error) {
-	for _, p := range allPumps() {
+func addPumpRecords(ctx context.Context, list []pump, store predictive.RecordStore, now time.Time) (added int, err error) {
+	for _, p := range list {
 		q := predictive.RecordQuery{EquipmentID: p.id()}
 		failures, err := store.Failures(ctx, q)
 		if err != nil {
@@ -79,12 +79,4 @@ func (p pump) records(from, to time.Time) (failures []predictive.Failure, replac
 		}
 	}
 	return failures, replacements
-}
-
-// SetPredictions sets what the demo's month of history suits: its parts live for days, so failures are predicted for the next day. The rows are
-// few, so that the models are trained within seconds of the first start.
-func SetPredictions(o *predictive.Options) {
-	o.Horizon = 24 * time.Hour
-	o.Features.Step = time.Hour
-	o.MaxRows = 1500
 }
