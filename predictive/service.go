@@ -20,6 +20,9 @@ type Deps struct {
 	Registry  Registry
 	// Downtime is optional: without it, nothing was stopped on purpose.
 	Downtime Downtime
+	// Models are optional: models that answer predictions in place of the trained one of a type. Trainings and metrics are those of the
+	// registry still.
+	Models map[ModelType]Model
 }
 
 // Options change a [Service].
@@ -74,6 +77,7 @@ type Service struct {
 	deps      Deps
 	o         Options
 	models    map[ModelType]*served
+	externals map[ModelType]*external
 	baselines baselines
 	jobs      jobs
 	drifts    drifts
@@ -93,7 +97,11 @@ func New(deps Deps, o Options) (*Service, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, o: o, models: make(map[ModelType]*served), exports: newTurn()}
+	own, err := externals(deps.Models, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{deps: deps, o: o, models: make(map[ModelType]*served), externals: own, exports: newTurn()}
 	s.drifts = drifts{turn: newTurn(), known: make(map[ModelType]knownDrift)}
 	for _, t := range ModelTypes() {
 		s.models[t] = new(served)
