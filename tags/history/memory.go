@@ -76,7 +76,7 @@ func (h *Memory) Range(ctx context.Context, tag string, start, end time.Time) it
 	}
 }
 
-// Newest returns the newest samples, at most n, of a tag with start <= time < end in ascending order of time.
+// Newest implements NewestReader.
 func (h *Memory) Newest(ctx context.Context, tag string, start, end time.Time, n int) ([]Sample, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -12,16 +12,10 @@ import (
 	"github.com/otkit/otkit/tags/history"
 )
 
-// Newest is an optional part of a [history.Store] that makes anomaly calls cheaper.
-type Newest interface {
-	// Newest returns the newest samples, at most n, of a tag with start <= time < end in ascending order of time.
-	Newest(ctx context.Context, tag string, start, end time.Time, n int) ([]history.Sample, error)
-}
-
 // NewHistory returns a history of numbers. Booleans are 0 and 1; samples of other types are omitted, and so are those that were Bad without a
 // value. Without a store there are no samples.
 func NewHistory(store history.Store) predictive.History {
-	if newest, ok := store.(Newest); ok {
+	if newest, ok := store.(history.NewestReader); ok {
 		return newestNumbers{numbers{store}, newest}
 	}
 	return numbers{store}
@@ -49,7 +43,7 @@ func (h numbers) Samples(ctx context.Context, tag string, from, to time.Time) it
 
 type newestNumbers struct {
 	numbers
-	newest Newest
+	newest history.NewestReader
 }
 
 // moreReads bounds how often Newest goes on after samples that cannot be used.
