@@ -9,6 +9,7 @@ import (
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/predictive/registry"
 	"github.com/otkit/otkit/transport/health"
+	"github.com/otkit/otkit/transport/predictiveapi"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
@@ -79,31 +80,35 @@ func (o Options) withDefaults(t *tagspart.Tags) (_ Options, err error) {
 type Predictive struct {
 	opts    Options
 	service *predictive.Service
+	api     *predictiveapi.API
 	meters  *meters
 	damage  damage
 	jobs    []func(context.Context)
 }
 
 // New makes the predictions of a server from the history of its tags. The tags may be nil if the options have a History and an Inventory.
-func New(ctx context.Context, t *tagspart.Tags, o Options) (*Predictive, error) {
+func New(_ context.Context, t *tagspart.Tags, o Options) (*Predictive, error) {
 	o, err := o.withDefaults(t)
 	if err != nil {
 		return nil, err
 	}
-	p := &Predictive{opts: o, meters: newMeters()}
-	next := o.Service.OnJob
-	o.Service.OnJob = func(j predictive.Job) {
-		p.meters.onJob(j)
-		if next != nil {
-			next(j)
-		}
-	}
+	p := &Predictive{opts: o, meters: newMeters(), damage: damage{registry: o.Registry}}
+	o.Service.OnJob = p.onJob
 	if p.service, err = predictive.New(predictive.Deps{History: o.History, Inventory: o.Inventory, Records: o.Records, Registry: o.Registry,
 		Downtime: o.Downtime}, o.Service); err != nil {
 		return nil, err
 	}
-	p.damage.registry = o.Registry
-	return p, ctx.Err()
+	p.api, err = predictiveapi.New(p.service, o.Records, predictiveapi.Options{Now: o.Now})
+	return p, err
+}
+
+// onJob takes a change of a job. The service reports none before New has returned.
+func (p *Predictive) onJob(j predictive.Job) {
+	p.meters.onJob(j)
+	p.api.OnJob(j)
+	if p.opts.Service.OnJob != nil {
+		p.opts.Service.OnJob(j)
+	}
 }
 
 // Service returns the service.
@@ -117,11 +122,17 @@ func (p *Predictive) Registry() predictive.Registry { return p.opts.Registry }
 
 // Part returns what the predictions contribute to a server.
 func (p *Predictive) Part() server.Part {
-	return server.Part{Name: pkg, Checks: []health.Check{{Name: pkg, Run: p.check}}, Metrics: p.metrics(), Jobs: p.jobs,
+	return server.Part{Name: pkg, Operations: Operations(), Audited: predictiveapi.Audited(), Routes: p.routes, Checks: []health.Check{{Name: pkg, Run: p.check}}, Metrics: p.metrics(), Jobs: p.jobs,
 		EndStreams: p.endStreams, Drain: p.service.Close}
 }
 
-// endStreams cancels trainings, so that who waits for one is answered.
-func (p *Predictive) endStreams(ctx context.Context) error {
-	return p.service.Close(ctx)
+func (p *Predictive) routes(r server.Router) error {
+	p.api.Mount(r)
+	return nil
+}
+
+// endStreams answers those who wait for trainings.
+func (p *Predictive) endStreams(context.Context) error {
+	p.api.EndStreams()
+	return nil
 }
