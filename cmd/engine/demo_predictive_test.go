@@ -3,11 +3,16 @@ package main_test
 import (
 	"encoding/json"
 	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/internal/realtest"
 )
 
 const predictions = "/api/v1.0/predictive-maintenance/"
@@ -30,6 +35,7 @@ func (e *engine) answer(method, path, body string) (status int, answer any) {
 
 func TestDemoPredicts(t *testing.T) {
 	t.Parallel()
+	curl := realtest.Need(t, "curl")
 	data := t.TempDir()
 	e := start(t, with(known, []string{withPumps}), "-demo", "-data", data)
 	eventually(t, "the first models are not trained", func() bool {
@@ -61,9 +67,7 @@ func TestDemoPredicts(t *testing.T) {
 	require.GreaterOrEqual(t, answering, 0)
 	status, _ = e.answer(http.MethodGet, "anomaly/sim.temperature", "")
 	require.Equal(t, http.StatusOK, status, "a tag of what is no equipment")
-	status, trained := e.answer(http.MethodPost, "retrain/RUL", "")
-	require.Equal(t, http.StatusOK, status, "%v", trained)
-	require.Equal(t, "v2", trained.(map[string]any)["version"])
+	e.followPage(curl)
 	failures := failuresOf(e.admin())
 	require.Greater(t, failures, 20)
 	e.stop()
@@ -75,6 +79,28 @@ func TestDemoPredicts(t *testing.T) {
 	_, jobs := e.answer(http.MethodGet, "jobs", "")
 	require.Empty(t, jobs)
 	require.InDelta(t, failures, failuresOf(e.admin()), 1, "a pump may have failed meanwhile")
+}
+
+// followPage runs the commands of docs/predictive.md.
+func (e *engine) followPage(curl string) {
+	e.t.Helper()
+	page, err := os.ReadFile(repository + "/docs/predictive.md")
+	require.NoError(e.t, err)
+	var script strings.Builder
+	for i, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(page, -1) {
+		if i > 0 { // the first one starts the engine
+			script.Write(block[1])
+		}
+	}
+	cmd := exec.CommandContext(e.t.Context(), "sh", "-c", strings.NewReplacer("localhost:5001", e.addr, "curl ", curl+" ").Replace(script.String()))
+	cmd.Dir = e.t.TempDir()
+	out, err := cmd.CombinedOutput()
+	require.NoError(e.t, err, "%s", out)
+	for _, code := range regexp.MustCompile(`"code":"([A-Z_]+)"`).FindAllSubmatch(out, -1) {
+		require.Equal(e.t, "INSUFFICIENT_DATA", string(code[1]), "only a pump under repair has no prediction: %s", out)
+	}
+	require.Contains(e.t, string(out), `"version":"v2"`)
+	require.Regexp(e.t, `\{"added":0,"skipped":\d\d+\}\n$`, string(out))
 }
 
 func failuresOf(s *session) int {

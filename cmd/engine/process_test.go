@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,8 +48,7 @@ type engine struct {
 // environment is what processes get beside the variables of a test: none of the machine's settings.
 func environment(more []string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(),
-		"Server__RateLimit__PerAccount=-1", // tests ask as fast as they can
-		withoutPumps}
+		"Server__RateLimit__PerAccount=-1"} // tests ask as fast as they can
 	return append(env, more...)
 }
 
@@ -69,6 +69,9 @@ func prepare(t testing.TB, path string, env []string, args ...string) *engine {
 	e := &engine{t: t, out: &output{}, log: &output{}, ended: make(chan struct{})}
 	if !hasListen(env, args) {
 		args = append(args, "-listen", "127.0.0.1:0")
+	}
+	if slices.Contains(args, "-demo") {
+		env = append([]string{withoutPumps}, env...)
 	}
 	e.cmd = exec.Command(path, args...)
 	e.cmd.Env, e.cmd.Stdout, e.cmd.Stderr, e.cmd.Dir = environment(env), e.out, e.log, repository

@@ -25,6 +25,7 @@ import (
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/metrics"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
 // serve runs the engine until a signal.
@@ -115,7 +116,8 @@ func (e *engine) serveOn(ctx context.Context, db *storage.DB, hangups <-chan os.
 	if err != nil {
 		return errors.Join(err, srv.Close(context.WithoutCancel(ctx)))
 	}
-	e.welcome(srv, slices.ContainsFunc(o.Devices.Fleets, func(f devicespart.Fleet) bool { return f.Name == "demo" }))
+	e.welcome(srv, slices.ContainsFunc(o.Devices.Fleets, func(f devicespart.Fleet) bool { return f.Name == "demo" }),
+		slices.ContainsFunc(o.Tags.Drivers, func(d tagspart.Driver) bool { return d.ID == demo.FirstPumpID }))
 	stopReloads := e.reloadOn(ctx, hangups)
 	defer stopReloads()
 	err = srv.Run(ctx, e.settings.Server.ShutdownTimeout)
@@ -165,7 +167,7 @@ func (e *engine) settleWrites(ctx context.Context, db *storage.DB) error {
 
 // welcome prints where the API is, and the password of the first account, which is shown once and stored nowhere.
 // The demo has no devices where the settings have some of the same ids.
-func (e *engine) welcome(srv *otkit.Engine, demoDevices bool) {
+func (e *engine) welcome(srv *otkit.Engine, demoDevices, demoPumps bool) {
 	s := e.settings
 	scheme := "http"
 	if s.Server.TLS.CertFile != "" {
@@ -183,6 +185,9 @@ func (e *engine) welcome(srv *otkit.Engine, demoDevices bool) {
 		text.WriteString("Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more; shells under /api/v1/aas")
 		if demoDevices {
 			text.WriteString("; devices sim-amr-1 and sim-arm-1 under /api/v1/devices")
+		}
+		if demoPumps {
+			text.WriteString("; predictions for pump1 to pump6 under /api/v1.0/predictive-maintenance")
 		}
 		text.WriteByte('\n')
 	}

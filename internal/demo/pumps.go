@@ -10,6 +10,9 @@ import (
 // pumps is the number of pumps, pump1 and so on. Each is a driver, and so an equipment of predictive maintenance.
 const pumps = 6
 
+// FirstPumpID is the id of the first one.
+const FirstPumpID = "pump1"
+
 // wearPart is a part of a pump that wears out. Its lives differ, from 1-spread to 1+spread of the mean.
 type wearPart struct {
 	component string
