@@ -10,9 +10,7 @@ import (
 	"github.com/otkit/otkit/predictive/features"
 )
 
-// FailurePrediction returns the probability that an equipment fails within the horizon, from the newest window of one of its
-// tags.
-func (s *Service) FailurePrediction(ctx context.Context, equipment, tag string) (FailurePrediction, error) {
+func (s *Service) failurePrediction(ctx context.Context, equipment, tag string) (FailurePrediction, error) {
 	tags, err := s.known(ctx, equipment)
 	if err != nil {
 		return FailurePrediction{}, err
@@ -37,7 +35,12 @@ func (s *Service) FailurePrediction(ctx context.Context, equipment, tag string) 
 	if err != nil {
 		return FailurePrediction{}, err
 	}
-	own := slices.DeleteFunc(slices.Clone(tags), func(t Tag) bool { return t.Role == tags[at].Role || !t.Setting })
+	var own []Tag
+	for _, t := range tags {
+		if t.Setting && t.Role != tags[at].Role {
+			own = append(own, t)
+		}
+	}
 	inputs := inputsOf(p.extractor.Signals(), append(own, tags[at]))
 	if p.shape {
 		inputs = []input{{0, tag, false}}
@@ -75,8 +78,7 @@ func threeOf(names []string, row []float64) (f FailureFeatures) {
 	return f
 }
 
-// RUL returns the remaining useful life of a component.
-func (s *Service) RUL(ctx context.Context, equipment, component string) (RUL, error) {
+func (s *Service) rul(ctx context.Context, equipment, component string) (RUL, error) {
 	tags, err := s.known(ctx, equipment)
 	if err != nil {
 		return RUL{}, err
