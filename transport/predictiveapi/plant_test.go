@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/otkit/otkit/internal/contract"
 	"github.com/otkit/otkit/openapi"
 	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/features"
 	"github.com/otkit/otkit/transport/middleware"
 	"github.com/otkit/otkit/transport/predictiveapi"
 	"github.com/otkit/otkit/transport/remote"
@@ -83,6 +85,8 @@ type options struct {
 	api      predictiveapi.Options
 }
 
+var theContract = sync.OnceValues(func() (*contract.Contract, error) { return contract.New(openapi.Document) })
+
 func newPlant(t testing.TB, o options) *plant {
 	t.Helper()
 	p := &plant{t: t, records: o.store, now: start.Add(20*life*time.Hour + 90*time.Hour)}
@@ -98,7 +102,7 @@ func newPlant(t testing.TB, o options) *plant {
 	}
 	var err error
 	p.service, err = predictive.New(predictive.Deps{History: p, Inventory: predictive.DriverInventory(inventory), Records: p.records, Registry: o.registry},
-		predictive.Options{Horizon: 24 * time.Hour, Clock: func() time.Time { return p.now }, OnJob: func(j predictive.Job) { p.api.OnJob(j) }})
+		predictive.Options{Horizon: 24 * time.Hour, Features: features.Options{Step: 4 * time.Hour}, Clock: func() time.Time { return p.now }, OnJob: func(j predictive.Job) { p.api.OnJob(j) }})
 	require.NoError(t, err)
 	p.api, err = predictiveapi.New(p.service, p.records, o.api)
 	require.NoError(t, err)
@@ -106,7 +110,7 @@ func newPlant(t testing.TB, o options) *plant {
 	r.Use(withCaller, middleware.EscapedPath, chimiddleware.GetHead)
 	p.api.Mount(r)
 	s := httptest.NewServer(r)
-	c, err := contract.New(openapi.Document)
+	c, err := theContract()
 	require.NoError(t, err)
 	transport := &http.Transport{}
 	p.url, p.client = s.URL, &http.Client{Transport: c.Judge(t, transport)}

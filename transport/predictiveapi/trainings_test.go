@@ -22,7 +22,7 @@ func (p *plant) waitUntilHeld() {
 }
 
 func TestATrainingThatRunsIsShared(t *testing.T) {
-	p := newPlant(t, options{failures: 20})
+	p := newPlant(t, options{failures: 8})
 	p.hold = make(chan struct{})
 	started := p.post("/jobs", `{"modelType":"rul"}`)
 	j := started.json(202)
@@ -54,7 +54,7 @@ func TestATrainingThatRunsIsShared(t *testing.T) {
 }
 
 func TestATrainingIsCanceled(t *testing.T) {
-	p := newPlant(t, options{failures: 20})
+	p := newPlant(t, options{failures: 8})
 	p.hold = make(chan struct{})
 	id := p.post("/jobs", `{"modelType":"RUL"}`).json(202)["id"].(string)
 	p.waitUntilHeld()
@@ -65,7 +65,7 @@ func TestATrainingIsCanceled(t *testing.T) {
 }
 
 func TestWhoeverWaitsIsAnsweredAtTheEnd(t *testing.T) {
-	p := newPlant(t, options{failures: 20})
+	p := newPlant(t, options{failures: 8})
 	p.hold = make(chan struct{})
 	ended := make(chan answer, 1)
 	go func() { ended <- p.post("/retrain/RUL", "") }()
@@ -77,7 +77,7 @@ func TestWhoeverWaitsIsAnsweredAtTheEnd(t *testing.T) {
 }
 
 func TestWhoeverLeavesEndsNoTraining(t *testing.T) {
-	p := newPlant(t, options{failures: 20})
+	p := newPlant(t, options{failures: 8})
 	p.hold = make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+base+"/retrain/RUL", nil)
@@ -185,7 +185,7 @@ func (e *events) until(state string) jobEvent {
 }
 
 func TestTheStreamShowsTrainings(t *testing.T) {
-	p := newPlant(t, options{failures: 20})
+	p := newPlant(t, options{failures: 8})
 	s := p.stream("?throttleMs=0", "")
 	defer s.close()
 	first, err := s.next()
@@ -199,7 +199,7 @@ func TestTheStreamShowsTrainings(t *testing.T) {
 	// Who comes back gets what has changed since, and nothing twice.
 	back := p.stream("?throttleMs=0", ended.id)
 	defer back.close()
-	p.post("/retrain/FailurePrediction", "").json(200)
+	p.post("/retrain/RUL", "").json(200)
 	again := back.until("Succeeded")
 	require.NotEqual(t, ended.Jobs[0].ID, again.Jobs[0].ID)
 	missed := p.stream("", ended.id)
