@@ -29,6 +29,8 @@ import (
 	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/monitor"
+	"github.com/otkit/otkit/predictive/predictivetags"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
 	"github.com/otkit/otkit/storage/accountstore"
@@ -117,6 +119,9 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"history.New", "store", func() (any, error) { return history.New(nil) }},
 		{"silences.New", "store", func() (any, error) { return silences.New(nil, silences.Options{}) }},
 		{"predictive.New", "History", func() (any, error) { return predictive.New(predictive.Deps{}, predictive.Options{}) }},
+		{"monitor.New", "predictor", func() (any, error) { return monitor.New(nil, new(monitor.Latest), monitor.Options{}) }},
+		{"monitor.NewRetrainer", "trainer", func() (any, error) { return monitor.NewRetrainer(nil, monitor.RetrainOptions{}) }},
+		{"predictivetags.New", "source", func() (any, error) { return predictivetags.New(nil, predictivetags.Options{}) }},
 		{"engine.New", "DataDir", func() (any, error) { return engine.New(ctx, engine.Options{}) }},
 		{"engine.New login", "Authenticator", func() (any, error) {
 			return engine.New(ctx, engine.Options{DataDir: t.TempDir(), WithoutAccounts: true})
