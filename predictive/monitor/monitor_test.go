@@ -313,7 +313,7 @@ func TestASampleIsJudgedOnce(t *testing.T) {
 			name := "anomaly pump00000.vibration"
 			s.set(func() { at = time.Now() })
 			pass(time.Hour)
-			require.Equal(t, "", s.states()[name], "the tag has sent nothing more")
+			require.Empty(t, s.states()[name], "the tag has sent nothing more")
 			for range 3 {
 				s.set(func() { at = time.Now() })
 				pass(time.Minute)
