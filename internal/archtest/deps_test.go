@@ -96,7 +96,7 @@ var (
 	settings = []string{module + "internal/settings", module + "internal/engineconfig", module + "internal/bridgeconfig", module + "internal/serverconfig"}
 
 	// callers are the packages of domains that speak HTTP with others. Conformance suites, whose names end with test, do too.
-	callers = []string{"alerting/channel", "aas/delegate", "aas/mqttevents", "devices/vda5050", "discovery/bridgeclient"}
+	callers = []string{"alerting/channel", "aas/delegate", "aas/mqttevents", "devices/vda5050", "discovery/bridgeclient", "predictive/remote"}
 )
 
 // forbidden says what packages may not depend on, directly or through others.
