@@ -1,9 +1,14 @@
 package predictive
 
 import (
+	"cmp"
+	"container/list"
 	"context"
+	"encoding/binary"
+	"hash/maphash"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/otkit/otkit/predictive/learn"
@@ -25,37 +30,25 @@ func (s *Service) Anomaly(ctx context.Context, tag string) (Anomaly, error) {
 		return Anomaly{}, err
 	}
 	now := s.o.Clock()
-	samples, err := s.newest(ctx, tag, now.Add(-s.o.AnomalyLookback), now.Add(1), s.o.AnomalySamples)
+	// The beginning moves in steps, so that detectors can go on.
+	step := max(s.o.AnomalyLookback/16, 1)
+	from := now.Add(-s.o.AnomalyLookback).Truncate(step).Add(step)
+	samples, err := s.newest(ctx, tag, from, now.Add(1), s.o.AnomalySamples)
 	if err != nil {
 		return Anomaly{}, err
 	}
 	if n := len(samples); n < minAnomalySamples {
 		return Anomaly{}, insufficient("%d samples in the last %s, at least %d are needed", n, s.o.AnomalyLookback, minAnomalySamples)
 	}
-	times, values := make([]time.Time, len(samples)), make([]float64, len(samples))
-	for i, sample := range samples {
-		times[i], values[i] = sample.Time, sample.Value
-	}
-	// The sample that is judged must not shape the season.
-	season, err := learn.FindSeason(ctx, times[:len(times)-1], values[:len(values)-1])
-	if ctx.Err() != nil {
-		return Anomaly{}, ctx.Err()
-	}
-	if err != nil {
-		season = nil
-	}
-	detector, err := learn.NewDetector(learn.DetectorOptions{Threshold: partThreshold, Season: season})
+	part := stretchOf(samples)
+	last, single, err := s.detectors.of(tag).judge(ctx, samples, part)
 	if err != nil {
 		return Anomaly{}, err
-	}
-	var last learn.Score
-	for i := range samples {
-		last = detector.Update(times[i], values[i])
 	}
 	if last.Ignored || !last.Ready {
 		return Anomaly{}, insufficient("%d samples in the last %s are not enough to judge the newest", len(samples), s.o.AnomalyLookback)
 	}
-	return anomalyOf(tag, samples[len(samples)-1], last, judgeSpike(values, 1-partThreshold), now), nil
+	return anomalyOf(tag, samples[len(samples)-1], last, single, now), nil
 }
 
 // anomalyOf joins what the averages and the single value tell: the smaller of two probabilities counts twice.
@@ -97,38 +90,6 @@ func orElse(v, other float64) float64 {
 	return other
 }
 
-// newest returns the newest usable samples, at most n, of a tag from a time to another, oldest first.
-func (s *Service) newest(ctx context.Context, tag string, from, to time.Time, n int) ([]Sample, error) {
-	if reader, ok := s.deps.History.(NewestReader); ok {
-		list, err := reader.Newest(ctx, tag, from, to, n)
-		return slices.DeleteFunc(slices.Clone(list), func(s Sample) bool { return s.Bad || !finite(s.Value) }), err
-	}
-	// The history begins with the oldest. Longer spans are tried until one has enough.
-	for span := min(time.Hour, to.Sub(from)); ; span *= 4 {
-		start := laterOf(to.Add(-span), from)
-		ring := make([]Sample, 0, min(n, 1024))
-		count := 0
-		err := read(ctx, s.deps.History, []input{{tag: tag}}, start, to, func(_ int, at time.Time, value float64) error {
-			if sample := (Sample{Time: at, Value: value}); len(ring) < n {
-				ring = append(ring, sample)
-			} else {
-				ring[count%n] = sample
-			}
-			count++
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		if count >= n || !start.After(from) {
-			if count > n {
-				ring = append(slices.Clone(ring[count%n:]), ring[:count%n]...)
-			}
-			return ring, nil
-		}
-	}
-}
-
 // spike judges the last of some values by its distance from the median of the few before it, among the distances of the others.
 // A [learn.Detector] follows averages, in which one value counts little; this finds that one.
 type spike struct {
@@ -139,33 +100,192 @@ type spike struct {
 // spikeSpan is how many values make the median.
 const spikeSpan = 5
 
-// judgeSpike returns p 1 and a range without limits for less values than the limit can be reached with.
-func judgeSpike(values []float64, limit float64) spike {
-	n := len(values) - spikeSpan - 1 // that the last is compared with
+// judgeSpike returns p 1 and a range without limits for less values than the limit can be reached with. Sorted has the distances of the
+// samples but the last.
+func judgeSpike(samples []Sample, sorted []float64, limit float64) spike {
+	n := len(sorted)
 	s := spike{p: 1, low: math.Inf(-1), high: math.Inf(1)}
 	if n < 1 || 1/float64(n+1) > limit {
 		return s
 	}
-	distances := make([]float64, n)
-	for i := range distances {
-		distances[i] = math.Abs(values[i+spikeSpan] - medianBefore(values, i+spikeSpan))
-	}
-	slices.Sort(distances)
-	expected := medianBefore(values, len(values)-1)
-	distance := math.Abs(values[len(values)-1] - expected)
-	at, _ := slices.BinarySearch(distances, distance)
+	at, _ := slices.BinarySearch(sorted, distance(samples, len(samples)-1))
 	s.p = float64(1+n-at) / float64(n+1)
 	// p is at most the limit if fewer than so many are as far off.
 	farther := int(limit*float64(n+1)) - 1
-	edge := distances[n-1-min(farther, n-1)]
+	expected, edge := medianBefore(samples, len(samples)-1), sorted[n-1-min(farther, n-1)]
 	s.low, s.high = expected-edge, expected+edge
 	return s
 }
 
+// distance returns how far a sample is from the median of the few before it.
+func distance(samples []Sample, at int) float64 {
+	return math.Abs(samples[at].Value - medianBefore(samples, at))
+}
+
 // medianBefore returns the median of the values before a place.
-func medianBefore(values []float64, at int) float64 {
+func medianBefore(samples []Sample, at int) float64 {
 	var few [spikeSpan]float64
-	copy(few[:], values[at-spikeSpan:at])
+	for i := range few {
+		few[i] = samples[at-spikeSpan+i].Value
+	}
 	slices.Sort(few[:])
 	return few[spikeSpan/2]
+}
+
+// stretch is the part of a list of samples that a detector sees. Its limits follow from the samples alone, and move seldom while samples are
+// added and old ones drop out, so that a detector can go on with what is new.
+type stretch struct {
+	first int // the first sample that is seen
+	known int // the first sample that does not shape the season
+}
+
+// manySamples is from where on old samples may be left out.
+const manySamples = 500
+
+// stretchOf returns the stretch of a list.
+func stretchOf(samples []Sample) (s stretch) {
+	n := len(samples)
+	oldest, newest := samples[0].Time.UnixNano(), samples[n-1].Time.UnixNano()
+	// A power of two does not move with the length of the list, and at most an eighth is lost at each end.
+	step := int64(1)
+	for step <= (newest-oldest)/16 {
+		step *= 2
+	}
+	at := func(nanos int64) int { // the first sample from a time on
+		i, _ := slices.BinarySearchFunc(samples, nanos, func(s Sample, nanos int64) int { return cmp.Compare(s.Time.UnixNano(), nanos) })
+		return i
+	}
+	for ; ; step /= 2 {
+		s = stretch{0, at(newest - mod(newest, step))}
+		if n >= manySamples {
+			s.first = at(oldest + mod(-oldest, step))
+		}
+		// Samples may be dense at the ends.
+		if step == 1 || s.first <= n/8 && n-s.known <= n/8 {
+			s.known = min(s.known, n-1) // the sample that is judged must not shape the season
+			return s
+		}
+	}
+}
+
+// mod returns the remainder of a floored division.
+func mod(a, b int64) int64 { return ((a % b) + b) % b }
+
+// warmed is the detector of a tag that has seen samples. Whether they are still the same is checked, so that answers are those of a new one.
+type warmed struct {
+	mu         sync.Mutex
+	detector   *learn.Detector // nil: none
+	first, end time.Time       // the samples of the season
+	seen       int
+	sum        uint64 // of the samples that were seen
+	last       learn.Score
+	distances  []float64 // of the samples that were seen but the last, sorted; see [judgeSpike]
+}
+
+// judge returns what the averages and the single value tell of the newest sample.
+func (w *warmed) judge(ctx context.Context, samples []Sample, part stretch) (learn.Score, spike, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all, first, end := samples[part.first:], samples[part.first].Time, samples[part.known].Time
+	var h maphash.Hash
+	h.SetSeed(sampleSeed)
+	ahead := w.detector != nil && w.seen <= len(all) && w.first.Equal(first) && w.end.Equal(end)
+	if ahead {
+		addSamples(&h, all[:w.seen])
+		ahead = h.Sum64() == w.sum
+	}
+	if !ahead {
+		h.Reset()
+		if err := w.start(ctx, samples[part.first:part.known]); err != nil {
+			return learn.Score{}, spike{}, err
+		}
+		w.first, w.end = first, end
+	}
+	for _, sample := range all[w.seen:] {
+		w.last = w.detector.Update(sample.Time, sample.Value)
+	}
+	addSamples(&h, all[w.seen:])
+	w.addDistances(all)
+	w.seen, w.sum = len(all), h.Sum64()
+	return w.last, judgeSpike(all, w.distances, 1-partThreshold), nil
+}
+
+// addDistances adds the distances of the samples since those that were seen, of which the last was left out.
+func (w *warmed) addDistances(samples []Sample) {
+	from, to := max(w.seen-1, spikeSpan), len(samples)-1
+	if few := 50; to-from > few {
+		for i := from; i < to; i++ {
+			w.distances = append(w.distances, distance(samples, i))
+		}
+		slices.Sort(w.distances)
+		return
+	}
+	for i := from; i < to; i++ {
+		d := distance(samples, i)
+		at, _ := slices.BinarySearch(w.distances, d)
+		w.distances = slices.Insert(w.distances, at, d)
+	}
+}
+
+// start begins with a new detector, whose season is that of some samples.
+func (w *warmed) start(ctx context.Context, samples []Sample) error {
+	w.detector, w.seen, w.last, w.distances = nil, 0, learn.Score{}, w.distances[:0]
+	times, values := make([]time.Time, len(samples)), make([]float64, len(samples))
+	for i, sample := range samples {
+		times[i], values[i] = sample.Time, sample.Value
+	}
+	season, err := learn.FindSeason(ctx, times, values)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		season = nil
+	}
+	w.detector, err = learn.NewDetector(learn.DetectorOptions{Threshold: partThreshold, Season: season})
+	return err
+}
+
+var sampleSeed = maphash.MakeSeed()
+
+func addSamples(h *maphash.Hash, samples []Sample) {
+	var b [16]byte
+	for _, s := range samples {
+		binary.LittleEndian.PutUint64(b[:8], uint64(s.Time.UnixNano()))
+		binary.LittleEndian.PutUint64(b[8:], math.Float64bits(s.Value))
+		_, _ = h.Write(b[:])
+	}
+}
+
+// detectors remembers those of the tags that were asked for last, 75 KB each.
+type detectors struct {
+	limit int
+
+	mu    sync.Mutex
+	tags  map[string]*list.Element // of order
+	order list.List                // of *detectorOf, the one asked for last in front
+}
+
+type detectorOf struct {
+	tag string
+	warmed
+}
+
+// of returns the detector of a tag.
+func (d *detectors) of(tag string) *warmed {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e := d.tags[tag]; e != nil {
+		d.order.MoveToFront(e)
+		return &e.Value.(*detectorOf).warmed
+	}
+	if d.tags == nil {
+		d.tags = make(map[string]*list.Element)
+	}
+	if len(d.tags) >= d.limit {
+		oldest := d.order.Back()
+		delete(d.tags, d.order.Remove(oldest).(*detectorOf).tag)
+	}
+	e := &detectorOf{tag: tag}
+	d.tags[tag] = d.order.PushFront(e)
+	return &e.warmed
 }

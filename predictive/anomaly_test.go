@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/predictive/learn"
 )
 
 // newSignals returns a plant with tags of one machine that follow a common load, a sample each minute.
@@ -239,4 +241,106 @@ func TestFalseAlarmsAreRare(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, flagged, calls*3/100)
+}
+
+// TestRememberedDetectorsAnswerTheSame asks a service again and again while samples come, come late, change and go, and compares its answers
+// with those of a service that was never asked before, as after a restart.
+func TestRememberedDetectorsAnswerTheSame(t *testing.T) {
+	p := newSignals(3, 3000)
+	p.addSeason("m.t01")
+	coming := make(map[string][]Sample)
+	for tag, list := range p.samples {
+		coming[tag] = list[700:]
+		p.samples[tag] = slices.Clone(list[:700])
+	}
+	o := func(_ *Deps, o *Options) { o.AnomalySamples, o.AnomalyTags, o.AnomalyLookback = 600, 2, 11*time.Hour }
+	s := newService(t, p, o)
+	random := rand.New(rand.NewPCG(5, 5))
+	went := 0
+	for range 250 {
+		tag := fmt.Sprintf("m.t%02d", random.IntN(3))
+		n := random.IntN(40)
+		list, next := p.samples[tag], coming[tag]
+		switch random.IntN(12) {
+		case 0: // one is late
+			if n++; n < len(next) {
+				list = append(list, next[n])
+				next = slices.Delete(slices.Clone(next), n, n+1)
+			}
+		case 1: // one that was late comes
+			i := len(list) - 2 - n
+			list = slices.Insert(list, i, Sample{Time: list[i].Time.Add(-time.Second), Value: list[i].Value + 3})
+		case 2: // one is corrected
+			list[len(list)-1-n].Value += 2
+		case 3: // one becomes bad
+			list[len(list)-1-n].Bad = true
+		case 4: // old ones are trimmed
+			list = list[n:]
+		case 5: // a burst, more often than each minute
+			for i := range n {
+				list = append(list, Sample{Time: list[len(list)-1].Time.Add(time.Duration(i+1) * time.Millisecond), Value: 101})
+			}
+		default:
+			list, next = append(list, next[:n]...), next[n:]
+		}
+		slices.SortStableFunc(list, func(a, b Sample) int { return a.Time.Compare(b.Time) })
+		list = slices.CompactFunc(list, func(a, b Sample) bool { return a.Time.Equal(b.Time) })
+		p.samples[tag], coming[tag] = list, next
+		p.now = list[len(list)-1].Time.Add(time.Duration(random.IntN(3)-1) * time.Minute) // the clock may be behind
+		before := s.detectors.remembered(tag)
+		got, err := s.Anomaly(t.Context(), tag)
+		want, wantErr := newService(t, p, o).Anomaly(t.Context(), tag)
+		require.Equal(t, wantErr, err)
+		require.Equal(t, want, got)
+		if before != nil && before == s.detectors.remembered(tag) {
+			went++
+		}
+		require.LessOrEqual(t, len(s.detectors.tags), 2)
+		require.Equal(t, len(s.detectors.tags), s.detectors.order.Len())
+	}
+	require.Greater(t, went, 30, "detectors that went on with what was new")
+}
+
+// remembered returns the detector of a tag, nil for none.
+func (d *detectors) remembered(tag string) *learn.Detector {
+	if e := d.tags[tag]; e != nil {
+		return e.Value.(*detectorOf).detector
+	}
+	return nil
+}
+
+// addSeason adds a pattern that repeats each hour.
+func (p *plant) addSeason(tag string) {
+	for i := range p.samples[tag] {
+		p.samples[tag][i].Value += 30 * math.Sin(float64(i)*2*math.Pi/60)
+	}
+}
+
+// BenchmarkAnomalyOfNewSample asks with each sample that comes.
+func BenchmarkAnomalyOfNewSample(b *testing.B) {
+	p := newSignals(1, 100_000)
+	list := p.samples["m.t00"]
+	s := newService(b, p, func(d *Deps, _ *Options) { d.History = tailHistory{p} })
+	n := 6000
+	for b.Loop() {
+		if n++; n == len(list) {
+			n = 6000
+		}
+		p.samples["m.t00"], p.now = list[:n], list[n-1].Time
+		if _, err := s.Anomaly(b.Context(), "m.t00"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// tailHistory is a history that has its newest samples at hand.
+type tailHistory struct{ *plant }
+
+func (h tailHistory) Newest(_ context.Context, tag string, from, _ time.Time, n int) ([]Sample, error) {
+	list := h.samples[tag]
+	list = list[max(len(list)-n, 0):]
+	for len(list) > 0 && list[0].Time.Before(from) {
+		list = list[1:]
+	}
+	return list, nil
 }

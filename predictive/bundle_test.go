@@ -73,7 +73,7 @@ func TestDamagedBundleIsRefused(t *testing.T) {
 // small returns bundles of each type that are quickly read, of models of a few trees, or of a line.
 func small(t testing.TB) (list [][]byte) {
 	t.Helper()
-	x, err := newPooledExtractor(t.Context(), features.Options{Window: 3})
+	x, err := newPlainExtractor(t.Context(), []features.Signal{{Name: pooledSignal}}, features.Options{Window: 3})
 	require.NoError(t, err)
 	data, err := features.NewDataset(x.Names(), features.DatasetOptions{})
 	require.NoError(t, err)

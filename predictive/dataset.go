@@ -187,17 +187,19 @@ func within(list []Interval, at time.Time) bool {
 // names of the columns of an extractor of one signal, whose name is pooledSignal.
 const pooledSignal = "value"
 
-// newPooledExtractor returns an extractor of one signal without operating conditions, for any tag.
-func newPooledExtractor(ctx context.Context, o features.Options) (*features.Extractor, error) {
+// newPlainExtractor returns an extractor of signals without operating conditions, for any tags.
+func newPlainExtractor(ctx context.Context, signals []features.Signal, o features.Options) (*features.Extractor, error) {
 	o.Kinds = nil
-	fitter, err := features.NewFitter([]features.Signal{{Name: pooledSignal}}, o)
+	fitter, err := features.NewFitter(signals, o)
 	if err != nil {
 		return nil, err
 	}
 	fitter.Begin()
 	at := time.Unix(0, 0)
 	for i := range 3 { // an extractor is not made for a signal that never changes
-		fitter.Add(0, at.Add(time.Duration(i)*max(o.Step, time.Hour)), float64(i))
+		for j := range signals {
+			fitter.Add(j, at.Add(time.Duration(i)*max(o.Step, time.Hour)), float64(i))
+		}
 	}
 	return fitter.Fit(ctx)
 }

@@ -21,6 +21,9 @@ func (s *Service) FailurePrediction(ctx context.Context, equipment, tag string) 
 	if at < 0 {
 		return FailurePrediction{}, ErrUnknownTag.On("tagId", tag)
 	}
+	if x := s.externals[FailureModel]; x != nil {
+		return s.externalFailure(ctx, x, equipment, tags[at])
+	}
 	b, meta, err := s.model(ctx, FailureModel)
 	if err != nil {
 		return FailurePrediction{}, err
@@ -44,7 +47,7 @@ func (s *Service) FailurePrediction(ctx context.Context, equipment, tag string) 
 		return FailurePrediction{}, err
 	}
 	result := FailurePrediction{EquipmentID: equipment, TagID: tag, FailureProbability: p.probability(o.row), Prediction: PredictionNormal,
-		PredictedAt: now, Features: p.threeOf(o.raw), Threshold: p.threshold, HorizonHours: b.horizon, ModelVersion: meta.Version}
+		PredictedAt: now, Features: threeOf(p.extractor.Names(), o.raw), Threshold: p.threshold, HorizonHours: b.horizon, ModelVersion: meta.Version}
 	if result.FailureProbability >= p.threshold {
 		result.Prediction = PredictionFailure
 	}
@@ -54,8 +57,8 @@ func (s *Service) FailurePrediction(ctx context.Context, equipment, tag string) 
 }
 
 // threeOf returns the mean, the deviation and the trend of the signal of a row.
-func (p *predictor) threeOf(row []float64) (f FailureFeatures) {
-	for i, name := range p.extractor.Names() {
+func threeOf(names []string, row []float64) (f FailureFeatures) {
+	for i, name := range names {
 		v := row[i]
 		if !finite(v) {
 			continue
@@ -87,6 +90,10 @@ func (s *Service) RUL(ctx context.Context, equipment, component string) (RUL, er
 	if !slices.Contains(r.components(), component) && !slices.Contains(s.o.Components, component) {
 		return RUL{}, ErrUnknownComponent.On("componentName", component)
 	}
+	l := r.current(component, now.Add(-s.o.Lookback), now)
+	if x := s.externals[RULModel]; x != nil {
+		return s.externalRUL(ctx, x, tags, &question{input: ModelInput{EquipmentID: equipment, ComponentName: component, At: now}, life: l})
+	}
 	b, meta, err := s.model(ctx, RULModel)
 	if err != nil {
 		return RUL{}, err
@@ -95,19 +102,25 @@ func (s *Service) RUL(ctx context.Context, equipment, component string) (RUL, er
 	if p == nil {
 		return RUL{}, ErrModelNotAvailable.Because("the model does not know the component %s", component)
 	}
-	o, err := s.observe(ctx, p, inputsOf(p.extractor.Signals(), tags), r.current(component, now.Add(-s.o.Lookback), now), now)
+	o, err := s.observe(ctx, p, inputsOf(p.extractor.Signals(), tags), l, now)
 	if err != nil {
 		return RUL{}, err
 	}
 	hours := p.hours(o.row)
 	low, high := p.interval(hours)
-	result := RUL{EquipmentID: equipment, ComponentName: component, RULDays: int(hours / 24), LowDays: low / 24, HighDays: high / 24,
-		Capped: hours >= 0.98*p.limit, PredictedFailureDate: now.Add(time.Duration(hours * float64(time.Hour))), HealthScore: unit(hours / p.limit),
-		PredictedAt: now, ModelVersion: meta.Version}
-	result.Recommendation = recommend(result.HealthScore, hours, b.horizon)
+	result := newRUL(RUL{EquipmentID: equipment, ComponentName: component, PredictedAt: now, ModelVersion: meta.Version}, hours, p.limit, b.horizon)
+	result.LowDays, result.HighDays = low/24, high/24
 	result.ConfidenceDetail = p.confidence(o, pooled, 1-unit((high-low)/p.limit))
 	result.Confidence = result.ConfidenceDetail.product()
 	return result, nil
+}
+
+// newRUL returns r with what follows from the remaining hours, the longest life that the model predicts and the horizon.
+func newRUL(r RUL, hours, limit, horizon float64) RUL {
+	r.RULDays, r.Capped, r.HealthScore = int(hours/24), hours >= 0.98*limit, unit(hours/limit)
+	r.PredictedFailureDate = r.PredictedAt.Add(time.Duration(hours * float64(time.Hour)))
+	r.Recommendation = recommend(r.HealthScore, hours, horizon)
+	return r
 }
 
 // recommend returns what to do about a component.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/otkit/otkit/predictive/features"
@@ -127,4 +128,39 @@ func inputsOf(signals []features.Signal, tags []Tag) (list []input) {
 		}
 	}
 	return list
+}
+
+// newest returns the newest usable samples, at most n, of a tag from a time to another, oldest first.
+func (s *Service) newest(ctx context.Context, tag string, from, to time.Time, n int) ([]Sample, error) {
+	if reader, ok := s.deps.History.(NewestReader); ok {
+		list, err := reader.Newest(ctx, tag, from, to, n)
+		if unusable := func(s Sample) bool { return s.Bad || !finite(s.Value) }; slices.ContainsFunc(list, unusable) {
+			list = slices.DeleteFunc(slices.Clone(list), unusable)
+		}
+		return list, err
+	}
+	// The history begins with the oldest. Longer spans are tried until one has enough.
+	for span := min(time.Hour, to.Sub(from)); ; span *= 4 {
+		start := laterOf(to.Add(-span), from)
+		ring := make([]Sample, 0, min(n, 1024))
+		count := 0
+		err := read(ctx, s.deps.History, []input{{tag: tag}}, start, to, func(_ int, at time.Time, value float64) error {
+			if sample := (Sample{Time: at, Value: value}); len(ring) < n {
+				ring = append(ring, sample)
+			} else {
+				ring[count%n] = sample
+			}
+			count++
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if count >= n || !start.After(from) {
+			if count > n {
+				ring = append(slices.Clone(ring[count%n:]), ring[:count%n]...)
+			}
+			return ring, nil
+		}
+	}
 }

@@ -17,7 +17,7 @@ type FailurePrediction struct {
 	Threshold   float64
 	// HorizonHours is the horizon in hours.
 	HorizonHours     float64
-	ModelVersion     int
+	ModelVersion     int // 0 for one of [Deps.Models]
 	ConfidenceDetail Confidence
 }
 
@@ -47,7 +47,7 @@ type Confidence struct {
 	// Precision is 1 for a probability, and one minus the width of the interval divided by the longest life that the model predicts for a
 	// remaining life.
 	Precision float64
-	// Model is 1 for a model of the tag's role or of the component, and 0.5 for the pooled one of all.
+	// Model is 1 for a model of the tag's role or of the component, and 0.5 for the pooled one of all. One of [Deps.Models] tells it.
 	Model float64
 }
 
@@ -69,7 +69,7 @@ type RUL struct {
 	HealthScore      float64
 	PredictedAt      time.Time
 	Recommendation   string
-	ModelVersion     int
+	ModelVersion     int // 0 for one of [Deps.Models]
 	ConfidenceDetail Confidence
 }
 

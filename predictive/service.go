@@ -20,6 +20,9 @@ type Deps struct {
 	Registry  Registry
 	// Downtime is optional: without it, nothing was stopped on purpose.
 	Downtime Downtime
+	// Models are optional: models that answer predictions in place of the trained one of a type. Trainings and metrics are those of the
+	// registry still.
+	Models map[ModelType]Model
 }
 
 // Options change a [Service].
@@ -55,6 +58,9 @@ type Options struct {
 	AnomalySamples int
 	// AnomalyLookback is how old they may be. Default: 30 days.
 	AnomalyLookback time.Duration
+	// AnomalyTags is how many tags are remembered, those asked for last, so that the next call learns from new samples only. Each takes 75 KB.
+	// Default: 500.
+	AnomalyTags int
 	// Staleness is how long the last value of a tag is taken to hold in a multivariate call. Default: 1 hour.
 	Staleness time.Duration
 	// Refresh is how long the newest model is used before the registry is asked again. Default: 10 seconds.
@@ -74,7 +80,9 @@ type Service struct {
 	deps      Deps
 	o         Options
 	models    map[ModelType]*served
+	externals map[ModelType]*external
 	baselines baselines
+	detectors detectors
 	jobs      jobs
 	drifts    drifts
 	exports   turn
@@ -93,7 +101,11 @@ func New(deps Deps, o Options) (*Service, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, o: o, models: make(map[ModelType]*served), exports: newTurn()}
+	own, err := externals(deps.Models, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{deps: deps, o: o, models: make(map[ModelType]*served), externals: own, detectors: detectors{limit: o.AnomalyTags}, exports: newTurn()}
 	s.drifts = drifts{turn: newTurn(), known: make(map[ModelType]knownDrift)}
 	for _, t := range ModelTypes() {
 		s.models[t] = new(served)
@@ -123,7 +135,7 @@ func (o *Options) complete() error {
 		value              *int
 		min, fallback, max int
 	}{{"MaxRows", &o.MaxRows, 100, 50_000, 10_000_000}, {"MaxModels", &o.MaxModels, 2, 200, 10_000}, {"MinFailures", &o.MinFailures, 3, 10, 1000},
-		{"MaxJobs", &o.MaxJobs, 1, 100, 10_000}, {"AnomalySamples", &o.AnomalySamples, 500, 5000, 100_000}} {
+		{"MaxJobs", &o.MaxJobs, 1, 100, 10_000}, {"AnomalySamples", &o.AnomalySamples, 500, 5000, 100_000}, {"AnomalyTags", &o.AnomalyTags, 1, 500, 1_000_000}} {
 		if *option.value = cmp.Or(*option.value, option.fallback); *option.value < option.min || *option.value > option.max {
 			return fault.Option(pkg, "Options."+option.path, "is %d, want %d to %d", *option.value, option.min, option.max)
 		}

@@ -84,7 +84,7 @@ func (t *trainer) planRole(members []member, role string, o features.Options) pl
 
 // planPooled plans the model of all tags.
 func (t *trainer) planPooled(ctx context.Context, members []member, roles []string, o features.Options) (plan, error) {
-	x, err := newPooledExtractor(ctx, o)
+	x, err := newPlainExtractor(ctx, []features.Signal{{Name: pooledSignal}}, o)
 	if err != nil {
 		return plan{}, err
 	}

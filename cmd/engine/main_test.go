@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +18,11 @@ import (
 var binaries string
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait for most of their time.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	dir, err := os.MkdirTemp("", "engine")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
