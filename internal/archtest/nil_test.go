@@ -15,6 +15,7 @@ import (
 	"github.com/otkit/otkit/alarms/bridgealarms"
 	"github.com/otkit/otkit/alarms/devicealarms"
 	"github.com/otkit/otkit/alarms/driveralarms"
+	"github.com/otkit/otkit/alarms/predictivealarms"
 	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/alerting/alertsource"
 	"github.com/otkit/otkit/alerting/dispatch"
@@ -29,6 +30,9 @@ import (
 	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/alarmfailures"
+	"github.com/otkit/otkit/predictive/monitor"
+	"github.com/otkit/otkit/predictive/predictivetags"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
 	"github.com/otkit/otkit/storage/accountstore"
@@ -107,6 +111,8 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"alarms.New", "store", func() (any, error) { return alarms.New(ctx, nil, alarms.Options{}) }},
 		{"bridgealarms.New", "target", func() (any, error) { return bridgealarms.New(nil, bridgealarms.Options{}) }},
 		{"devicealarms.New", "source", func() (any, error) { return devicealarms.New(nil, service, devicealarms.Options{}) }},
+		{"predictivealarms.New", "source", func() (any, error) { return predictivealarms.New(nil, service, predictivealarms.Options{}) }},
+		{"predictivealarms.New target", "target", func() (any, error) { return predictivealarms.New(new(monitor.Latest), nil, predictivealarms.Options{}) }},
 		{"driveralarms.New", "source", func() (any, error) { return driveralarms.New(nil, service, driveralarms.Options{}) }},
 		{"rules.New", "store", func() (any, error) { return rules.New(ctx, nil, service, rules.Options{}) }},
 		{"rules.New target", "target", func() (any, error) { return rules.New(ctx, rules.NewMemory(memory), nil, rules.Options{}) }},
@@ -117,6 +123,10 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"history.New", "store", func() (any, error) { return history.New(nil) }},
 		{"silences.New", "store", func() (any, error) { return silences.New(nil, silences.Options{}) }},
 		{"predictive.New", "History", func() (any, error) { return predictive.New(predictive.Deps{}, predictive.Options{}) }},
+		{"alarmfailures.New", "Journal", func() (any, error) { return alarmfailures.New(alarmfailures.Deps{}, alarmfailures.Options{}) }},
+		{"monitor.New", "predictor", func() (any, error) { return monitor.New(nil, new(monitor.Latest), monitor.Options{}) }},
+		{"monitor.NewRetrainer", "trainer", func() (any, error) { return monitor.NewRetrainer(nil, monitor.RetrainOptions{}) }},
+		{"predictivetags.New", "source", func() (any, error) { return predictivetags.New(nil, predictivetags.Options{}) }},
 		{"engine.New", "DataDir", func() (any, error) { return engine.New(ctx, engine.Options{}) }},
 		{"engine.New login", "Authenticator", func() (any, error) {
 			return engine.New(ctx, engine.Options{DataDir: t.TempDir(), WithoutAccounts: true})
