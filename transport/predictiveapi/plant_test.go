@@ -48,6 +48,7 @@ type plant struct {
 	now     time.Time
 	hold    chan struct{} // unless nil, trainings wait until it is closed
 	held    atomic.Bool
+	entered atomic.Int32 // requests
 }
 
 // Samples implements predictive.History.
@@ -107,7 +108,7 @@ func newPlant(t testing.TB, o options) *plant {
 	p.api, err = predictiveapi.New(p.service, p.records, o.api)
 	require.NoError(t, err)
 	r := chi.NewRouter()
-	r.Use(withCaller, middleware.EscapedPath, chimiddleware.GetHead)
+	r.Use(p.withCaller, middleware.EscapedPath, chimiddleware.GetHead)
 	p.api.Mount(r)
 	s := httptest.NewServer(r)
 	c, err := theContract()
@@ -123,9 +124,10 @@ func newPlant(t testing.TB, o options) *plant {
 	return p
 }
 
-// withCaller lets a test call from another address.
-func withCaller(next http.Handler) http.Handler {
+// withCaller counts requests, and lets a test call from another address.
+func (p *plant) withCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.entered.Add(1)
 		if addr, err := netip.ParseAddr(r.Header.Get("Test-Address")); err == nil {
 			r = r.WithContext(remote.With(r.Context(), remote.Caller{Addr: addr, Known: true}))
 		}
