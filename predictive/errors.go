@@ -15,11 +15,11 @@ var ErrUnknownComponent = fault.New(fault.Invalid, "UNKNOWN_COMPONENT", "compone
 // much is needed.
 var ErrInsufficientData = fault.New(fault.Invalid, "INSUFFICIENT_DATA", "too little history")
 
-// ErrModelNotAvailable is returned by predictions while no usable model is there.
-var ErrModelNotAvailable = fault.New(fault.Internal, "MODEL_NOT_AVAILABLE", "no usable model")
+// ErrModelNotAvailable is returned by predictions while no usable model is there. The message is for the caller.
+var ErrModelNotAvailable = fault.New(fault.Unavailable, "MODEL_NOT_AVAILABLE", "no usable model")
 
 // ErrTrainingFailed is returned if a training does not make a model. The message says what is missing.
-var ErrTrainingFailed = fault.New(fault.Internal, "TRAINING_FAILED", "training failed")
+var ErrTrainingFailed = fault.New(fault.Conflict, "TRAINING_FAILED", "training failed")
 
 // ErrModelNotFound is returned for a version that is not in the registry.
 var ErrModelNotFound = fault.New(fault.NotFound, "MODEL_NOT_FOUND", "model version does not exist")

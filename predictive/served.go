@@ -86,3 +86,31 @@ func (s *Service) refresh(t ModelType) {
 	m.asked = time.Time{}
 	m.mu.Unlock()
 }
+
+// Models are the versions of a model type.
+type Models struct {
+	List    []Meta // the highest version first
+	Serving int    // the version that answers where none is asked for; 0 without one
+	Damaged []Damage
+}
+
+// Models returns the versions of a model type, and the damaged ones if the registry is an [Inspector].
+func (s *Service) Models(ctx context.Context, modelType ModelType) (Models, error) {
+	list, err := s.deps.Registry.List(ctx, modelType)
+	if err != nil {
+		return Models{}, err
+	}
+	m := Models{List: list}
+	for _, meta := range list {
+		if m.Serving == 0 || meta.Default {
+			m.Serving = meta.Version
+		}
+		if meta.Default {
+			break
+		}
+	}
+	if i, ok := s.deps.Registry.(Inspector); ok {
+		m.Damaged, err = i.Damaged(ctx, modelType)
+	}
+	return m, err
+}

@@ -71,6 +71,7 @@ import (
 	"github.com/otkit/otkit/transport/hubs"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/middleware"
+	"github.com/otkit/otkit/transport/predictiveapi"
 	"github.com/otkit/otkit/transport/recorder"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
@@ -189,6 +190,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		}},
 		{"discoveryapi.New", "service", func() (any, error) { return discoveryapi.New(nil, discoveryapi.Options{}) }},
 		{"discoverypart.New", "tags", func() (any, error) { return discoverypart.New(ctx, nil, nil, nil, discoverypart.Options{}) }},
+		{"predictiveapi.New", "service", func() (any, error) { return predictiveapi.New(nil, nil, predictiveapi.Options{}) }},
 		{"tagsapi.New", "engine", func() (any, error) { return tagsapi.New(nil, tagsapi.Options{}) }},
 		{"tagconfigapi.New", "store", func() (any, error) { return tagconfigapi.New(nil, tagconfigapi.Options{}) }},
 		{"tagsgrpc.New", "engine", func() (any, error) { return tagsgrpc.New(nil, tagsgrpc.Options{}) }},

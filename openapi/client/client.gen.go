@@ -154,6 +154,30 @@ func (e AlarmSeverity) Valid() bool {
 	}
 }
 
+// Defines values for AnomalySeverity.
+const (
+	AnomalyCritical AnomalySeverity = "Critical"
+	AnomalyHigh     AnomalySeverity = "High"
+	AnomalyLow      AnomalySeverity = "Low"
+	AnomalyMedium   AnomalySeverity = "Medium"
+)
+
+// Valid indicates whether the value is a known member of the AnomalySeverity enum.
+func (e AnomalySeverity) Valid() bool {
+	switch e {
+	case AnomalyCritical:
+		return true
+	case AnomalyHigh:
+		return true
+	case AnomalyLow:
+		return true
+	case AnomalyMedium:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuditOutcome.
 const (
 	AuditFailed    AuditOutcome = "failed"
@@ -376,6 +400,24 @@ func (e DriverStatusState) Valid() bool {
 	}
 }
 
+// Defines values for FailurePredictionPrediction.
+const (
+	PredictedFailure FailurePredictionPrediction = "Failure"
+	PredictedNormal  FailurePredictionPrediction = "Normal"
+)
+
+// Valid indicates whether the value is a known member of the FailurePredictionPrediction enum.
+func (e FailurePredictionPrediction) Valid() bool {
+	switch e {
+	case PredictedFailure:
+		return true
+	case PredictedNormal:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HealthStatus.
 const (
 	Degraded  HealthStatus = "Degraded"
@@ -412,6 +454,45 @@ func (e Quality) Valid() bool {
 	case Good:
 		return true
 	case Uncertain:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RecordSource.
+const (
+	SourceAlarm  RecordSource = "alarm"
+	SourceCSV    RecordSource = "csv"
+	SourceManual RecordSource = "manual"
+)
+
+// Valid indicates whether the value is a known member of the RecordSource enum.
+func (e RecordSource) Valid() bool {
+	switch e {
+	case SourceAlarm:
+		return true
+	case SourceCSV:
+		return true
+	case SourceManual:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplacementReason.
+const (
+	ReasonFailure    ReplacementReason = "failure"
+	ReasonPreventive ReplacementReason = "preventive"
+)
+
+// Valid indicates whether the value is a known member of the ReplacementReason enum.
+func (e ReplacementReason) Valid() bool {
+	switch e {
+	case ReasonFailure:
+		return true
+	case ReasonPreventive:
 		return true
 	default:
 		return false
@@ -481,6 +562,30 @@ const (
 func (e TokensTokenType) Valid() bool {
 	switch e {
 	case Bearer:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TrainingJobState.
+const (
+	JobCanceled  TrainingJobState = "Canceled"
+	JobFailed    TrainingJobState = "Failed"
+	JobRunning   TrainingJobState = "Running"
+	JobSucceeded TrainingJobState = "Succeeded"
+)
+
+// Valid indicates whether the value is a known member of the TrainingJobState enum.
+func (e TrainingJobState) Valid() bool {
+	switch e {
+	case JobCanceled:
+		return true
+	case JobFailed:
+		return true
+	case JobRunning:
+		return true
+	case JobSucceeded:
 		return true
 	default:
 		return false
@@ -859,6 +964,28 @@ type AlertSilence struct {
 	StartsAt        time.Time `json:"startsAt"`
 }
 
+// AnomalyResult defines model for AnomalyResult.
+type AnomalyResult struct {
+	AnomalyScore float64 `json:"anomalyScore"`
+	CurrentValue float64 `json:"currentValue"`
+
+	// DetectedAt Time of the call.
+	DetectedAt    time.Time     `json:"detectedAt"`
+	ExpectedRange ExpectedRange `json:"expectedRange"`
+
+	// IsAnomaly Whether the score reaches the threshold.
+	IsAnomaly bool `json:"isAnomaly"`
+
+	// SampledAt Time of the sample.
+	SampledAt time.Time       `json:"sampledAt"`
+	Severity  AnomalySeverity `json:"severity"`
+	TagID     string          `json:"tagId"`
+	Threshold float64         `json:"threshold"`
+}
+
+// AnomalySeverity defines model for AnomalySeverity.
+type AnomalySeverity string
+
 // AssetInformation defines model for AssetInformation.
 type AssetInformation = aas.AssetInformation
 
@@ -1128,6 +1255,15 @@ type BulkAnswer struct {
 	Message string `json:"message"`
 }
 
+// Calibration What was predicted in a range of probabilities, and what happened.
+type Calibration struct {
+	Count     int     `json:"count"`
+	High      float64 `json:"high"`
+	Low       float64 `json:"low"`
+	Observed  float64 `json:"observed"`
+	Predicted float64 `json:"predicted"`
+}
+
 // ChangePasswordRequest defines model for ChangePasswordRequest.
 type ChangePasswordRequest struct {
 	CurrentPassword string `json:"currentPassword"`
@@ -1214,6 +1350,14 @@ type ConfigChange struct {
 	TagID  string        `json:"tagId"`
 }
 
+// ConfusionMatrix defines model for ConfusionMatrix.
+type ConfusionMatrix struct {
+	FalseNegative int `json:"falseNegative"`
+	FalsePositive int `json:"falsePositive"`
+	TrueNegative  int `json:"trueNegative"`
+	TruePositive  int `json:"truePositive"`
+}
+
 // CreateDeviceRequest defines model for CreateDeviceRequest.
 type CreateDeviceRequest struct {
 	Description string `json:"description,omitempty,omitzero"`
@@ -1221,6 +1365,12 @@ type CreateDeviceRequest struct {
 	// DeviceID Neither `stream`, `.` nor `..`.
 	DeviceID string `json:"deviceId"`
 	Name     string `json:"name"`
+}
+
+// DamagedModel defines model for DamagedModel.
+type DamagedModel struct {
+	// Version The log of the server has what is wrong with it.
+	Version string `json:"version"`
 }
 
 // DataType defines model for DataType.
@@ -1495,6 +1645,91 @@ type ElementValue = json.RawMessage
 // EmbeddedDataSpecification defines model for EmbeddedDataSpecification.
 type EmbeddedDataSpecification = aas.EmbeddedDataSpecification
 
+// ExpectedRange defines model for ExpectedRange.
+type ExpectedRange struct {
+	Max float64 `json:"max"`
+	Min float64 `json:"min"`
+}
+
+// Failure defines model for Failure.
+type Failure struct {
+	// Code Fault code.
+	Code string `json:"code,omitempty,omitzero"`
+
+	// Component What failed; may be absent.
+	Component string `json:"component,omitempty,omitzero"`
+
+	// End When the equipment worked again.
+	End         time.Time `json:"end,omitempty,omitzero"`
+	EquipmentID string    `json:"equipmentId"`
+	ID          string    `json:"id"`
+	Note        string    `json:"note,omitempty,omitzero"`
+
+	// Noticed When someone or an alarm told it.
+	Noticed time.Time    `json:"noticed,omitempty,omitzero"`
+	Source  RecordSource `json:"source"`
+	Start   time.Time    `json:"start"`
+}
+
+// FailureFeatures Of the newest window of the tag, in its unit.
+type FailureFeatures struct {
+	Mean   float64 `json:"mean"`
+	StdDev float64 `json:"stdDev"`
+
+	// Trend Per hour.
+	Trend float64 `json:"trend"`
+}
+
+// FailurePage defines model for FailurePage.
+type FailurePage struct {
+	Items      []Failure `json:"items"`
+	Limit      int       `json:"limit"`
+	Offset     int       `json:"offset"`
+	TotalCount int       `json:"totalCount"`
+}
+
+// FailurePrediction defines model for FailurePrediction.
+type FailurePrediction struct {
+	Confidence float64 `json:"confidence"`
+
+	// ConfidenceDetail The factors whose product is the confidence.
+	ConfidenceDetail   PredictionConfidence `json:"confidenceDetail"`
+	EquipmentID        string               `json:"equipmentId"`
+	FailureProbability float64              `json:"failureProbability"`
+
+	// Features Of the newest window of the tag, in its unit.
+	Features FailureFeatures `json:"features"`
+
+	// HorizonHours How far ahead the prediction looks.
+	HorizonHours float64 `json:"horizonHours"`
+
+	// ModelVersion v1, v2 and so on; empty for a model that the engine did not train.
+	ModelVersion string    `json:"modelVersion"`
+	PredictedAt  time.Time `json:"predictedAt"`
+
+	// Prediction Failure if the probability reaches the threshold.
+	Prediction FailurePredictionPrediction `json:"prediction"`
+	TagID      string                      `json:"tagId"`
+	Threshold  float64                     `json:"threshold"`
+}
+
+// FailurePredictionPrediction Failure if the probability reaches the threshold.
+type FailurePredictionPrediction string
+
+// FeatureDrift defines model for FeatureDrift.
+type FeatureDrift struct {
+	Feature string `json:"feature"`
+
+	// Ks Kolmogorov-Smirnov distance.
+	Ks float64 `json:"ks"`
+
+	// Missing Share of the recent values that are missing.
+	Missing float64 `json:"missing"`
+
+	// Psi Population stability index; more than 0.25 is a large change.
+	Psi float64 `json:"psi"`
+}
+
 // FieldChange One member before and after; null where it is absent.
 type FieldChange struct {
 	Field string      `json:"field"`
@@ -1580,6 +1815,169 @@ type LoginRequest struct {
 	Username string `json:"username"`
 }
 
+// ModelList defines model for ModelList.
+type ModelList struct {
+	Damaged   []DamagedModel `json:"damaged"`
+	ModelType string         `json:"modelType"`
+	Models    []ModelVersion `json:"models"`
+}
+
+// ModelMetrics An RUL model counts as deciding for a failure if the remaining life is at most the horizon. Members that do not apply to the
+// type of the model are absent.
+type ModelMetrics struct {
+	Accuracy float64 `json:"accuracy"`
+
+	// Auc Area under the receiver operating characteristic.
+	Auc *float64 `json:"auc,omitempty"`
+
+	// Brier Brier score.
+	Brier       *float64      `json:"brier,omitempty"`
+	Calibration []Calibration `json:"calibration,omitempty,omitzero"`
+
+	// CapDays The longest life that the model predicts.
+	CapDays         *float64        `json:"capDays,omitempty"`
+	ConfusionMatrix ConfusionMatrix `json:"confusionMatrix"`
+
+	// Coverage Share of the 90% intervals that hold the actual life.
+	Coverage *float64 `json:"coverage,omitempty"`
+
+	// Drift The features whose recent values differ most from those of the training, the largest first.
+	Drift []FeatureDrift `json:"drift,omitempty,omitzero"`
+
+	// Ece Expected calibration error.
+	Ece     *float64 `json:"ece,omitempty"`
+	F1Score float64  `json:"f1Score"`
+
+	// Mae In days.
+	Mae       *float64 `json:"mae,omitempty"`
+	ModelType string   `json:"modelType"`
+
+	// NasaScore Of days.
+	NasaScore *float64 `json:"nasaScore,omitempty"`
+	Precision float64  `json:"precision"`
+	Recall    float64  `json:"recall"`
+
+	// Rmse In days.
+	Rmse *float64 `json:"rmse,omitempty"`
+
+	// Split How the test data were chosen: time (lives that began after all lives of the training) or units (equipments that the training did not see).
+	Split string `json:"split"`
+
+	// TestLives How many lives the samples are of.
+	TestLives int `json:"testLives"`
+
+	// TestSampleCount The confusion matrix adds up to it.
+	TestSampleCount int       `json:"testSampleCount"`
+	TrainedAt       time.Time `json:"trainedAt"`
+	Version         string    `json:"version"`
+}
+
+// ModelVersion defines model for ModelVersion.
+type ModelVersion struct {
+	// DataHash SHA-256 of the training rows.
+	DataHash         string   `json:"dataHash"`
+	ExtractorVersion string   `json:"extractorVersion"`
+	Features         []string `json:"features"`
+
+	// From First time of the training data.
+	From         time.Time `json:"from"`
+	HorizonHours float64   `json:"horizonHours"`
+	Kind         string    `json:"kind"`
+
+	// Library Version of the program that made it.
+	Library string `json:"library"`
+	Lives   int    `json:"lives"`
+
+	// Metrics An RUL model counts as deciding for a failure if the remaining life is at most the horizon. Members that do not apply to the
+	// type of the model are absent.
+	Metrics ModelMetrics `json:"metrics"`
+
+	// Parent The version that served before.
+	Parent string `json:"parent,omitempty,omitzero"`
+
+	// Positives Rows with a failure within the horizon.
+	Positives int `json:"positives"`
+
+	// Promoted false for one that was not better than the one before.
+	Promoted bool `json:"promoted"`
+
+	// Samples Rows of the training.
+	Samples int `json:"samples"`
+
+	// Seed The seed of the training, a whole number.
+	Seed string `json:"seed"`
+
+	// Serving Whether it answers where no version is asked for.
+	Serving bool   `json:"serving"`
+	Sha256  string `json:"sha256"`
+
+	// Size Bytes.
+	Size      int       `json:"size"`
+	Threshold float64   `json:"threshold"`
+	To        time.Time `json:"to"`
+	TrainedAt time.Time `json:"trainedAt"`
+
+	// Units Equipments.
+	Units   int    `json:"units"`
+	Version string `json:"version"`
+}
+
+// MultivariateAnomaly defines model for MultivariateAnomaly.
+type MultivariateAnomaly struct {
+	AnomalyScore float64 `json:"anomalyScore"`
+
+	// ContributingTags The tags that make up most of an anomaly, the largest part first.
+	ContributingTags []string        `json:"contributingTags"`
+	DetectedAt       time.Time       `json:"detectedAt"`
+	IsAnomaly        bool            `json:"isAnomaly"`
+	Severity         AnomalySeverity `json:"severity"`
+
+	// TagScores The part of each tag in the score.
+	TagScores map[string]float64 `json:"tagScores"`
+	Threshold float64            `json:"threshold"`
+}
+
+// MultivariateRequest defines model for MultivariateRequest.
+type MultivariateRequest struct {
+	// TagIds 2 to 64 different ones.
+	TagIds []string `json:"tagIds"`
+}
+
+// NewFailure defines model for NewFailure.
+type NewFailure struct {
+	// Code Fault code.
+	Code string `json:"code,omitempty,omitzero"`
+
+	// Component What failed; may be absent.
+	Component string `json:"component,omitempty,omitzero"`
+
+	// End When the equipment worked again.
+	End         time.Time `json:"end,omitempty,omitzero"`
+	EquipmentID string    `json:"equipmentId"`
+
+	// ID Default: a new one. A record that is sent again with its id and the same content is not added again.
+	ID   string `json:"id,omitempty,omitzero"`
+	Note string `json:"note,omitempty,omitzero"`
+
+	// Noticed When someone or an alarm told it.
+	Noticed time.Time `json:"noticed,omitempty,omitzero"`
+	Start   time.Time `json:"start"`
+}
+
+// NewReplacement defines model for NewReplacement.
+type NewReplacement struct {
+	At          time.Time `json:"at"`
+	Component   string    `json:"component"`
+	EquipmentID string    `json:"equipmentId"`
+
+	// ID Default: a new one. A record that is sent again with its id and the same content is not added again.
+	ID   string `json:"id,omitempty,omitzero"`
+	Note string `json:"note,omitempty,omitzero"`
+
+	// Reason preventive: it still worked, or was installed new.
+	Reason ReplacementReason `json:"reason"`
+}
+
 // PollCycle defines model for PollCycle.
 type PollCycle struct {
 	// IntervalMs The polling interval: the cycle that is wanted.
@@ -1591,6 +1989,24 @@ type PollCycle struct {
 	// Requests Requests of the last poll that is over.
 	Requests int `json:"requests"`
 	TagCount int `json:"tagCount"`
+}
+
+// PredictionConfidence The factors whose product is the confidence.
+type PredictionConfidence struct {
+	// Freshness How new the newest sample is.
+	Freshness float64 `json:"freshness"`
+
+	// InDistribution Whether the features are as in training.
+	InDistribution float64 `json:"inDistribution"`
+
+	// Model 1 for a model of the tag or component, 0.5 for the one of all.
+	Model float64 `json:"model"`
+
+	// Precision How narrow the interval of a remaining life is.
+	Precision float64 `json:"precision"`
+
+	// Support Whether the window has enough samples.
+	Support float64 `json:"support"`
 }
 
 // Problem defines model for Problem.
@@ -1617,6 +2033,32 @@ type QueuedWrite struct {
 	WriteID string `json:"writeId"`
 }
 
+// RULPrediction defines model for RULPrediction.
+type RULPrediction struct {
+	// Capped Whether the component may last longer than the model can tell.
+	Capped        bool    `json:"capped"`
+	ComponentName string  `json:"componentName"`
+	Confidence    float64 `json:"confidence"`
+
+	// ConfidenceDetail The factors whose product is the confidence.
+	ConfidenceDetail PredictionConfidence `json:"confidenceDetail"`
+	EquipmentID      string               `json:"equipmentId"`
+	HealthScore      float64              `json:"healthScore"`
+
+	// ModelVersion As of FailurePrediction.
+	ModelVersion         string    `json:"modelVersion"`
+	PredictedAt          time.Time `json:"predictedAt"`
+	PredictedFailureDate time.Time `json:"predictedFailureDate"`
+	Recommendation       string    `json:"recommendation"`
+
+	// RulDays Remaining life in days, rounded down.
+	RulDays     int     `json:"rulDays"`
+	RulHighDays float64 `json:"rulHighDays"`
+
+	// RulLowDays The remaining life is from this to rulHighDays with a probability of 90%.
+	RulLowDays float64 `json:"rulLowDays"`
+}
+
 // RecentAlarm defines model for RecentAlarm.
 type RecentAlarm struct {
 	Acknowledged bool          `json:"acknowledged"`
@@ -1628,6 +2070,17 @@ type RecentAlarm struct {
 	Timestamp    time.Time     `json:"timestamp"`
 }
 
+// RecordImport defines model for RecordImport.
+type RecordImport struct {
+	Added int `json:"added"`
+
+	// Skipped Rows that were recorded already.
+	Skipped int `json:"skipped"`
+}
+
+// RecordSource defines model for RecordSource.
+type RecordSource string
+
 // Reference defines model for Reference.
 type Reference = aas.Reference
 
@@ -1635,6 +2088,30 @@ type Reference = aas.Reference
 type RefreshRequest struct {
 	RefreshToken string `json:"refreshToken"`
 }
+
+// Replacement defines model for Replacement.
+type Replacement struct {
+	At          time.Time `json:"at"`
+	Component   string    `json:"component"`
+	EquipmentID string    `json:"equipmentId"`
+	ID          string    `json:"id"`
+	Note        string    `json:"note,omitempty,omitzero"`
+
+	// Reason preventive: it still worked, or was installed new.
+	Reason ReplacementReason `json:"reason"`
+	Source RecordSource      `json:"source"`
+}
+
+// ReplacementPage defines model for ReplacementPage.
+type ReplacementPage struct {
+	Items      []Replacement `json:"items"`
+	Limit      int           `json:"limit"`
+	Offset     int           `json:"offset"`
+	TotalCount int           `json:"totalCount"`
+}
+
+// ReplacementReason preventive: it still worked, or was installed new.
+type ReplacementReason string
 
 // ResolutionRequest defines model for ResolutionRequest.
 type ResolutionRequest struct {
@@ -1776,6 +2253,12 @@ type SourceCount struct {
 
 // SpecificAssetID defines model for SpecificAssetId.
 type SpecificAssetID = aas.SpecificAssetID
+
+// StartTrainingRequest defines model for StartTrainingRequest.
+type StartTrainingRequest struct {
+	// ModelType FailurePrediction or RUL.
+	ModelType string `json:"modelType"`
+}
 
 // Submodel A submodel of the metamodel V3.1 (IDTA-01001); every member of it is kept. Answers have modelType,
 // requests may leave it out. Elements always have it.
@@ -1956,6 +2439,49 @@ type Tokens struct {
 // TokensTokenType defines model for Tokens.TokenType.
 type TokensTokenType string
 
+// TrainingJob defines model for TrainingJob.
+type TrainingJob struct {
+	// EndedAt null while it runs.
+	EndedAt   *time.Time `json:"endedAt"`
+	ID        string     `json:"id"`
+	ModelType string     `json:"modelType"`
+	Progress  float64    `json:"progress"`
+
+	// Stage What is done now.
+	Stage     string           `json:"stage"`
+	StartedAt time.Time        `json:"startedAt"`
+	State     TrainingJobState `json:"state"`
+	Training  TrainingResult   `json:"training,omitempty,omitzero"`
+}
+
+// TrainingJobState defines model for TrainingJob.State.
+type TrainingJobState string
+
+// TrainingJobs defines model for TrainingJobs.
+type TrainingJobs struct {
+	Jobs []TrainingJob `json:"jobs"`
+}
+
+// TrainingResult defines model for TrainingResult.
+type TrainingResult struct {
+	Accuracy float64 `json:"accuracy"`
+	F1Score  float64 `json:"f1Score"`
+
+	// Message What was trained with; or what is missing.
+	Message   string  `json:"message"`
+	ModelType string  `json:"modelType"`
+	Precision float64 `json:"precision"`
+	Recall    float64 `json:"recall"`
+	Success   bool    `json:"success"`
+
+	// TrainedAt null if the training failed.
+	TrainedAt       *time.Time `json:"trainedAt"`
+	TrainingSamples int        `json:"trainingSamples"`
+
+	// Version v1, v2 and so on; empty if the training failed.
+	Version string `json:"version"`
+}
+
 // UnitBreaker defines model for UnitBreaker.
 type UnitBreaker struct {
 	// Failures Requests in a row without an answer.
@@ -2089,6 +2615,9 @@ type IfMatch = string
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
 
+// ModelType defines model for ModelType.
+type ModelType = string
+
 // Page defines model for Page.
 type Page = int
 
@@ -2103,6 +2632,9 @@ type SeverityFilter = string
 
 // TagName defines model for TagName.
 type TagName = string
+
+// TrainingJobID defines model for TrainingJobID.
+type TrainingJobID = string
 
 // ScanBridgesParams defines parameters for ScanBridges.
 type ScanBridgesParams struct {
@@ -2185,6 +2717,50 @@ type ImportTagConfigJSONBody = []TagConfig
 // ImportTagConfigParams defines parameters for ImportTagConfig.
 type ImportTagConfigParams struct {
 	DryRun bool `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
+}
+
+// ListFailuresParams defines parameters for ListFailures.
+type ListFailuresParams struct {
+	EquipmentID string `form:"equipmentId,omitempty" json:"equipmentId,omitempty,omitzero"`
+	Component   string `form:"component,omitempty" json:"component,omitempty,omitzero"`
+
+	// Start First time.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Time after the last.
+	End    time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+	Offset int       `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+	Limit  *int      `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// StreamTrainingJobsParams defines parameters for StreamTrainingJobs.
+type StreamTrainingJobsParams struct {
+	// ThrottleMs Shortest time between two events; 0 for none.
+	ThrottleMs  *int   `form:"throttleMs,omitempty" json:"throttleMs,omitempty"`
+	AccessToken string `form:"access_token,omitempty" json:"access_token,omitempty,omitzero"`
+
+	// LastEventID The id of the last event that the caller has.
+	LastEventID string `json:"Last-Event-ID,omitempty,omitzero"`
+}
+
+// GetModelMetricsParams defines parameters for GetModelMetrics.
+type GetModelMetricsParams struct {
+	// Version Such as v3. Default: the version that serves.
+	Version string `form:"version,omitempty" json:"version,omitempty,omitzero"`
+}
+
+// ListReplacementsParams defines parameters for ListReplacements.
+type ListReplacementsParams struct {
+	EquipmentID string `form:"equipmentId,omitempty" json:"equipmentId,omitempty,omitzero"`
+	Component   string `form:"component,omitempty" json:"component,omitempty,omitzero"`
+
+	// Start First time.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Time after the last.
+	End    time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+	Offset int       `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+	Limit  *int      `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListShellsParams defines parameters for ListShells.
@@ -2525,6 +3101,18 @@ type BulkTagConfigJSONRequestBody = BulkTagConfigJSONBody
 
 // ImportTagConfigJSONRequestBody defines body for ImportTagConfig for application/json ContentType.
 type ImportTagConfigJSONRequestBody = ImportTagConfigJSONBody
+
+// DetectMultivariateAnomalyJSONRequestBody defines body for DetectMultivariateAnomaly for application/json ContentType.
+type DetectMultivariateAnomalyJSONRequestBody = MultivariateRequest
+
+// AddFailuresJSONRequestBody defines body for AddFailures for application/json ContentType.
+type AddFailuresJSONRequestBody = NewFailure
+
+// StartTrainingJSONRequestBody defines body for StartTraining for application/json ContentType.
+type StartTrainingJSONRequestBody = StartTrainingRequest
+
+// AddReplacementsJSONRequestBody defines body for AddReplacements for application/json ContentType.
+type AddReplacementsJSONRequestBody = NewReplacement
 
 // CreateShellJSONRequestBody defines body for CreateShell for application/json ContentType.
 type CreateShellJSONRequestBody = Shell
@@ -2888,6 +3476,206 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 	ImportTagConfig(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DetectMultivariateAnomalyWithBody Whether the newest samples of several tags move together as they did before
+	//
+	// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/anomaly/multivariate (the `DetectMultivariateAnomaly` operationId).
+	DetectMultivariateAnomalyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DetectMultivariateAnomaly Whether the newest samples of several tags move together as they did before
+	//
+	// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/anomaly/multivariate (the `DetectMultivariateAnomaly` operationId).
+	DetectMultivariateAnomaly(ctx context.Context, body DetectMultivariateAnomalyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DetectAnomaly Whether the newest sample of a tag is unlike those before
+	//
+	// 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA. No training is needed.
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/anomaly/{tagId} (the `DetectAnomaly` operationId).
+	DetectAnomaly(ctx context.Context, tagID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListEquipments The ids of all equipments
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/equipments (the `ListEquipments` operationId).
+	ListEquipments(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListEquipmentComponents The components of an equipment
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/equipments/{equipmentId}/components (the `ListEquipmentComponents` operationId).
+	ListEquipmentComponents(ctx context.Context, equipmentID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListEquipmentTags The tags of an equipment
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/equipments/{equipmentId}/tags (the `ListEquipmentTags` operationId).
+	ListEquipmentTags(ctx context.Context, equipmentID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PredictFailure The probability that an equipment fails within the horizon, by one of its tags
+	//
+	// 400 has the code UNKNOWN_EQUIPMENT, UNKNOWN_TAG or INSUFFICIENT_DATA, or INVALID_REQUEST for a blank parameter. 500 has
+	// MODEL_NOT_AVAILABLE while no model can be used.
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/failure-prediction/{equipmentId}/{tagId} (the `PredictFailure` operationId).
+	PredictFailure(ctx context.Context, equipmentID string, tagID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListFailures Recorded failures, by time
+	//
+	// With `Accept: text/csv` the answer is a file that addFailures reads, with all records that the filters select; offset and limit do not
+	// apply.
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/failures (the `ListFailures` operationId).
+	ListFailures(ctx context.Context, params *ListFailuresParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddFailuresWithBody Record a failure, or those of a CSV file
+	//
+	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+	// is sent.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/failures (the `AddFailures` operationId).
+	AddFailuresWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddFailures Record a failure, or those of a CSV file
+	//
+	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+	// is sent.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/failures (the `AddFailures` operationId).
+	AddFailures(ctx context.Context, body AddFailuresJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteFailure Remove a failure
+	//
+	// Corresponds with DELETE /api/v1.0/predictive-maintenance/failures/{id} (the `DeleteFailure` operationId).
+	DeleteFailure(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTrainingJobs The trainings that run or ended lately, the newest first
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/jobs (the `ListTrainingJobs` operationId).
+	ListTrainingJobs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartTrainingWithBody Start a training without waiting for it
+	//
+	// If a training of the type runs, the answer is its job.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/jobs (the `StartTraining` operationId).
+	StartTrainingWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartTraining Start a training without waiting for it
+	//
+	// If a training of the type runs, the answer is its job.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/jobs (the `StartTraining` operationId).
+	StartTraining(ctx context.Context, body StartTrainingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StreamTrainingJobs Changes of trainings as server-sent events
+	//
+	// The first event has all jobs that are remembered. Each later event `change` has as data a TrainingJobs object with every job that
+	// changed since the event before, as it is then. A caller who comes back with `Last-Event-ID` gets only what has changed since, or
+	// everything if the server was started again. A comment line is sent every 15 s so that a dead connection shows.
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/jobs/stream (the `StreamTrainingJobs` operationId).
+	StreamTrainingJobs(ctx context.Context, params *StreamTrainingJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelTraining Cancel a training
+	//
+	// A job that has ended is not changed. One that runs may do so for another moment.
+	//
+	// Corresponds with DELETE /api/v1.0/predictive-maintenance/jobs/{id} (the `CancelTraining` operationId).
+	CancelTraining(ctx context.Context, id TrainingJobID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTrainingJob A training
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/jobs/{id} (the `GetTrainingJob` operationId).
+	GetTrainingJob(ctx context.Context, id TrainingJobID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetModelMetrics The quality of a model, by data that its training did not see
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/metrics/{modelType} (the `GetModelMetrics` operationId).
+	GetModelMetrics(ctx context.Context, modelType ModelType, params *GetModelMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListModels The versions of a model
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/models/{modelType} (the `ListModels` operationId).
+	ListModels(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListReplacements Recorded replacements, by time
+	//
+	// With `Accept: text/csv` the answer is a file that addReplacements reads, with all records that the filters select; offset and limit do not
+	// apply.
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/replacements (the `ListReplacements` operationId).
+	ListReplacements(ctx context.Context, params *ListReplacementsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddReplacementsWithBody Record a replacement, or those of a CSV file
+	//
+	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+	// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+	// is sent.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/replacements (the `AddReplacements` operationId).
+	AddReplacementsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddReplacements Record a replacement, or those of a CSV file
+	//
+	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+	// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+	// is sent.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/replacements (the `AddReplacements` operationId).
+	AddReplacements(ctx context.Context, body AddReplacementsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteReplacement Remove a replacement
+	//
+	// Corresponds with DELETE /api/v1.0/predictive-maintenance/replacements/{id} (the `DeleteReplacement` operationId).
+	DeleteReplacement(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetrainModel Train a model and wait for it
+	//
+	// If a training of the type runs, the call waits for that one. The training continues if the caller leaves; see startTraining for
+	// a call that does not wait. 500 has the code TRAINING_FAILED and says what is missing. An address may start ten trainings in quick
+	// succession, and then one a minute.
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/retrain/{modelType} (the `RetrainModel` operationId).
+	RetrainModel(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PredictRUL The remaining useful life of a component
+	//
+	// 400 has the code UNKNOWN_EQUIPMENT, UNKNOWN_COMPONENT or INSUFFICIENT_DATA, or INVALID_REQUEST for a blank parameter. 500 has
+	// MODEL_NOT_AVAILABLE while no model can be used.
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/rul/{equipmentId}/{componentName} (the `PredictRUL` operationId).
+	PredictRUL(ctx context.Context, equipmentID string, componentName string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExportTrainingSet The rows that a training would use
+	//
+	// Callers wait for each other. 400 has the code INSUFFICIENT_DATA while there is too little to train with.
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/training-set/{modelType} (the `ExportTrainingSet` operationId).
+	ExportTrainingSet(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListShells List shells by id
 	//
@@ -4167,6 +4955,466 @@ func (c *Client) ImportTagConfigWithBody(ctx context.Context, params *ImportTagC
 // Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 func (c *Client) ImportTagConfig(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewImportTagConfigRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DetectMultivariateAnomalyWithBody Whether the newest samples of several tags move together as they did before
+//
+// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/anomaly/multivariate (the `DetectMultivariateAnomaly` operationId).
+func (c *Client) DetectMultivariateAnomalyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDetectMultivariateAnomalyRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DetectMultivariateAnomaly Whether the newest samples of several tags move together as they did before
+//
+// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/anomaly/multivariate (the `DetectMultivariateAnomaly` operationId).
+func (c *Client) DetectMultivariateAnomaly(ctx context.Context, body DetectMultivariateAnomalyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDetectMultivariateAnomalyRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DetectAnomaly Whether the newest sample of a tag is unlike those before
+//
+// 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA. No training is needed.
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/anomaly/{tagId} (the `DetectAnomaly` operationId).
+func (c *Client) DetectAnomaly(ctx context.Context, tagID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDetectAnomalyRequest(c.Server, tagID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListEquipments The ids of all equipments
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/equipments (the `ListEquipments` operationId).
+func (c *Client) ListEquipments(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEquipmentsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListEquipmentComponents The components of an equipment
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/equipments/{equipmentId}/components (the `ListEquipmentComponents` operationId).
+func (c *Client) ListEquipmentComponents(ctx context.Context, equipmentID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEquipmentComponentsRequest(c.Server, equipmentID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListEquipmentTags The tags of an equipment
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/equipments/{equipmentId}/tags (the `ListEquipmentTags` operationId).
+func (c *Client) ListEquipmentTags(ctx context.Context, equipmentID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEquipmentTagsRequest(c.Server, equipmentID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PredictFailure The probability that an equipment fails within the horizon, by one of its tags
+//
+// 400 has the code UNKNOWN_EQUIPMENT, UNKNOWN_TAG or INSUFFICIENT_DATA, or INVALID_REQUEST for a blank parameter. 500 has
+// MODEL_NOT_AVAILABLE while no model can be used.
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/failure-prediction/{equipmentId}/{tagId} (the `PredictFailure` operationId).
+func (c *Client) PredictFailure(ctx context.Context, equipmentID string, tagID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPredictFailureRequest(c.Server, equipmentID, tagID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListFailures Recorded failures, by time
+//
+// With `Accept: text/csv` the answer is a file that addFailures reads, with all records that the filters select; offset and limit do not
+// apply.
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/failures (the `ListFailures` operationId).
+func (c *Client) ListFailures(ctx context.Context, params *ListFailuresParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListFailuresRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddFailuresWithBody Record a failure, or those of a CSV file
+//
+// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+// is sent.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/failures (the `AddFailures` operationId).
+func (c *Client) AddFailuresWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddFailuresRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddFailures Record a failure, or those of a CSV file
+//
+// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+// is sent.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/failures (the `AddFailures` operationId).
+func (c *Client) AddFailures(ctx context.Context, body AddFailuresJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddFailuresRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteFailure Remove a failure
+//
+// Corresponds with DELETE /api/v1.0/predictive-maintenance/failures/{id} (the `DeleteFailure` operationId).
+func (c *Client) DeleteFailure(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteFailureRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTrainingJobs The trainings that run or ended lately, the newest first
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/jobs (the `ListTrainingJobs` operationId).
+func (c *Client) ListTrainingJobs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTrainingJobsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartTrainingWithBody Start a training without waiting for it
+//
+// If a training of the type runs, the answer is its job.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/jobs (the `StartTraining` operationId).
+func (c *Client) StartTrainingWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartTrainingRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartTraining Start a training without waiting for it
+//
+// If a training of the type runs, the answer is its job.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/jobs (the `StartTraining` operationId).
+func (c *Client) StartTraining(ctx context.Context, body StartTrainingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartTrainingRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StreamTrainingJobs Changes of trainings as server-sent events
+//
+// The first event has all jobs that are remembered. Each later event `change` has as data a TrainingJobs object with every job that
+// changed since the event before, as it is then. A caller who comes back with `Last-Event-ID` gets only what has changed since, or
+// everything if the server was started again. A comment line is sent every 15 s so that a dead connection shows.
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/jobs/stream (the `StreamTrainingJobs` operationId).
+func (c *Client) StreamTrainingJobs(ctx context.Context, params *StreamTrainingJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamTrainingJobsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelTraining Cancel a training
+//
+// A job that has ended is not changed. One that runs may do so for another moment.
+//
+// Corresponds with DELETE /api/v1.0/predictive-maintenance/jobs/{id} (the `CancelTraining` operationId).
+func (c *Client) CancelTraining(ctx context.Context, id TrainingJobID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelTrainingRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTrainingJob A training
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/jobs/{id} (the `GetTrainingJob` operationId).
+func (c *Client) GetTrainingJob(ctx context.Context, id TrainingJobID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTrainingJobRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetModelMetrics The quality of a model, by data that its training did not see
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/metrics/{modelType} (the `GetModelMetrics` operationId).
+func (c *Client) GetModelMetrics(ctx context.Context, modelType ModelType, params *GetModelMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetModelMetricsRequest(c.Server, modelType, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListModels The versions of a model
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/models/{modelType} (the `ListModels` operationId).
+func (c *Client) ListModels(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListModelsRequest(c.Server, modelType)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListReplacements Recorded replacements, by time
+//
+// With `Accept: text/csv` the answer is a file that addReplacements reads, with all records that the filters select; offset and limit do not
+// apply.
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/replacements (the `ListReplacements` operationId).
+func (c *Client) ListReplacements(ctx context.Context, params *ListReplacementsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListReplacementsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddReplacementsWithBody Record a replacement, or those of a CSV file
+//
+// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+// is sent.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/replacements (the `AddReplacements` operationId).
+func (c *Client) AddReplacementsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddReplacementsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddReplacements Record a replacement, or those of a CSV file
+//
+// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+// is sent.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/replacements (the `AddReplacements` operationId).
+func (c *Client) AddReplacements(ctx context.Context, body AddReplacementsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddReplacementsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteReplacement Remove a replacement
+//
+// Corresponds with DELETE /api/v1.0/predictive-maintenance/replacements/{id} (the `DeleteReplacement` operationId).
+func (c *Client) DeleteReplacement(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteReplacementRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetrainModel Train a model and wait for it
+//
+// If a training of the type runs, the call waits for that one. The training continues if the caller leaves; see startTraining for
+// a call that does not wait. 500 has the code TRAINING_FAILED and says what is missing. An address may start ten trainings in quick
+// succession, and then one a minute.
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/retrain/{modelType} (the `RetrainModel` operationId).
+func (c *Client) RetrainModel(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetrainModelRequest(c.Server, modelType)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PredictRUL The remaining useful life of a component
+//
+// 400 has the code UNKNOWN_EQUIPMENT, UNKNOWN_COMPONENT or INSUFFICIENT_DATA, or INVALID_REQUEST for a blank parameter. 500 has
+// MODEL_NOT_AVAILABLE while no model can be used.
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/rul/{equipmentId}/{componentName} (the `PredictRUL` operationId).
+func (c *Client) PredictRUL(ctx context.Context, equipmentID string, componentName string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPredictRULRequest(c.Server, equipmentID, componentName)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExportTrainingSet The rows that a training would use
+//
+// Callers wait for each other. 400 has the code INSUFFICIENT_DATA while there is too little to train with.
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/training-set/{modelType} (the `ExportTrainingSet` operationId).
+func (c *Client) ExportTrainingSet(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportTrainingSetRequest(c.Server, modelType)
 	if err != nil {
 		return nil, err
 	}
@@ -7267,6 +8515,962 @@ func NewImportTagConfigRequestWithBody(server string, params *ImportTagConfigPar
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDetectMultivariateAnomalyRequest calls the generic DetectMultivariateAnomaly builder with application/json body
+func NewDetectMultivariateAnomalyRequest(server string, body DetectMultivariateAnomalyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDetectMultivariateAnomalyRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewDetectMultivariateAnomalyRequestWithBody constructs an http.Request for the DetectMultivariateAnomaly method, with any body, and a specified content type
+func NewDetectMultivariateAnomalyRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/anomaly/multivariate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDetectAnomalyRequest constructs an http.Request for the DetectAnomaly method
+func NewDetectAnomalyRequest(server string, tagID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/anomaly/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListEquipmentsRequest constructs an http.Request for the ListEquipments method
+func NewListEquipmentsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/equipments")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListEquipmentComponentsRequest constructs an http.Request for the ListEquipmentComponents method
+func NewListEquipmentComponentsRequest(server string, equipmentID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "equipmentId", equipmentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/equipments/%s/components", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListEquipmentTagsRequest constructs an http.Request for the ListEquipmentTags method
+func NewListEquipmentTagsRequest(server string, equipmentID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "equipmentId", equipmentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/equipments/%s/tags", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPredictFailureRequest constructs an http.Request for the PredictFailure method
+func NewPredictFailureRequest(server string, equipmentID string, tagID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "equipmentId", equipmentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/failure-prediction/%s/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListFailuresRequest constructs an http.Request for the ListFailures method
+func NewListFailuresRequest(server string, params *ListFailuresParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/failures")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "equipmentId", params.EquipmentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "component", params.Component, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddFailuresRequest calls the generic AddFailures builder with application/json body
+func NewAddFailuresRequest(server string, body AddFailuresJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddFailuresRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAddFailuresRequestWithBody constructs an http.Request for the AddFailures method, with any body, and a specified content type
+func NewAddFailuresRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/failures")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteFailureRequest constructs an http.Request for the DeleteFailure method
+func NewDeleteFailureRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/failures/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListTrainingJobsRequest constructs an http.Request for the ListTrainingJobs method
+func NewListTrainingJobsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/jobs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStartTrainingRequest calls the generic StartTraining builder with application/json body
+func NewStartTrainingRequest(server string, body StartTrainingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewStartTrainingRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewStartTrainingRequestWithBody constructs an http.Request for the StartTraining method, with any body, and a specified content type
+func NewStartTrainingRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/jobs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewStreamTrainingJobsRequest constructs an http.Request for the StreamTrainingJobs method
+func NewStreamTrainingJobsRequest(server string, params *StreamTrainingJobsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/jobs/stream")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.ThrottleMs != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "throttleMs", *params.ThrottleMs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "access_token", params.AccessToken, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("Last-Event-ID", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewCancelTrainingRequest constructs an http.Request for the CancelTraining method
+func NewCancelTrainingRequest(server string, id TrainingJobID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/jobs/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetTrainingJobRequest constructs an http.Request for the GetTrainingJob method
+func NewGetTrainingJobRequest(server string, id TrainingJobID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/jobs/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetModelMetricsRequest constructs an http.Request for the GetModelMetrics method
+func NewGetModelMetricsRequest(server string, modelType ModelType, params *GetModelMetricsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "modelType", modelType, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/metrics/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "version", params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListModelsRequest constructs an http.Request for the ListModels method
+func NewListModelsRequest(server string, modelType ModelType) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "modelType", modelType, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/models/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListReplacementsRequest constructs an http.Request for the ListReplacements method
+func NewListReplacementsRequest(server string, params *ListReplacementsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/replacements")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "equipmentId", params.EquipmentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "component", params.Component, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddReplacementsRequest calls the generic AddReplacements builder with application/json body
+func NewAddReplacementsRequest(server string, body AddReplacementsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddReplacementsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAddReplacementsRequestWithBody constructs an http.Request for the AddReplacements method, with any body, and a specified content type
+func NewAddReplacementsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/replacements")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteReplacementRequest constructs an http.Request for the DeleteReplacement method
+func NewDeleteReplacementRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/replacements/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRetrainModelRequest constructs an http.Request for the RetrainModel method
+func NewRetrainModelRequest(server string, modelType ModelType) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "modelType", modelType, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/retrain/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPredictRULRequest constructs an http.Request for the PredictRUL method
+func NewPredictRULRequest(server string, equipmentID string, componentName string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "equipmentId", equipmentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "componentName", componentName, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/rul/%s/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExportTrainingSetRequest constructs an http.Request for the ExportTrainingSet method
+func NewExportTrainingSetRequest(server string, modelType ModelType) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "modelType", modelType, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/training-set/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -11935,6 +14139,242 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 	ImportTagConfigWithResponse(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*ImportTagConfigResponse, error)
 
+	// DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
+	//
+	// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/anomaly/multivariate (the `DetectMultivariateAnomaly` operationId).
+	DetectMultivariateAnomalyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DetectMultivariateAnomalyResponse, error)
+
+	// DetectMultivariateAnomalyWithResponse Whether the newest samples of several tags move together as they did before
+	//
+	// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/anomaly/multivariate (the `DetectMultivariateAnomaly` operationId).
+	DetectMultivariateAnomalyWithResponse(ctx context.Context, body DetectMultivariateAnomalyJSONRequestBody, reqEditors ...RequestEditorFn) (*DetectMultivariateAnomalyResponse, error)
+
+	// DetectAnomalyWithResponse Whether the newest sample of a tag is unlike those before
+	//
+	// 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA. No training is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/anomaly/{tagId} (the `DetectAnomaly` operationId).
+	DetectAnomalyWithResponse(ctx context.Context, tagID string, reqEditors ...RequestEditorFn) (*DetectAnomalyResponse, error)
+
+	// ListEquipmentsWithResponse The ids of all equipments
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/equipments (the `ListEquipments` operationId).
+	ListEquipmentsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListEquipmentsResponse, error)
+
+	// ListEquipmentComponentsWithResponse The components of an equipment
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/equipments/{equipmentId}/components (the `ListEquipmentComponents` operationId).
+	ListEquipmentComponentsWithResponse(ctx context.Context, equipmentID string, reqEditors ...RequestEditorFn) (*ListEquipmentComponentsResponse, error)
+
+	// ListEquipmentTagsWithResponse The tags of an equipment
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/equipments/{equipmentId}/tags (the `ListEquipmentTags` operationId).
+	ListEquipmentTagsWithResponse(ctx context.Context, equipmentID string, reqEditors ...RequestEditorFn) (*ListEquipmentTagsResponse, error)
+
+	// PredictFailureWithResponse The probability that an equipment fails within the horizon, by one of its tags
+	//
+	// 400 has the code UNKNOWN_EQUIPMENT, UNKNOWN_TAG or INSUFFICIENT_DATA, or INVALID_REQUEST for a blank parameter. 500 has
+	// MODEL_NOT_AVAILABLE while no model can be used.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/failure-prediction/{equipmentId}/{tagId} (the `PredictFailure` operationId).
+	PredictFailureWithResponse(ctx context.Context, equipmentID string, tagID string, reqEditors ...RequestEditorFn) (*PredictFailureResponse, error)
+
+	// ListFailuresWithResponse Recorded failures, by time
+	//
+	// With `Accept: text/csv` the answer is a file that addFailures reads, with all records that the filters select; offset and limit do not
+	// apply.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/failures (the `ListFailures` operationId).
+	ListFailuresWithResponse(ctx context.Context, params *ListFailuresParams, reqEditors ...RequestEditorFn) (*ListFailuresResponse, error)
+
+	// AddFailuresWithBodyWithResponse Record a failure, or those of a CSV file
+	//
+	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+	// is sent.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/failures (the `AddFailures` operationId).
+	AddFailuresWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddFailuresResponse, error)
+
+	// AddFailuresWithResponse Record a failure, or those of a CSV file
+	//
+	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+	// is sent.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/failures (the `AddFailures` operationId).
+	AddFailuresWithResponse(ctx context.Context, body AddFailuresJSONRequestBody, reqEditors ...RequestEditorFn) (*AddFailuresResponse, error)
+
+	// DeleteFailureWithResponse Remove a failure
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1.0/predictive-maintenance/failures/{id} (the `DeleteFailure` operationId).
+	DeleteFailureWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*DeleteFailureResponse, error)
+
+	// ListTrainingJobsWithResponse The trainings that run or ended lately, the newest first
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/jobs (the `ListTrainingJobs` operationId).
+	ListTrainingJobsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListTrainingJobsResponse, error)
+
+	// StartTrainingWithBodyWithResponse Start a training without waiting for it
+	//
+	// If a training of the type runs, the answer is its job.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/jobs (the `StartTraining` operationId).
+	StartTrainingWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartTrainingResponse, error)
+
+	// StartTrainingWithResponse Start a training without waiting for it
+	//
+	// If a training of the type runs, the answer is its job.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/jobs (the `StartTraining` operationId).
+	StartTrainingWithResponse(ctx context.Context, body StartTrainingJSONRequestBody, reqEditors ...RequestEditorFn) (*StartTrainingResponse, error)
+
+	// StreamTrainingJobsWithResponse Changes of trainings as server-sent events
+	//
+	// The first event has all jobs that are remembered. Each later event `change` has as data a TrainingJobs object with every job that
+	// changed since the event before, as it is then. A caller who comes back with `Last-Event-ID` gets only what has changed since, or
+	// everything if the server was started again. A comment line is sent every 15 s so that a dead connection shows.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/jobs/stream (the `StreamTrainingJobs` operationId).
+	StreamTrainingJobsWithResponse(ctx context.Context, params *StreamTrainingJobsParams, reqEditors ...RequestEditorFn) (*StreamTrainingJobsResponse, error)
+
+	// CancelTrainingWithResponse Cancel a training
+	//
+	// A job that has ended is not changed. One that runs may do so for another moment.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1.0/predictive-maintenance/jobs/{id} (the `CancelTraining` operationId).
+	CancelTrainingWithResponse(ctx context.Context, id TrainingJobID, reqEditors ...RequestEditorFn) (*CancelTrainingResponse, error)
+
+	// GetTrainingJobWithResponse A training
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/jobs/{id} (the `GetTrainingJob` operationId).
+	GetTrainingJobWithResponse(ctx context.Context, id TrainingJobID, reqEditors ...RequestEditorFn) (*GetTrainingJobResponse, error)
+
+	// GetModelMetricsWithResponse The quality of a model, by data that its training did not see
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/metrics/{modelType} (the `GetModelMetrics` operationId).
+	GetModelMetricsWithResponse(ctx context.Context, modelType ModelType, params *GetModelMetricsParams, reqEditors ...RequestEditorFn) (*GetModelMetricsResponse, error)
+
+	// ListModelsWithResponse The versions of a model
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/models/{modelType} (the `ListModels` operationId).
+	ListModelsWithResponse(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*ListModelsResponse, error)
+
+	// ListReplacementsWithResponse Recorded replacements, by time
+	//
+	// With `Accept: text/csv` the answer is a file that addReplacements reads, with all records that the filters select; offset and limit do not
+	// apply.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/replacements (the `ListReplacements` operationId).
+	ListReplacementsWithResponse(ctx context.Context, params *ListReplacementsParams, reqEditors ...RequestEditorFn) (*ListReplacementsResponse, error)
+
+	// AddReplacementsWithBodyWithResponse Record a replacement, or those of a CSV file
+	//
+	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+	// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+	// is sent.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/replacements (the `AddReplacements` operationId).
+	AddReplacementsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddReplacementsResponse, error)
+
+	// AddReplacementsWithResponse Record a replacement, or those of a CSV file
+	//
+	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+	// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+	// is sent.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/replacements (the `AddReplacements` operationId).
+	AddReplacementsWithResponse(ctx context.Context, body AddReplacementsJSONRequestBody, reqEditors ...RequestEditorFn) (*AddReplacementsResponse, error)
+
+	// DeleteReplacementWithResponse Remove a replacement
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1.0/predictive-maintenance/replacements/{id} (the `DeleteReplacement` operationId).
+	DeleteReplacementWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*DeleteReplacementResponse, error)
+
+	// RetrainModelWithResponse Train a model and wait for it
+	//
+	// If a training of the type runs, the call waits for that one. The training continues if the caller leaves; see startTraining for
+	// a call that does not wait. 500 has the code TRAINING_FAILED and says what is missing. An address may start ten trainings in quick
+	// succession, and then one a minute.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/predictive-maintenance/retrain/{modelType} (the `RetrainModel` operationId).
+	RetrainModelWithResponse(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*RetrainModelResponse, error)
+
+	// PredictRULWithResponse The remaining useful life of a component
+	//
+	// 400 has the code UNKNOWN_EQUIPMENT, UNKNOWN_COMPONENT or INSUFFICIENT_DATA, or INVALID_REQUEST for a blank parameter. 500 has
+	// MODEL_NOT_AVAILABLE while no model can be used.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/rul/{equipmentId}/{componentName} (the `PredictRUL` operationId).
+	PredictRULWithResponse(ctx context.Context, equipmentID string, componentName string, reqEditors ...RequestEditorFn) (*PredictRULResponse, error)
+
+	// ExportTrainingSetWithResponse The rows that a training would use
+	//
+	// Callers wait for each other. 400 has the code INSUFFICIENT_DATA while there is too little to train with.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/predictive-maintenance/training-set/{modelType} (the `ExportTrainingSet` operationId).
+	ExportTrainingSetWithResponse(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*ExportTrainingSetResponse, error)
+
 	// ListShellsWithResponse List shells by id
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -15138,6 +17578,1979 @@ func (r ImportTagConfigResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ImportTagConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DetectMultivariateAnomalyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MultivariateAnomaly
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DetectMultivariateAnomalyResponse) GetJSON200() *MultivariateAnomaly {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DetectMultivariateAnomalyResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DetectMultivariateAnomalyResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DetectMultivariateAnomalyResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r DetectMultivariateAnomalyResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r DetectMultivariateAnomalyResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r DetectMultivariateAnomalyResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r DetectMultivariateAnomalyResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DetectMultivariateAnomalyResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DetectMultivariateAnomalyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DetectMultivariateAnomalyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DetectMultivariateAnomalyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DetectMultivariateAnomalyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DetectAnomalyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AnomalyResult
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DetectAnomalyResponse) GetJSON200() *AnomalyResult {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DetectAnomalyResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DetectAnomalyResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DetectAnomalyResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DetectAnomalyResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r DetectAnomalyResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r DetectAnomalyResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DetectAnomalyResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DetectAnomalyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DetectAnomalyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DetectAnomalyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DetectAnomalyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListEquipmentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]string
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEquipmentsResponse) GetJSON200() *[]string {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListEquipmentsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListEquipmentsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r ListEquipmentsResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListEquipmentsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListEquipmentsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEquipmentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEquipmentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEquipmentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEquipmentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListEquipmentComponentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]string
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEquipmentComponentsResponse) GetJSON200() *[]string {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListEquipmentComponentsResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListEquipmentComponentsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListEquipmentComponentsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ListEquipmentComponentsResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r ListEquipmentComponentsResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListEquipmentComponentsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListEquipmentComponentsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEquipmentComponentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEquipmentComponentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEquipmentComponentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEquipmentComponentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListEquipmentTagsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]string
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEquipmentTagsResponse) GetJSON200() *[]string {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListEquipmentTagsResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListEquipmentTagsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListEquipmentTagsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ListEquipmentTagsResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r ListEquipmentTagsResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListEquipmentTagsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListEquipmentTagsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEquipmentTagsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEquipmentTagsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEquipmentTagsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEquipmentTagsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PredictFailureResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FailurePrediction
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PredictFailureResponse) GetJSON200() *FailurePrediction {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r PredictFailureResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r PredictFailureResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r PredictFailureResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r PredictFailureResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r PredictFailureResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r PredictFailureResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r PredictFailureResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r PredictFailureResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PredictFailureResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PredictFailureResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PredictFailureResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListFailuresResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FailurePage
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListFailuresResponse) GetJSON200() *FailurePage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListFailuresResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListFailuresResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListFailuresResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListFailuresResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListFailuresResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListFailuresResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListFailuresResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListFailuresResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListFailuresResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListFailuresResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AddFailuresResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordImport
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Failure
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AddFailuresResponse) GetJSON200() *RecordImport {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddFailuresResponse) GetJSON201() *Failure {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r AddFailuresResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r AddFailuresResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r AddFailuresResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r AddFailuresResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r AddFailuresResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r AddFailuresResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r AddFailuresResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r AddFailuresResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AddFailuresResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r AddFailuresResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddFailuresResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddFailuresResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddFailuresResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteFailureResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DeleteFailureResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DeleteFailureResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DeleteFailureResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r DeleteFailureResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r DeleteFailureResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DeleteFailureResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DeleteFailureResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteFailureResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteFailureResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteFailureResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteFailureResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListTrainingJobsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]TrainingJob
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTrainingJobsResponse) GetJSON200() *[]TrainingJob {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListTrainingJobsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListTrainingJobsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r ListTrainingJobsResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListTrainingJobsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListTrainingJobsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTrainingJobsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTrainingJobsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTrainingJobsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTrainingJobsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StartTrainingResponse202Headers the declared response headers of an HTTP 202 response for StartTraining
+type StartTrainingResponse202Headers struct {
+	Location string
+}
+
+type StartTrainingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *TrainingJob
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *StartTrainingResponse202Headers
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r StartTrainingResponse) GetJSON202() *TrainingJob {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r StartTrainingResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r StartTrainingResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r StartTrainingResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r StartTrainingResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r StartTrainingResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r StartTrainingResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r StartTrainingResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r StartTrainingResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r StartTrainingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StartTrainingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StartTrainingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StartTrainingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type StreamTrainingJobsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r StreamTrainingJobsResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r StreamTrainingJobsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r StreamTrainingJobsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r StreamTrainingJobsResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r StreamTrainingJobsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r StreamTrainingJobsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamTrainingJobsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamTrainingJobsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamTrainingJobsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamTrainingJobsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelTrainingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TrainingJob
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CancelTrainingResponse) GetJSON200() *TrainingJob {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r CancelTrainingResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r CancelTrainingResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r CancelTrainingResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r CancelTrainingResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r CancelTrainingResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r CancelTrainingResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r CancelTrainingResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelTrainingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelTrainingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelTrainingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelTrainingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetTrainingJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TrainingJob
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTrainingJobResponse) GetJSON200() *TrainingJob {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTrainingJobResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTrainingJobResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetTrainingJobResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r GetTrainingJobResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTrainingJobResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTrainingJobResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTrainingJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTrainingJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTrainingJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTrainingJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetModelMetricsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelMetrics
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetModelMetricsResponse) GetJSON200() *ModelMetrics {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetModelMetricsResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetModelMetricsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetModelMetricsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetModelMetricsResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r GetModelMetricsResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetModelMetricsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetModelMetricsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetModelMetricsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetModelMetricsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetModelMetricsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetModelMetricsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListModelsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelList
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListModelsResponse) GetJSON200() *ModelList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListModelsResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListModelsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListModelsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ListModelsResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListModelsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListModelsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListModelsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListModelsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListModelsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListModelsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListReplacementsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ReplacementPage
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListReplacementsResponse) GetJSON200() *ReplacementPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListReplacementsResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListReplacementsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListReplacementsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListReplacementsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListReplacementsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListReplacementsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListReplacementsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListReplacementsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListReplacementsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListReplacementsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AddReplacementsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordImport
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Replacement
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AddReplacementsResponse) GetJSON200() *RecordImport {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddReplacementsResponse) GetJSON201() *Replacement {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r AddReplacementsResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r AddReplacementsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r AddReplacementsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r AddReplacementsResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r AddReplacementsResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r AddReplacementsResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r AddReplacementsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r AddReplacementsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AddReplacementsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r AddReplacementsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddReplacementsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddReplacementsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddReplacementsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteReplacementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DeleteReplacementResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DeleteReplacementResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DeleteReplacementResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r DeleteReplacementResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r DeleteReplacementResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DeleteReplacementResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DeleteReplacementResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteReplacementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteReplacementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteReplacementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteReplacementResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RetrainModelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TrainingResult
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RetrainModelResponse) GetJSON200() *TrainingResult {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RetrainModelResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RetrainModelResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RetrainModelResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RetrainModelResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RetrainModelResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r RetrainModelResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RetrainModelResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RetrainModelResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RetrainModelResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RetrainModelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RetrainModelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetrainModelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RetrainModelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PredictRULResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RULPrediction
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PredictRULResponse) GetJSON200() *RULPrediction {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r PredictRULResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r PredictRULResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r PredictRULResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r PredictRULResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r PredictRULResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r PredictRULResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r PredictRULResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r PredictRULResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PredictRULResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PredictRULResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PredictRULResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ExportTrainingSetResponse200Headers the declared response headers of an HTTP 200 response for ExportTrainingSet
+type ExportTrainingSetResponse200Headers struct {
+	ContentDisposition string
+}
+
+type ExportTrainingSetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ExportTrainingSetResponse200Headers
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ExportTrainingSetResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ExportTrainingSetResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ExportTrainingSetResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ExportTrainingSetResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ExportTrainingSetResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ExportTrainingSetResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ExportTrainingSetResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportTrainingSetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportTrainingSetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportTrainingSetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportTrainingSetResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -23525,6 +27938,398 @@ func (c *ClientWithResponses) ImportTagConfigWithResponse(ctx context.Context, p
 	return ParseImportTagConfigResponse(rsp)
 }
 
+// DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
+//
+// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/anomaly/multivariate (the `DetectMultivariateAnomaly` operationId).
+func (c *ClientWithResponses) DetectMultivariateAnomalyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DetectMultivariateAnomalyResponse, error) {
+	rsp, err := c.DetectMultivariateAnomalyWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDetectMultivariateAnomalyResponse(rsp)
+}
+
+// DetectMultivariateAnomalyWithResponse Whether the newest samples of several tags move together as they did before
+//
+// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/anomaly/multivariate (the `DetectMultivariateAnomaly` operationId).
+func (c *ClientWithResponses) DetectMultivariateAnomalyWithResponse(ctx context.Context, body DetectMultivariateAnomalyJSONRequestBody, reqEditors ...RequestEditorFn) (*DetectMultivariateAnomalyResponse, error) {
+	rsp, err := c.DetectMultivariateAnomaly(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDetectMultivariateAnomalyResponse(rsp)
+}
+
+// DetectAnomalyWithResponse Whether the newest sample of a tag is unlike those before
+//
+// 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA. No training is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/anomaly/{tagId} (the `DetectAnomaly` operationId).
+func (c *ClientWithResponses) DetectAnomalyWithResponse(ctx context.Context, tagID string, reqEditors ...RequestEditorFn) (*DetectAnomalyResponse, error) {
+	rsp, err := c.DetectAnomaly(ctx, tagID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDetectAnomalyResponse(rsp)
+}
+
+// ListEquipmentsWithResponse The ids of all equipments
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/equipments (the `ListEquipments` operationId).
+func (c *ClientWithResponses) ListEquipmentsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListEquipmentsResponse, error) {
+	rsp, err := c.ListEquipments(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEquipmentsResponse(rsp)
+}
+
+// ListEquipmentComponentsWithResponse The components of an equipment
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/equipments/{equipmentId}/components (the `ListEquipmentComponents` operationId).
+func (c *ClientWithResponses) ListEquipmentComponentsWithResponse(ctx context.Context, equipmentID string, reqEditors ...RequestEditorFn) (*ListEquipmentComponentsResponse, error) {
+	rsp, err := c.ListEquipmentComponents(ctx, equipmentID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEquipmentComponentsResponse(rsp)
+}
+
+// ListEquipmentTagsWithResponse The tags of an equipment
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/equipments/{equipmentId}/tags (the `ListEquipmentTags` operationId).
+func (c *ClientWithResponses) ListEquipmentTagsWithResponse(ctx context.Context, equipmentID string, reqEditors ...RequestEditorFn) (*ListEquipmentTagsResponse, error) {
+	rsp, err := c.ListEquipmentTags(ctx, equipmentID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEquipmentTagsResponse(rsp)
+}
+
+// PredictFailureWithResponse The probability that an equipment fails within the horizon, by one of its tags
+//
+// 400 has the code UNKNOWN_EQUIPMENT, UNKNOWN_TAG or INSUFFICIENT_DATA, or INVALID_REQUEST for a blank parameter. 500 has
+// MODEL_NOT_AVAILABLE while no model can be used.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/failure-prediction/{equipmentId}/{tagId} (the `PredictFailure` operationId).
+func (c *ClientWithResponses) PredictFailureWithResponse(ctx context.Context, equipmentID string, tagID string, reqEditors ...RequestEditorFn) (*PredictFailureResponse, error) {
+	rsp, err := c.PredictFailure(ctx, equipmentID, tagID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePredictFailureResponse(rsp)
+}
+
+// ListFailuresWithResponse Recorded failures, by time
+//
+// With `Accept: text/csv` the answer is a file that addFailures reads, with all records that the filters select; offset and limit do not
+// apply.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/failures (the `ListFailures` operationId).
+func (c *ClientWithResponses) ListFailuresWithResponse(ctx context.Context, params *ListFailuresParams, reqEditors ...RequestEditorFn) (*ListFailuresResponse, error) {
+	rsp, err := c.ListFailures(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListFailuresResponse(rsp)
+}
+
+// AddFailuresWithBodyWithResponse Record a failure, or those of a CSV file
+//
+// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+// is sent.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/failures (the `AddFailures` operationId).
+func (c *ClientWithResponses) AddFailuresWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddFailuresResponse, error) {
+	rsp, err := c.AddFailuresWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddFailuresResponse(rsp)
+}
+
+// AddFailuresWithResponse Record a failure, or those of a CSV file
+//
+// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+// is sent.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/failures (the `AddFailures` operationId).
+func (c *ClientWithResponses) AddFailuresWithResponse(ctx context.Context, body AddFailuresJSONRequestBody, reqEditors ...RequestEditorFn) (*AddFailuresResponse, error) {
+	rsp, err := c.AddFailures(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddFailuresResponse(rsp)
+}
+
+// DeleteFailureWithResponse Remove a failure
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1.0/predictive-maintenance/failures/{id} (the `DeleteFailure` operationId).
+func (c *ClientWithResponses) DeleteFailureWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*DeleteFailureResponse, error) {
+	rsp, err := c.DeleteFailure(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteFailureResponse(rsp)
+}
+
+// ListTrainingJobsWithResponse The trainings that run or ended lately, the newest first
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/jobs (the `ListTrainingJobs` operationId).
+func (c *ClientWithResponses) ListTrainingJobsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListTrainingJobsResponse, error) {
+	rsp, err := c.ListTrainingJobs(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTrainingJobsResponse(rsp)
+}
+
+// StartTrainingWithBodyWithResponse Start a training without waiting for it
+//
+// If a training of the type runs, the answer is its job.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/jobs (the `StartTraining` operationId).
+func (c *ClientWithResponses) StartTrainingWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartTrainingResponse, error) {
+	rsp, err := c.StartTrainingWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartTrainingResponse(rsp)
+}
+
+// StartTrainingWithResponse Start a training without waiting for it
+//
+// If a training of the type runs, the answer is its job.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/jobs (the `StartTraining` operationId).
+func (c *ClientWithResponses) StartTrainingWithResponse(ctx context.Context, body StartTrainingJSONRequestBody, reqEditors ...RequestEditorFn) (*StartTrainingResponse, error) {
+	rsp, err := c.StartTraining(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartTrainingResponse(rsp)
+}
+
+// StreamTrainingJobsWithResponse Changes of trainings as server-sent events
+//
+// The first event has all jobs that are remembered. Each later event `change` has as data a TrainingJobs object with every job that
+// changed since the event before, as it is then. A caller who comes back with `Last-Event-ID` gets only what has changed since, or
+// everything if the server was started again. A comment line is sent every 15 s so that a dead connection shows.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/jobs/stream (the `StreamTrainingJobs` operationId).
+func (c *ClientWithResponses) StreamTrainingJobsWithResponse(ctx context.Context, params *StreamTrainingJobsParams, reqEditors ...RequestEditorFn) (*StreamTrainingJobsResponse, error) {
+	rsp, err := c.StreamTrainingJobs(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamTrainingJobsResponse(rsp)
+}
+
+// CancelTrainingWithResponse Cancel a training
+//
+// A job that has ended is not changed. One that runs may do so for another moment.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1.0/predictive-maintenance/jobs/{id} (the `CancelTraining` operationId).
+func (c *ClientWithResponses) CancelTrainingWithResponse(ctx context.Context, id TrainingJobID, reqEditors ...RequestEditorFn) (*CancelTrainingResponse, error) {
+	rsp, err := c.CancelTraining(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelTrainingResponse(rsp)
+}
+
+// GetTrainingJobWithResponse A training
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/jobs/{id} (the `GetTrainingJob` operationId).
+func (c *ClientWithResponses) GetTrainingJobWithResponse(ctx context.Context, id TrainingJobID, reqEditors ...RequestEditorFn) (*GetTrainingJobResponse, error) {
+	rsp, err := c.GetTrainingJob(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTrainingJobResponse(rsp)
+}
+
+// GetModelMetricsWithResponse The quality of a model, by data that its training did not see
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/metrics/{modelType} (the `GetModelMetrics` operationId).
+func (c *ClientWithResponses) GetModelMetricsWithResponse(ctx context.Context, modelType ModelType, params *GetModelMetricsParams, reqEditors ...RequestEditorFn) (*GetModelMetricsResponse, error) {
+	rsp, err := c.GetModelMetrics(ctx, modelType, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetModelMetricsResponse(rsp)
+}
+
+// ListModelsWithResponse The versions of a model
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/models/{modelType} (the `ListModels` operationId).
+func (c *ClientWithResponses) ListModelsWithResponse(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*ListModelsResponse, error) {
+	rsp, err := c.ListModels(ctx, modelType, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListModelsResponse(rsp)
+}
+
+// ListReplacementsWithResponse Recorded replacements, by time
+//
+// With `Accept: text/csv` the answer is a file that addReplacements reads, with all records that the filters select; offset and limit do not
+// apply.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/replacements (the `ListReplacements` operationId).
+func (c *ClientWithResponses) ListReplacementsWithResponse(ctx context.Context, params *ListReplacementsParams, reqEditors ...RequestEditorFn) (*ListReplacementsResponse, error) {
+	rsp, err := c.ListReplacements(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListReplacementsResponse(rsp)
+}
+
+// AddReplacementsWithBodyWithResponse Record a replacement, or those of a CSV file
+//
+// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+// is sent.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/replacements (the `AddReplacements` operationId).
+func (c *ClientWithResponses) AddReplacementsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddReplacementsResponse, error) {
+	rsp, err := c.AddReplacementsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddReplacementsResponse(rsp)
+}
+
+// AddReplacementsWithResponse Record a replacement, or those of a CSV file
+//
+// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
+// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
+// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
+// is sent.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/replacements (the `AddReplacements` operationId).
+func (c *ClientWithResponses) AddReplacementsWithResponse(ctx context.Context, body AddReplacementsJSONRequestBody, reqEditors ...RequestEditorFn) (*AddReplacementsResponse, error) {
+	rsp, err := c.AddReplacements(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddReplacementsResponse(rsp)
+}
+
+// DeleteReplacementWithResponse Remove a replacement
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1.0/predictive-maintenance/replacements/{id} (the `DeleteReplacement` operationId).
+func (c *ClientWithResponses) DeleteReplacementWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*DeleteReplacementResponse, error) {
+	rsp, err := c.DeleteReplacement(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteReplacementResponse(rsp)
+}
+
+// RetrainModelWithResponse Train a model and wait for it
+//
+// If a training of the type runs, the call waits for that one. The training continues if the caller leaves; see startTraining for
+// a call that does not wait. 500 has the code TRAINING_FAILED and says what is missing. An address may start ten trainings in quick
+// succession, and then one a minute.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/predictive-maintenance/retrain/{modelType} (the `RetrainModel` operationId).
+func (c *ClientWithResponses) RetrainModelWithResponse(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*RetrainModelResponse, error) {
+	rsp, err := c.RetrainModel(ctx, modelType, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetrainModelResponse(rsp)
+}
+
+// PredictRULWithResponse The remaining useful life of a component
+//
+// 400 has the code UNKNOWN_EQUIPMENT, UNKNOWN_COMPONENT or INSUFFICIENT_DATA, or INVALID_REQUEST for a blank parameter. 500 has
+// MODEL_NOT_AVAILABLE while no model can be used.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/rul/{equipmentId}/{componentName} (the `PredictRUL` operationId).
+func (c *ClientWithResponses) PredictRULWithResponse(ctx context.Context, equipmentID string, componentName string, reqEditors ...RequestEditorFn) (*PredictRULResponse, error) {
+	rsp, err := c.PredictRUL(ctx, equipmentID, componentName, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePredictRULResponse(rsp)
+}
+
+// ExportTrainingSetWithResponse The rows that a training would use
+//
+// Callers wait for each other. 400 has the code INSUFFICIENT_DATA while there is too little to train with.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/predictive-maintenance/training-set/{modelType} (the `ExportTrainingSet` operationId).
+func (c *ClientWithResponses) ExportTrainingSetWithResponse(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*ExportTrainingSetResponse, error) {
+	rsp, err := c.ExportTrainingSet(ctx, modelType, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportTrainingSetResponse(rsp)
+}
+
 // ListShellsWithResponse List shells by id
 //
 // Returns a wrapper object for the known response body format(s).
@@ -27049,6 +31854,1673 @@ func ParseImportTagConfigResponse(rsp *http.Response) (*ImportTagConfigResponse,
 		}
 		response.ApplicationProblemJSON503 = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseDetectMultivariateAnomalyResponse parses an HTTP response from a DetectMultivariateAnomalyWithResponse call
+func ParseDetectMultivariateAnomalyResponse(rsp *http.Response) (*DetectMultivariateAnomalyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DetectMultivariateAnomalyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MultivariateAnomaly
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDetectAnomalyResponse parses an HTTP response from a DetectAnomalyWithResponse call
+func ParseDetectAnomalyResponse(rsp *http.Response) (*DetectAnomalyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DetectAnomalyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AnomalyResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListEquipmentsResponse parses an HTTP response from a ListEquipmentsWithResponse call
+func ParseListEquipmentsResponse(rsp *http.Response) (*ListEquipmentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEquipmentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []string
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListEquipmentComponentsResponse parses an HTTP response from a ListEquipmentComponentsWithResponse call
+func ParseListEquipmentComponentsResponse(rsp *http.Response) (*ListEquipmentComponentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEquipmentComponentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []string
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListEquipmentTagsResponse parses an HTTP response from a ListEquipmentTagsWithResponse call
+func ParseListEquipmentTagsResponse(rsp *http.Response) (*ListEquipmentTagsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEquipmentTagsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []string
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePredictFailureResponse parses an HTTP response from a PredictFailureWithResponse call
+func ParsePredictFailureResponse(rsp *http.Response) (*PredictFailureResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PredictFailureResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FailurePrediction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListFailuresResponse parses an HTTP response from a ListFailuresWithResponse call
+func ParseListFailuresResponse(rsp *http.Response) (*ListFailuresResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListFailuresResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FailurePage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
+	}
+
+	return response, nil
+}
+
+// ParseAddFailuresResponse parses an HTTP response from a AddFailuresWithResponse call
+func ParseAddFailuresResponse(rsp *http.Response) (*AddFailuresResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddFailuresResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordImport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteFailureResponse parses an HTTP response from a DeleteFailureWithResponse call
+func ParseDeleteFailureResponse(rsp *http.Response) (*DeleteFailureResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteFailureResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListTrainingJobsResponse parses an HTTP response from a ListTrainingJobsWithResponse call
+func ParseListTrainingJobsResponse(rsp *http.Response) (*ListTrainingJobsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTrainingJobsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []TrainingJob
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStartTrainingResponse parses an HTTP response from a StartTrainingWithResponse call
+func ParseStartTrainingResponse(rsp *http.Response) (*StartTrainingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StartTrainingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest TrainingJob
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers StartTrainingResponse202Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStreamTrainingJobsResponse parses an HTTP response from a StreamTrainingJobsWithResponse call
+func ParseStreamTrainingJobsResponse(rsp *http.Response) (*StreamTrainingJobsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamTrainingJobsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelTrainingResponse parses an HTTP response from a CancelTrainingWithResponse call
+func ParseCancelTrainingResponse(rsp *http.Response) (*CancelTrainingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelTrainingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TrainingJob
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTrainingJobResponse parses an HTTP response from a GetTrainingJobWithResponse call
+func ParseGetTrainingJobResponse(rsp *http.Response) (*GetTrainingJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTrainingJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TrainingJob
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetModelMetricsResponse parses an HTTP response from a GetModelMetricsWithResponse call
+func ParseGetModelMetricsResponse(rsp *http.Response) (*GetModelMetricsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetModelMetricsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelMetrics
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListModelsResponse parses an HTTP response from a ListModelsWithResponse call
+func ParseListModelsResponse(rsp *http.Response) (*ListModelsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListModelsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListReplacementsResponse parses an HTTP response from a ListReplacementsWithResponse call
+func ParseListReplacementsResponse(rsp *http.Response) (*ListReplacementsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListReplacementsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ReplacementPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
+	}
+
+	return response, nil
+}
+
+// ParseAddReplacementsResponse parses an HTTP response from a AddReplacementsWithResponse call
+func ParseAddReplacementsResponse(rsp *http.Response) (*AddReplacementsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddReplacementsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordImport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Replacement
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteReplacementResponse parses an HTTP response from a DeleteReplacementWithResponse call
+func ParseDeleteReplacementResponse(rsp *http.Response) (*DeleteReplacementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteReplacementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRetrainModelResponse parses an HTTP response from a RetrainModelWithResponse call
+func ParseRetrainModelResponse(rsp *http.Response) (*RetrainModelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetrainModelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TrainingResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePredictRULResponse parses an HTTP response from a PredictRULWithResponse call
+func ParsePredictRULResponse(rsp *http.Response) (*PredictRULResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PredictRULResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RULPrediction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseExportTrainingSetResponse parses an HTTP response from a ExportTrainingSetWithResponse call
+func ParseExportTrainingSetResponse(rsp *http.Response) (*ExportTrainingSetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportTrainingSetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ExportTrainingSetResponse200Headers
+		if values := rsp.Header.Values("Content-Disposition"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Disposition", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentDisposition = value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil

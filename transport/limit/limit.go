@@ -1,6 +1,8 @@
 package limit
 
 import (
+	"math"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,8 +20,7 @@ const maxKeys = 10_000
 // burst is for how many seconds' worth of calls a bucket has room: a starting client sends many calls together.
 const burst = 10
 
-// Rate is a limit of calls a second for each key, in a token bucket that holds ten seconds' worth. A nil *Rate is no
-// limit. Safe for concurrent use.
+// Rate is a limit of calls for each key, in a token bucket. A nil *Rate is no limit. Safe for concurrent use.
 type Rate struct {
 	perSecond rate.Limit
 	burst     int
@@ -30,15 +31,24 @@ type Rate struct {
 	refused uint64
 }
 
-// NewRate returns a limit, or nil when perSecond is not above 0. now is nil for time.Now.
+// NewRate returns a limit with buckets that hold ten seconds' worth, or nil when perSecond is not above 0. now is nil for time.Now.
 func NewRate(perSecond int, now func() time.Time) *Rate {
 	if perSecond <= 0 {
 		return nil
 	}
+	return newRate(rate.Limit(perSecond), burst*perSecond, now)
+}
+
+// NewInterval returns a limit of one call each interval, which is above 0, with buckets that hold size calls. now is nil for time.Now.
+func NewInterval(interval time.Duration, size int, now func() time.Time) *Rate {
+	return newRate(rate.Every(interval), size, now)
+}
+
+func newRate(perSecond rate.Limit, size int, now func() time.Time) *Rate {
 	if now == nil {
 		now = time.Now
 	}
-	return &Rate{perSecond: rate.Limit(perSecond), burst: burst * perSecond, now: now, buckets: make(map[string]*rate.Limiter)}
+	return &Rate{perSecond: perSecond, burst: size, now: now, buckets: make(map[string]*rate.Limiter)}
 }
 
 // Allow counts a call and returns [ErrTooFast] when it comes too fast.
@@ -59,6 +69,9 @@ func (r *Rate) Allow(key string) error {
 		return nil
 	}
 	r.refused++
+	if wait := math.Ceil((1 - b.TokensAt(now)) / float64(r.perSecond)); wait > 1 {
+		return ErrTooFast.With("retryAfter", strconv.Itoa(int(wait)))
+	}
 	return ErrTooFast
 }
 
