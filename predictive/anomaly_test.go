@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -299,6 +300,31 @@ func TestRememberedDetectorsAnswerTheSame(t *testing.T) {
 		require.Equal(t, len(s.detectors.tags), s.detectors.order.Len())
 	}
 	require.Greater(t, went, 30, "detectors that went on with what was new")
+}
+
+// TestAnomalyCallsSideBySide asks for few tags from many sides, of which two are remembered at a time.
+func TestAnomalyCallsSideBySide(t *testing.T) {
+	p := newSignals(3, 1000)
+	s := newService(t, p, func(_ *Deps, o *Options) { o.AnomalySamples, o.AnomalyTags = 600, 2 })
+	want := make(map[string]Anomaly)
+	for _, tag := range []string{"m.t00", "m.t01", "m.t02"} {
+		a, err := newService(t, p, func(_ *Deps, o *Options) { o.AnomalySamples = 600 }).Anomaly(t.Context(), tag)
+		require.NoError(t, err)
+		want[tag] = a
+	}
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 5 {
+				for tag := range want {
+					if a, err := s.Anomaly(t.Context(), tag); err != nil || a != want[tag] {
+						t.Errorf("%+v, %v; want %+v", a, err, want[tag])
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // remembered returns the detector of a tag, nil for none.

@@ -77,21 +77,31 @@ func (s *Service) Tags(ctx context.Context, equipment string) ([]string, error) 
 // Components returns the components that the replacements and failures of an equipment name, in alphabetical order, and the default ones
 // if they name none.
 func (s *Service) Components(ctx context.Context, equipment string) ([]string, error) {
-	r, err := s.records(ctx, equipment, s.o.Clock())
-	if err != nil {
-		return nil, err
-	}
-	if list := r.components(); len(list) > 0 {
-		return list, nil
+	if list, err := s.RecordedComponents(ctx, equipment); err != nil || len(list) > 0 {
+		return list, err
 	}
 	return slices.Clone(s.o.Components), nil
 }
 
-// tags returns the tags of an equipment in the order of their ids, each with its role.
+// RecordedComponents returns the components that the replacements and failures of an equipment name, in alphabetical order.
+func (s *Service) RecordedComponents(ctx context.Context, equipment string) ([]string, error) {
+	r, err := s.records(ctx, equipment, s.o.Clock())
+	return r.components(), err
+}
+
+// tags returns the tags of an equipment in the order of their ids, each with its role. Callers do not change them. An inventory that has them so
+// saves the work of a copy, which counts if there are very many.
 func (s *Service) tags(ctx context.Context, equipment string) ([]Tag, error) {
 	tags, err := s.deps.Inventory.Tags(ctx, equipment)
 	if err != nil {
 		return nil, err
+	}
+	ready := true
+	for i, t := range tags {
+		ready = ready && t.Role != "" && (i == 0 || tags[i-1].ID < t.ID)
+	}
+	if ready {
+		return tags, nil
 	}
 	tags = slices.Clone(tags)
 	for i, t := range tags {

@@ -122,7 +122,7 @@ func TestOperatingConditionsAreFound(t *testing.T) {
 
 // TestPreventiveReplacementIsNoFailure compares what is learned from bearings that are renewed in time with what would be learned if they had failed.
 func TestPreventiveReplacementIsNoFailure(t *testing.T) {
-	p := newFleet(t, fleetOptions{pumps: 6, lives: 4, sensors: 4, component: "Bearing", spares: 8})
+	p := newFleet(t, fleetOptions{pumps: 6, lives: 4, sensors: 2, component: "Bearing", spares: 8})
 	p.now = epoch.Add(700 * time.Hour)
 	ask := func(reader RecordReader) float64 {
 		t.Helper()
@@ -151,7 +151,7 @@ func (a allFailed) Replacements(ctx context.Context, q RecordQuery) (Page[Replac
 }
 
 func TestOneMachineIsJudgedByLaterLives(t *testing.T) {
-	p := newFleet(t, fleetOptions{pumps: 1, lives: 14, sensors: 4, component: "Bearing"})
+	p := newFleet(t, fleetOptions{pumps: 1, lives: 14, sensors: 3, component: "Bearing"})
 	s := newService(t, p)
 	for _, modelType := range ModelTypes() {
 		_, err := s.Retrain(t.Context(), modelType)

@@ -111,6 +111,7 @@ var forbidden = []struct {
 	}, http},
 	{"who raises alarms needs neither drivers nor rules", func(p string) bool { return p == "alarms" }, []string{module + "tags", module + "devices", module + "discovery"}},
 	{"who commands devices needs no tags", func(p string) bool { return p == "devices" }, []string{module + "tags"}},
+	{"predictions need no tags and no alarms", func(p string) bool { return p == "predictive" || p == "predictive/monitor" }, []string{module + "tags", module + "alarms"}},
 	{"the learners can be used without the rest", func(p string) bool { return p == "predictive/learn" }, []string{module}},
 	{"the ground of the storage knows no domain", func(p string) bool { return p == "storage" },
 		slices.Concat(wire, http, drivers, settings, []string{module + "storage/"})},
@@ -153,11 +154,12 @@ func TestForbiddenDependencies(t *testing.T) {
 
 // users are the domains that use others. All others stand alone.
 var users = map[string][]string{
-	"aas":       {"tags"},
-	"alarms":    {"tags", "devices", "discovery"},
-	"alerting":  {"alarms"},
-	"devices":   {"tags"},
-	"discovery": {"tags"},
+	"aas":        {"tags"},
+	"alarms":     {"tags", "devices", "discovery", "predictive"},
+	"alerting":   {"alarms"},
+	"devices":    {"tags"},
+	"discovery":  {"tags"},
+	"predictive": {"tags", "alarms"},
 }
 
 func TestDomainsUseFewOthers(t *testing.T) {

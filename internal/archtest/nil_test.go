@@ -15,6 +15,7 @@ import (
 	"github.com/otkit/otkit/alarms/bridgealarms"
 	"github.com/otkit/otkit/alarms/devicealarms"
 	"github.com/otkit/otkit/alarms/driveralarms"
+	"github.com/otkit/otkit/alarms/predictivealarms"
 	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/alerting/alertsource"
 	"github.com/otkit/otkit/alerting/dispatch"
@@ -29,6 +30,9 @@ import (
 	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/alarmfailures"
+	"github.com/otkit/otkit/predictive/monitor"
+	"github.com/otkit/otkit/predictive/predictivetags"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/aasstore"
 	"github.com/otkit/otkit/storage/accountstore"
@@ -67,6 +71,7 @@ import (
 	"github.com/otkit/otkit/transport/hubs"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/middleware"
+	"github.com/otkit/otkit/transport/predictiveapi"
 	"github.com/otkit/otkit/transport/predictiveapi/predictivepart"
 	"github.com/otkit/otkit/transport/recorder"
 	"github.com/otkit/otkit/transport/server"
@@ -108,6 +113,8 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"alarms.New", "store", func() (any, error) { return alarms.New(ctx, nil, alarms.Options{}) }},
 		{"bridgealarms.New", "target", func() (any, error) { return bridgealarms.New(nil, bridgealarms.Options{}) }},
 		{"devicealarms.New", "source", func() (any, error) { return devicealarms.New(nil, service, devicealarms.Options{}) }},
+		{"predictivealarms.New", "source", func() (any, error) { return predictivealarms.New(nil, service, predictivealarms.Options{}) }},
+		{"predictivealarms.New target", "target", func() (any, error) { return predictivealarms.New(new(monitor.Latest), nil, predictivealarms.Options{}) }},
 		{"driveralarms.New", "source", func() (any, error) { return driveralarms.New(nil, service, driveralarms.Options{}) }},
 		{"rules.New", "store", func() (any, error) { return rules.New(ctx, nil, service, rules.Options{}) }},
 		{"rules.New target", "target", func() (any, error) { return rules.New(ctx, rules.NewMemory(memory), nil, rules.Options{}) }},
@@ -122,6 +129,10 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"predictivepart.NewInventory", "engine", func() (any, error) {
 			return predictivepart.NewInventory(nil, predictivepart.InventoryOptions{})
 		}},
+		{"alarmfailures.New", "Journal", func() (any, error) { return alarmfailures.New(alarmfailures.Deps{}, alarmfailures.Options{}) }},
+		{"monitor.New", "predictor", func() (any, error) { return monitor.New(nil, new(monitor.Latest), monitor.Options{}) }},
+		{"monitor.NewRetrainer", "trainer", func() (any, error) { return monitor.NewRetrainer(nil, monitor.RetrainOptions{}) }},
+		{"predictivetags.New", "source", func() (any, error) { return predictivetags.New(nil, predictivetags.Options{}) }},
 		{"engine.New", "DataDir", func() (any, error) { return engine.New(ctx, engine.Options{}) }},
 		{"engine.New login", "Authenticator", func() (any, error) {
 			return engine.New(ctx, engine.Options{DataDir: t.TempDir(), WithoutAccounts: true})
@@ -184,6 +195,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		}},
 		{"discoveryapi.New", "service", func() (any, error) { return discoveryapi.New(nil, discoveryapi.Options{}) }},
 		{"discoverypart.New", "tags", func() (any, error) { return discoverypart.New(ctx, nil, nil, nil, discoverypart.Options{}) }},
+		{"predictiveapi.New", "service", func() (any, error) { return predictiveapi.New(nil, nil, predictiveapi.Options{}) }},
 		{"tagsapi.New", "engine", func() (any, error) { return tagsapi.New(nil, tagsapi.Options{}) }},
 		{"tagconfigapi.New", "store", func() (any, error) { return tagconfigapi.New(nil, tagconfigapi.Options{}) }},
 		{"tagsgrpc.New", "engine", func() (any, error) { return tagsgrpc.New(nil, tagsgrpc.Options{}) }},

@@ -11,11 +11,12 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema returns the tables of failures and replacements.
+// Schema returns the tables of failures and replacements, and of the position up to which failures are recorded from alarms.
 func Schema() storage.Schema {
 	return storage.Schema{Name: "maintenance", Set: storage.State, Migrations: migrations, Tables: []storage.Table{
 		{Name: "maintenance_failures", Key: "id"},
 		{Name: "maintenance_replacements", Key: "id"},
+		{Name: "maintenance_positions", Key: "name", Seeded: true},
 	}}
 }
 

@@ -42,6 +42,20 @@ func onPostgres(t testing.TB) (*storage.DB, error) {
 	return postgres.Open(t.Context(), postgres.Options{DSN: pgtest.DSN(t)}, maintenancestore.Schema())
 }
 
+func TestPosition(t *testing.T) {
+	db, err := onSQLite(t)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close(context.Background())) }()
+	s, err := maintenancestore.New(db)
+	require.NoError(t, err)
+	for _, seq := range []int64{0, 1 << 40, 7} {
+		require.NoError(t, s.SetPosition(t.Context(), seq))
+		position, err := s.Position(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, seq, position)
+	}
+}
+
 // A backup of either database fills the other.
 func TestBackup(t *testing.T) {
 	failure := predictive.Failure{ID: "1", EquipmentID: "pump é", Source: predictive.SourceAlarm, Note: "\"hot\"\n", Start: at, End: at.Add(time.Hour)}
@@ -55,6 +69,7 @@ func TestBackup(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.AddFailures(t.Context(), []predictive.Failure{failure}))
 			require.NoError(t, s.AddReplacements(t.Context(), []predictive.Replacement{replacement}))
+			require.NoError(t, s.SetPosition(t.Context(), 42))
 			var archive bytes.Buffer
 			require.NoError(t, source.Backup(t.Context(), &archive, storage.BackupOptions{}))
 
@@ -64,6 +79,9 @@ func TestBackup(t *testing.T) {
 			require.NoError(t, storage.Restore(t.Context(), &archive, target, storage.RestoreOptions{}))
 			s, err = maintenancestore.New(target)
 			require.NoError(t, err)
+			position, err := s.Position(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, 42, position)
 			f, err := s.Failures(t.Context(), predictive.RecordQuery{})
 			require.NoError(t, err)
 			require.Equal(t, []predictive.Failure{failure}, f.Items)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/fault"
 )
 
 func TestRate(t *testing.T) {
@@ -22,6 +24,22 @@ func TestRate(t *testing.T) {
 	}
 	require.ErrorIs(t, r.Allow("a"), ErrTooFast)
 	require.EqualValues(t, 2, r.Refused())
+}
+
+func TestInterval(t *testing.T) {
+	now := time.Unix(0, 0)
+	r := NewInterval(time.Minute, 3, func() time.Time { return now })
+	for range 3 {
+		require.NoError(t, r.Allow("a"))
+	}
+	now = now.Add(15 * time.Second)
+	err := r.Allow("a")
+	require.ErrorIs(t, err, ErrTooFast)
+	f, _ := fault.From(err)
+	require.Equal(t, "45", f.Metadata["retryAfter"])
+	now = now.Add(45 * time.Second)
+	require.NoError(t, r.Allow("a"))
+	require.ErrorIs(t, r.Allow("a"), ErrTooFast)
 }
 
 func TestNoLimit(t *testing.T) {

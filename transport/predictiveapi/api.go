@@ -142,6 +142,9 @@ var errStopping = fault.New(fault.Unavailable, "SERVER_STOPPING", "the server is
 // waiting returns a context that ends when a call must be answered.
 func (h *handlers) waiting(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	if h.ending.Err() != nil {
+		cancel(errStopping)
+	}
 	stop := context.AfterFunc(h.ending, func() { cancel(errStopping) })
 	return ctx, func() { stop(); cancel(nil) }
 }

@@ -58,6 +58,9 @@ func (s *stream) VisitStreamTrainingJobsResponse(w http.ResponseWriter) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // or a proxy would gather events
 	w.WriteHeader(http.StatusOK)
+	if err := out.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) { // the first event may be long in coming
+		return nil //nolint:nilerr // the client has gone
+	}
 	// It ends when the client leaves, the token ends or the server stops; the status line was sent long ago.
 	for !s.head && s.event(ctx, w, out) == nil {
 	}

@@ -28,6 +28,8 @@ type Options struct {
 	History   predictive.History
 	Inventory predictive.Inventory
 	Downtime  predictive.Downtime // default: none
+	// Models answer in place of the trained ones; see predictive.Deps.
+	Models map[predictive.ModelType]predictive.Model
 
 	// Tags chooses the tags and drivers of the default Inventory.
 	Tags InventoryOptions
@@ -93,9 +95,9 @@ func New(_ context.Context, t *tagspart.Tags, o Options) (*Predictive, error) {
 		return nil, err
 	}
 	p := &Predictive{opts: o, meters: newMeters(), damage: damage{registry: o.Registry}}
-	o.Service.OnJob = p.onJob
+	o.Service.OnJob, o.Service.OnAnswer = p.onJob, p.onAnswer
 	if p.service, err = predictive.New(predictive.Deps{History: o.History, Inventory: o.Inventory, Records: o.Records, Registry: o.Registry,
-		Downtime: o.Downtime}, o.Service); err != nil {
+		Downtime: o.Downtime, Models: o.Models}, o.Service); err != nil {
 		return nil, err
 	}
 	p.api, err = predictiveapi.New(p.service, o.Records, predictiveapi.Options{Now: o.Now})
@@ -108,6 +110,13 @@ func (p *Predictive) onJob(j predictive.Job) {
 	p.api.OnJob(j)
 	if p.opts.Service.OnJob != nil {
 		p.opts.Service.OnJob(j)
+	}
+}
+
+func (p *Predictive) onAnswer(a predictive.Answer) {
+	p.meters.onAnswer(a)
+	if p.opts.Service.OnAnswer != nil {
+		p.opts.Service.OnAnswer(a)
 	}
 }
 

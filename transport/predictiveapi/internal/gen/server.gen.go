@@ -226,7 +226,7 @@ type FailurePrediction struct {
 	// HorizonHours How far ahead the prediction looks.
 	HorizonHours float64 `json:"horizonHours"`
 
-	// ModelVersion v1, v2 and so on.
+	// ModelVersion v1, v2 and so on; empty for a model that the engine did not train.
 	ModelVersion string    `json:"modelVersion"`
 	PredictedAt  time.Time `json:"predictedAt"`
 
@@ -442,13 +442,15 @@ type RULPrediction struct {
 	Confidence    float64 `json:"confidence"`
 
 	// ConfidenceDetail The factors whose product is the confidence.
-	ConfidenceDetail     PredictionConfidence `json:"confidenceDetail"`
-	EquipmentID          string               `json:"equipmentId"`
-	HealthScore          float64              `json:"healthScore"`
-	ModelVersion         string               `json:"modelVersion"`
-	PredictedAt          time.Time            `json:"predictedAt"`
-	PredictedFailureDate time.Time            `json:"predictedFailureDate"`
-	Recommendation       string               `json:"recommendation"`
+	ConfidenceDetail PredictionConfidence `json:"confidenceDetail"`
+	EquipmentID      string               `json:"equipmentId"`
+	HealthScore      float64              `json:"healthScore"`
+
+	// ModelVersion As of FailurePrediction.
+	ModelVersion         string    `json:"modelVersion"`
+	PredictedAt          time.Time `json:"predictedAt"`
+	PredictedFailureDate time.Time `json:"predictedFailureDate"`
+	Recommendation       string    `json:"recommendation"`
 
 	// RulDays Remaining life in days, rounded down.
 	RulDays     int     `json:"rulDays"`
