@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -78,6 +80,31 @@ func TestWhoeverWaitsIsAnsweredAtTheEnd(t *testing.T) {
 	(<-ended).refused(503, "SERVER_STOPPING")
 	p.get("/training-set/RUL").refused(503, "SERVER_STOPPING")
 	require.Contains(t, p.get("/jobs").body, "Running", "the training goes on until the service is closed")
+}
+
+func TestOnlySoManyCallersWait(t *testing.T) {
+	p := newPlant(t, options{failures: 8})
+	p.hold = make(chan struct{})
+	var calls sync.WaitGroup
+	var refused atomic.Int32
+	for range 220 {
+		calls.Go(func() {
+			a := p.post("/retrain/RUL", "")
+			if a.status == http.StatusOK {
+				return
+			}
+			refused.Add(1)
+			assert.Equal(t, http.StatusServiceUnavailable, a.status, a.body)
+			assert.Contains(t, a.body, "TOO_MANY_WAITING")
+			assert.Equal(t, "10", a.header.Get("Retry-After"))
+		})
+	}
+	require.Eventually(t, func() bool { return refused.Load() == 20 }, patience, time.Millisecond)
+	p.get("/training-set/RUL").refused(503, "TOO_MANY_WAITING")
+	p.get("/jobs")
+	close(p.hold)
+	calls.Wait()
+	require.EqualValues(t, 20, refused.Load())
 }
 
 func TestWhoeverLeavesEndsNoTraining(t *testing.T) {
