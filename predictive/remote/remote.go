@@ -26,7 +26,7 @@ import (
 type Options struct {
 	// URL is asked for predictions: http or https, without user or fragment.
 	URL string
-	// Token is sent as "Authorization: Bearer". Empty: none.
+	// Token is sent as "Authorization: Bearer". Empty: none. Without https, anyone on the way can read it.
 	Token string
 	// RootCAs are the authorities of the server's certificate. Default: those of the system.
 	RootCAs *x509.CertPool
@@ -97,7 +97,7 @@ func New(o Options) (*Model, error) {
 		DialContext:         o.Dial,
 		TLSClientConfig:     &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: o.Timeout, IdleConnTimeout: time.Minute,
-		MaxIdleConnsPerHost: o.MaxConns, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+		MaxIdleConnsPerHost: o.MaxConns, MaxResponseHeaderBytes: 64 << 10,
 	}
 	return &Model{o: o, slots: make(chan struct{}, o.MaxConns), breaker: &breaker{failures: o.Failures, pause: o.Pause, now: o.Clock, log: o.Log},
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
@@ -128,6 +128,7 @@ func (m *Model) Predict(ctx context.Context, in predictive.ModelInput) (predicti
 		return predictive.ModelOutput{}, ctx.Err()
 	case errors.As(err, &down):
 		m.breaker.fail(probe, down)
+		m.http.CloseIdleConnections() // what cut one connection may have cut them all
 		return predictive.ModelOutput{}, unavailable("%s", down.reason).Wrap(down.err)
 	}
 	m.breaker.succeed()

@@ -1,9 +1,10 @@
 package remote_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/x509"
-	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -130,7 +131,7 @@ func TestCertificates(t *testing.T) {
 // TestDeadServerCostsNothing has a server that takes connections and does not answer, as a stopped process does, and answers again later.
 func TestDeadServerCostsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes(t)
+		p := new(pipes)
 		var log strings.Builder
 		m := newModel(t, remote.Options{URL: "http://model.example", Token: "T0ken", Dial: p.dial, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		p.dead.Store(true)
@@ -174,7 +175,7 @@ func TestDeadServerCostsNothing(t *testing.T) {
 // TestCallersThatLeaveSayNothing checks that a caller who gives up neither counts as a failure nor keeps others from trying.
 func TestCallersThatLeaveSayNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes(t)
+		p := new(pipes)
 		m := newModel(t, remote.Options{URL: "http://model.example", Dial: p.dial, Failures: 1})
 		p.dead.Store(true)
 		leave := func() {
@@ -190,6 +191,33 @@ func TestCallersThatLeaveSayNothing(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		leave()
 		p.dead.Store(false)
+		_, err = m.Predict(t.Context(), rulInput)
+		require.NoError(t, err)
+	})
+}
+
+// TestCutConnectionsAreNotUsed cuts connections that wait for the next prediction, as a firewall does that forgets them.
+func TestCutConnectionsAreNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := new(pipes)
+		p.keep = true
+		m := newModel(t, remote.Options{URL: "http://model.example", Dial: p.dial})
+		var wait sync.WaitGroup
+		for range 8 {
+			wait.Go(func() {
+				if _, err := m.Predict(t.Context(), rulInput); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		require.EqualValues(t, 8, p.asked.Load())
+		_, err := m.Predict(t.Context(), rulInput)
+		require.NoError(t, err)
+		require.EqualValues(t, 8, p.asked.Load(), "connections are used again")
+		p.cut.Store(8)
+		_, err = m.Predict(t.Context(), rulInput)
+		require.ErrorContains(t, err, "in time")
 		_, err = m.Predict(t.Context(), rulInput)
 		require.NoError(t, err)
 	})
@@ -212,26 +240,39 @@ func TestOptionsAreChecked(t *testing.T) {
 
 // pipes has servers in memory, so that time is that of the test.
 type pipes struct {
-	t     *testing.T
-	dead  atomic.Bool
-	asked atomic.Int32
+	dead  atomic.Bool  // no connection answers
+	cut   atomic.Int32 // the first so many do not answer
+	asked atomic.Int32 // connections
+	keep  bool         // connections are kept, and answer after a second
 }
 
-func newPipes(t *testing.T) *pipes { return &pipes{t: t} }
-
 func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
-	p.asked.Add(1)
+	n := p.asked.Add(1)
 	client, server := net.Pipe()
 	go func() {
 		defer func() { _ = server.Close() }()
-		if p.dead.Load() {
-			_, _ = io.Copy(io.Discard, server)
-			return
+		in := bufio.NewReader(server)
+		for {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			if p.dead.Load() || n <= p.cut.Load() {
+				_, _ = io.Copy(io.Discard, in)
+				return
+			}
+			answer := `{"days":1,"lowDays":0,"highDays":2}`
+			header := "Connection: close\r\n"
+			if p.keep {
+				header = ""
+				time.Sleep(time.Second)
+			}
+			_, _ = fmt.Fprintf(server, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n%s", len(answer), header, answer)
+			if !p.keep {
+				return
+			}
 		}
-		buffer := make([]byte, 64<<10)
-		_, _ = server.Read(buffer)
-		body, _ := json.Marshal(map[string]float64{"days": 1, "lowDays": 0, "highDays": 2})
-		_, _ = io.WriteString(server, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+string(body))
 	}()
 	return client, nil
 }
