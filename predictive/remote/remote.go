@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,8 +27,8 @@ type Options struct {
 	URL string
 	// Token is sent as "Authorization: Bearer". Empty: none. Without https, anyone on the way can read it.
 	Token string
-	// RootCAs are the authorities of the server's certificate. Default: those of the system.
-	RootCAs *x509.CertPool
+	// TLS is for https URLs. Default: the authorities of the system.
+	TLS *tls.Config
 	// Timeout bounds a prediction. Default: 5 seconds.
 	Timeout time.Duration
 	// Step, Roles and Samples are the inputs of the model; see [predictive.InputSpec].
@@ -93,9 +92,13 @@ func New(o Options) (*Model, error) {
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: o.Timeout}).DialContext
 	}
+	secure := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.TLS != nil {
+		secure = o.TLS.Clone()
+	}
 	transport := &http.Transport{
 		DialContext:         o.Dial,
-		TLSClientConfig:     &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:     secure,
 		TLSHandshakeTimeout: o.Timeout, IdleConnTimeout: time.Minute,
 		MaxIdleConnsPerHost: o.MaxConns, MaxResponseHeaderBytes: 64 << 10,
 	}

@@ -3,6 +3,7 @@ package remote_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
@@ -124,7 +125,7 @@ func TestCertificates(t *testing.T) {
 	require.ErrorContains(t, ask(remote.Options{URL: s.URL}), "certificate of the model's server is not trusted")
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
-	require.NoError(t, ask(remote.Options{URL: s.URL, RootCAs: pool}))
+	require.NoError(t, ask(remote.Options{URL: s.URL, TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}))
 	require.ErrorContains(t, ask(remote.Options{URL: strings.Replace(s.URL, "https", "http", 1)}), "answered 400")
 }
 
