@@ -16,6 +16,7 @@ import (
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/internal/dirlock"
+	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
@@ -25,6 +26,7 @@ import (
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/discoveryapi/discoverypart"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
+	"github.com/otkit/otkit/transport/predictiveapi/predictivepart"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
@@ -36,16 +38,17 @@ type Engine struct {
 	opts     Options
 	password string // of the admin account that New made, when it chose it
 
-	audit     *auditpart.Audit
-	accounts  *accountspart.Accounts // nil WithoutAccounts
-	tags      *tagspart.Tags
-	alarms    *alarmspart.Alarms
-	alerting  *alertingpart.Alerting
-	aas       *aaspart.AAS
-	devices   *devicespart.Devices
-	discovery *discoverypart.Discovery
-	hubs      *hubspart.Hubs
-	notices   *notices
+	audit      *auditpart.Audit
+	accounts   *accountspart.Accounts // nil WithoutAccounts
+	tags       *tagspart.Tags
+	alarms     *alarmspart.Alarms
+	alerting   *alertingpart.Alerting
+	aas        *aaspart.AAS
+	devices    *devicespart.Devices
+	discovery  *discoverypart.Discovery
+	predictive *predictivepart.Predictive
+	hubs       *hubspart.Hubs
+	notices    *notices
 
 	storageFails atomic.Bool // as the last check found, for the log
 }
@@ -135,6 +138,10 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	list = append(list, e.discovery.Part())
+	if e.predictive, err = predictivepart.New(ctx, e.tags, o.Predictive); err != nil {
+		return list, err
+	}
+	list = append(list, e.predictive.Part())
 	o.Hubs.Equipment = append(slices.Clip(o.Hubs.Equipment), e.discovery)
 	if e.hubs, err = hubspart.New(ctx, e.tags, e.alarms, e.alerting, e.aas, e.devices, o.Hubs); err != nil {
 		return list, err
@@ -179,3 +186,6 @@ func (e *Engine) Devices() *devices.Service { return e.devices.Service() }
 
 // Discovery returns the bridges, for programs that embed the engine.
 func (e *Engine) Discovery() *discovery.Service { return e.discovery.Service() }
+
+// Predictive returns the predictions, for programs that embed the engine.
+func (e *Engine) Predictive() *predictive.Service { return e.predictive.Service() }

@@ -20,6 +20,7 @@ import (
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/discoveryapi/discoverypart"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
+	"github.com/otkit/otkit/transport/predictiveapi/predictivepart"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
@@ -27,7 +28,7 @@ import (
 // Options configure an Engine. Only DataDir is required; without stores everything else is kept in
 // memory. Whoever opens a store closes it, after Close.
 type Options struct {
-	// DataDir has the signing keys, the engine's name and, unless Tags.ModelPath is set, the model file.
+	// DataDir has the signing keys, the engine's name, the models of predictions and, unless Tags.ModelPath is set, the model file.
 	// New creates it with mode 0700 if it is missing, and locks it: one engine at a time. Required.
 	DataDir string
 
@@ -36,16 +37,17 @@ type Options struct {
 	Server server.Options
 
 	// The parts. Their Now and Logger default to those of the server, their DataDir to that above.
-	Audit     auditpart.Options
-	Accounts  accountspart.Options
-	Tags      tagspart.Options
-	Alarms    alarmspart.Options
-	Alerting  alertingpart.Options
-	AAS       aaspart.Options
-	Devices   devicespart.Options
-	Discovery discoverypart.Options // its EngineID is made of the DataDir
-	Hubs      hubspart.Options
-	Parts     []server.Part // of the embedder; they drain after the others and close before them
+	Audit      auditpart.Options
+	Accounts   accountspart.Options
+	Tags       tagspart.Options
+	Alarms     alarmspart.Options
+	Alerting   alertingpart.Options
+	AAS        aaspart.Options
+	Devices    devicespart.Options
+	Discovery  discoverypart.Options  // its EngineID is made of the DataDir
+	Predictive predictivepart.Options // its ModelDir defaults to the folder models in the DataDir
+	Hubs       hubspart.Options
+	Parts      []server.Part // of the embedder; they drain after the others and close before them
 
 	// WithoutAccounts leaves out the accounts with their routes; Server.Authenticator is required then.
 	WithoutAccounts bool
@@ -59,6 +61,9 @@ type Options struct {
 	// may be nil.
 	Shortage func() string
 }
+
+// ModelFolder is the folder in the DataDir with the models of predictions.
+const ModelFolder = "models"
 
 // Shared is what engines need in addition if they share stores: each publishes to its subscribers and
 // browsers the alarms of all, and accepts the tokens that any of them has signed. Keys is required.
@@ -83,11 +88,13 @@ func (o Options) withDefaults() (Options, error) {
 	}{
 		{&o.Audit.Now, &o.Audit.Logger}, {&o.Accounts.Now, &o.Accounts.Logger}, {&o.Tags.Now, &o.Tags.Logger}, {&o.Alarms.Now, &o.Alarms.Logger},
 		{&o.Alerting.Now, &o.Alerting.Logger}, {&o.AAS.Now, &o.AAS.Logger}, {&o.Devices.Now, &o.Devices.Logger},
-		{&o.Discovery.Now, &o.Discovery.Logger}, {&o.Hubs.Now, &o.Hubs.Logger},
+		{&o.Discovery.Now, &o.Discovery.Logger}, {&o.Predictive.Now, &o.Predictive.Logger}, {&o.Hubs.Now, &o.Hubs.Logger},
 	} {
 		o.Server.Inherit(p.now, p.log)
 	}
 	o.Discovery.Version = cmp.Or(o.Discovery.Version, o.Server.Version)
+	o.Predictive.ModelDir = cmp.Or(o.Predictive.ModelDir, filepath.Join(o.DataDir, ModelFolder))
+	o.Predictive.Service.Library = cmp.Or(o.Predictive.Service.Library, o.Server.Version)
 	o.Accounts.DataDir = cmp.Or(o.Accounts.DataDir, o.DataDir)
 	o.Alarms.DataDir = cmp.Or(o.Alarms.DataDir, o.DataDir)
 	o.Tags.ModelPath = cmp.Or(o.Tags.ModelPath, filepath.Join(o.DataDir, "config", "equipment_model.json"))

@@ -24,8 +24,7 @@ const (
 // minAnomalySamples is how many samples an anomaly call needs.
 const minAnomalySamples = 200
 
-// Anomaly judges the newest sample of a tag by those before it. It changes nothing.
-func (s *Service) Anomaly(ctx context.Context, tag string) (Anomaly, error) {
+func (s *Service) anomaly(ctx context.Context, tag string) (Anomaly, error) {
 	if err := s.requireTag(ctx, tag); err != nil {
 		return Anomaly{}, err
 	}

@@ -26,11 +26,7 @@ const (
 	judgedShare = 0.1
 )
 
-// Multivariate judges the newest values of 2 to 64 tags by how they moved together before. It changes nothing. Repeated tags count once.
-//
-// The values are aligned to rows of equal distance: each tag holds its last value, but no longer than [Options.Staleness] or ten rows. The rows
-// reach back as far as [Options.AnomalySamples] of each tag do.
-func (s *Service) Multivariate(ctx context.Context, tags []string) (Multivariate, error) {
+func (s *Service) multivariate(ctx context.Context, tags []string) (Multivariate, error) {
 	ids := slices.Clone(tags)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)

@@ -38,7 +38,7 @@ type Tag struct {
 	Setting bool
 }
 
-// Inventory knows the equipments and their tags. It is safe for concurrent use.
+// Inventory knows the equipments and their tags. It is safe for concurrent use. Nobody changes the lists that it returns.
 type Inventory interface {
 	// Equipments returns the ids of all equipments.
 	Equipments(ctx context.Context) ([]string, error)

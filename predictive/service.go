@@ -53,6 +53,8 @@ type Options struct {
 	MaxJobs int
 	// OnJob, unless nil, is called with each change of a job. It must not block.
 	OnJob func(Job)
+	// OnAnswer, unless nil, is called after each prediction and each judgment of samples. It must not block.
+	OnAnswer func(Answer)
 
 	// AnomalySamples is how many samples an anomaly call learns from. Default: 5000.
 	AnomalySamples int

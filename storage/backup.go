@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -47,7 +48,9 @@ type member struct {
 
 // BackupOptions are the settings of a backup. The zero BackupOptions works.
 type BackupOptions struct {
-	Files map[string]string // further files: the name in the archive, with slashes, and the path
+	// Files are further files: the name in the archive, with slashes, and the path. They are read in the order of their names. Those that do not
+	// exist when they are read are omitted.
+	Files map[string]string
 
 	// Ignore has the names of tables that belong to no schema and are omitted, such as those of another program in
 	// the same database.
@@ -193,6 +196,9 @@ func (a *archive) addSet(ctx context.Context, tx *Tx) error {
 
 func (a *archive) addFile(ctx context.Context, name, path string) error {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func TestBackupFitsEveryDatabase(t *testing.T) {
 		fill(t, source)
 		path := filepath.Join(t.TempDir(), "model.json")
 		require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
-		archive := backupOf(t, source, storage.BackupOptions{Files: map[string]string{"config/model.json": path}})
+		archive := backupOf(t, source, storage.BackupOptions{Files: map[string]string{"config/model.json": path, "gone": path + ".gone"}})
 		want := dump(t, source)
 
 		storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {

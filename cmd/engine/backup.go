@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 
+	otkit "github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/engineconfig"
 	"github.com/otkit/otkit/internal/program"
+	"github.com/otkit/otkit/predictive/registry"
 	"github.com/otkit/otkit/storage"
 )
 
@@ -19,7 +21,8 @@ func dataSet(s engineconfig.Engine) datadir.Set {
 	const model, keys = "equipment_model.json", "signing-keys.json"
 	return datadir.Set{
 		Dir: s.Storage.DataDir, Embedded: s.Storage.Driver == "sqlite",
-		Files: map[string]string{model: s.ModelPath(), keys: filepath.Join(s.Storage.DataDir, keys)},
+		Files:   map[string]string{model: s.ModelPath(), keys: filepath.Join(s.Storage.DataDir, keys)},
+		Folders: map[string]datadir.Folder{otkit.ModelFolder: {Path: filepath.Join(s.Storage.DataDir, otkit.ModelFolder), Has: registry.IsVersionFile}},
 		Open: func(ctx context.Context, dir string) (*storage.DB, error) {
 			target := s.Storage
 			target.DataDir = dir
@@ -28,7 +31,7 @@ func dataSet(s engineconfig.Engine) datadir.Set {
 	}
 }
 
-// backup writes the database, the model file and the signing keys to one file, also while an engine runs.
+// backup writes the database, the model file, the models of predictions and the signing keys to one file, also while an engine runs.
 func (c *command) backup(ctx context.Context, args []string) error {
 	f := c.flags("backup", "backup [-config FILE] [-data DIR] FILE   (also while the engine runs)")
 	if err := f.Parse(args); err != nil {

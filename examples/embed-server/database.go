@@ -11,6 +11,7 @@ import (
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
+	"github.com/otkit/otkit/storage/maintenancestore"
 	"github.com/otkit/otkit/storage/tagstore"
 )
 
@@ -18,7 +19,7 @@ import (
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		tagstore.Schema(), historystore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(),
-		devicestore.Schema(),
+		devicestore.Schema(), maintenancestore.Schema(),
 	}
 }
 
@@ -31,14 +32,15 @@ func useDatabase(o *engine.Options, db *storage.DB) error {
 	shells, shellsErr := aasstore.New(db)
 	audit, auditErr := auditstore.New(db)
 	devices, devicesErr := devicestore.New(db)
-	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr); err != nil {
+	records, recordsErr := maintenancestore.New(db)
+	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr, recordsErr); err != nil {
 		return err
 	}
 	o.Tags.Writes, o.Tags.HistoryStore = writes, history
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
 	o.AAS.Store, o.Audit.Store = shells, audit
-	o.Devices.Store = devices
+	o.Devices.Store, o.Predictive.Records = devices, records
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	return nil
 }

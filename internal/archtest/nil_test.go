@@ -72,6 +72,7 @@ import (
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/middleware"
 	"github.com/otkit/otkit/transport/predictiveapi"
+	"github.com/otkit/otkit/transport/predictiveapi/predictivepart"
 	"github.com/otkit/otkit/transport/recorder"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
@@ -124,6 +125,10 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"history.New", "store", func() (any, error) { return history.New(nil) }},
 		{"silences.New", "store", func() (any, error) { return silences.New(nil, silences.Options{}) }},
 		{"predictive.New", "History", func() (any, error) { return predictive.New(predictive.Deps{}, predictive.Options{}) }},
+		{"predictivepart.New", "tags", func() (any, error) { return predictivepart.New(ctx, nil, predictivepart.Options{}) }},
+		{"predictivepart.NewInventory", "engine", func() (any, error) {
+			return predictivepart.NewInventory(nil, predictivepart.InventoryOptions{})
+		}},
 		{"alarmfailures.New", "Journal", func() (any, error) { return alarmfailures.New(alarmfailures.Deps{}, alarmfailures.Options{}) }},
 		{"monitor.New", "predictor", func() (any, error) { return monitor.New(nil, new(monitor.Latest), monitor.Options{}) }},
 		{"monitor.NewRetrainer", "trainer", func() (any, error) { return monitor.NewRetrainer(nil, monitor.RetrainOptions{}) }},

@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/sqlite"
@@ -20,9 +22,43 @@ type Set struct {
 	Dir      string
 	Embedded bool              // the database lies in Dir
 	Files    map[string]string // paths of files that are not in the database, by their names in a backup
+	Folders  map[string]Folder // with such files, by the names that they share in a backup
 
 	// Open opens an empty database for a restore. An embedded one is created in dir.
 	Open func(ctx context.Context, dir string) (*storage.DB, error)
+}
+
+// Folder is a folder with files that are not in the database.
+type Folder struct {
+	Path string
+	Has  func(name string) bool // reports whether a file is part of a backup
+}
+
+// path returns the place of a file, and reports whether its name in a backup is known.
+func (s Set) path(name string) (string, bool) {
+	if path, ok := s.Files[name]; ok {
+		return path, true
+	}
+	folder, file := path.Split(name)
+	f, ok := s.Folders[strings.TrimSuffix(folder, "/")]
+	return filepath.Join(f.Path, file), ok && f.Has(file)
+}
+
+// files returns the paths of all files by their names in a backup.
+func (s Set) files() (map[string]string, error) {
+	all := maps.Clone(s.Files)
+	for folder, f := range s.Folders {
+		entries, err := os.ReadDir(f.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.Type().IsRegular() && f.Has(e.Name()) {
+				all[folder+"/"+e.Name()] = filepath.Join(f.Path, e.Name())
+			}
+		}
+	}
+	return all, nil
 }
 
 // CheckComplete refuses a data directory in which a restore was interrupted.
@@ -46,13 +82,11 @@ func CheckDatabase(dir string) error {
 	return nil
 }
 
-// Backup writes the database and the files to path, also while an engine runs. A file that does not exist is omitted.
-func (s Set) Backup(ctx context.Context, path string, db *storage.DB) error {
-	files := maps.Clone(s.Files)
-	for name, path := range files {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			delete(files, name) // an engine without configured tags has no model file
-		}
+// Backup writes the database and the files to a file, also while an engine runs. A file that does not exist is omitted.
+func (s Set) Backup(ctx context.Context, target string, db *storage.DB) error {
+	files, err := s.files()
+	if err != nil {
+		return err
 	}
-	return WriteFile(path, func(w io.Writer) error { return db.Backup(ctx, w, storage.BackupOptions{Files: files}) })
+	return WriteFile(target, func(w io.Writer) error { return db.Backup(ctx, w, storage.BackupOptions{Files: files}) })
 }

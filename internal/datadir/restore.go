@@ -77,7 +77,7 @@ func (s Set) restore(ctx context.Context, archive io.Reader) (err error) {
 	}()
 	staged := map[string]string{}
 	o := storage.RestoreOptions{TempDir: staging, File: func(name string, r io.Reader) error {
-		path, known := s.Files[name]
+		path, known := s.path(name)
 		if !known {
 			return fmt.Errorf("backup has an unknown file %q", name)
 		}
@@ -85,7 +85,11 @@ func (s Set) restore(ctx context.Context, archive io.Reader) (err error) {
 			return p.write(path, r)
 		}
 		staged[name] = path
-		return WriteFile(filepath.Join(staging, name), func(w io.Writer) error {
+		at := filepath.Join(staging, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			return err
+		}
+		return WriteFile(at, func(w io.Writer) error {
 			_, err := io.Copy(w, r)
 			return err
 		})

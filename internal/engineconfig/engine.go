@@ -19,20 +19,21 @@ import (
 
 // Engine holds the settings of the engine.
 type Engine struct {
-	Server    Server           `key:"server" doc:"The port and its limits."`
-	Storage   Storage          `key:"storage" doc:"Where the engine stores its data."`
-	Auth      Auth             `key:"auth" doc:"Accounts and tokens."`
-	Audit     Audit            `key:"audit" doc:"The audit log."`
-	Metrics   Metrics          `key:"metrics" doc:"The page /metrics."`
-	Log       serverconfig.Log `key:"log" doc:"The log, which is written to standard error."`
-	Tracing   Tracing          `key:"tracing" doc:"OpenTelemetry traces."`
-	Tags      Tags             `key:"tags" doc:"Tag configuration, history and the log of writes."`
-	Alarms    Alarms           `key:"alarms" doc:"Alarms."`
-	Alerting  Alerting         `key:"alerting" doc:"Alarm notifications, and alerts from other systems. A channel is configured by its first setting."`
-	AAS       AAS              `key:"aas" doc:"Asset administration shells."`
-	Devices   Devices          `key:"devices" doc:"Robots and automation devices, and the safety policies that commands to them must pass. The policies are a software pre-check and no certified safety function."`
-	Discovery Discovery        `key:"discovery" doc:"Bridges, which deliver the values of equipment from other machines."`
-	Drivers   []Driver         `key:"drivers" doc:"The devices that the engine reads, a list. A list in the file replaces the default; variables change items, or add the next one."`
+	Server     Server           `key:"server" doc:"The port and its limits."`
+	Storage    Storage          `key:"storage" doc:"Where the engine stores its data."`
+	Auth       Auth             `key:"auth" doc:"Accounts and tokens."`
+	Audit      Audit            `key:"audit" doc:"The audit log."`
+	Metrics    Metrics          `key:"metrics" doc:"The page /metrics."`
+	Log        serverconfig.Log `key:"log" doc:"The log, which is written to standard error."`
+	Tracing    Tracing          `key:"tracing" doc:"OpenTelemetry traces."`
+	Tags       Tags             `key:"tags" doc:"Tag configuration, history and the log of writes."`
+	Alarms     Alarms           `key:"alarms" doc:"Alarms."`
+	Alerting   Alerting         `key:"alerting" doc:"Alarm notifications, and alerts from other systems. A channel is configured by its first setting."`
+	AAS        AAS              `key:"aas" doc:"Asset administration shells."`
+	Devices    Devices          `key:"devices" doc:"Robots and automation devices, and the safety policies that commands to them must pass. The policies are a software pre-check and no certified safety function."`
+	Predictive Predictive       `key:"predictive" doc:"Predictions of failures, remaining lives and anomalies."`
+	Discovery  Discovery        `key:"discovery" doc:"Bridges, which deliver the values of equipment from other machines."`
+	Drivers    []Driver         `key:"drivers" doc:"The devices that the engine reads, a list. A list in the file replaces the default; variables change items, or add the next one."`
 }
 
 // Defaults returns the settings of the engine when nothing is set.
@@ -70,11 +71,12 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 		Accounts: e.Auth.options(p),
 		Tags: tagspart.Options{ModelPath: e.ModelPath(), Drivers: drivers(e.Drivers, log, p), History: e.Tags.History.options(),
 			WriteLogMaxAge: e.Tags.WriteLogMaxAge, MaxWithoutToken: e.Tags.MaxWithoutToken},
-		Alarms:    alarmspart.Options{MaxAge: e.Alarms.MaxAge, Limits: alarms.Limits(e.Alarms.Analytics), Drivers: e.Alarms.DriverOffline.options()},
-		Alerting:  e.Alerting.options(p),
-		Devices:   e.Devices.options(log, p),
-		Discovery: e.Discovery.options(log, p),
-		Hubs:      hubspart.Options{MaxPerPrincipal: e.Server.Hubs.MaxPerAccount, MaxPerAddress: e.Server.Hubs.MaxPerAddress},
+		Alarms:     alarmspart.Options{MaxAge: e.Alarms.MaxAge, Limits: alarms.Limits(e.Alarms.Analytics), Drivers: e.Alarms.DriverOffline.options()},
+		Alerting:   e.Alerting.options(p),
+		Devices:    e.Devices.options(log, p),
+		Discovery:  e.Discovery.options(log, p),
+		Predictive: e.Predictive.options(),
+		Hubs:       hubspart.Options{MaxPerPrincipal: e.Server.Hubs.MaxPerAccount, MaxPerAddress: e.Server.Hubs.MaxPerAddress},
 	}
 	e.AAS.options(&o, p)
 	parts := Parts{Options: o, Events: e.AAS.Events.options(log, p)}

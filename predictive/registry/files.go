@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -54,30 +52,54 @@ func list(root *os.Root, t predictive.ModelType) (*listing, error) {
 	}
 	l := &listing{kind: t}
 	for _, e := range entries {
-		rest, ok := strings.CutPrefix(e.Name(), string(t)+"_v")
+		name, ok := strings.CutPrefix(e.Name(), string(t)+"_")
 		if !ok {
 			continue
 		}
-		name, temp := strings.CutSuffix(rest, atomicfile.TempSuffix)
-		name, meta := strings.CutSuffix(name, metaSuffix)
-		name, deleted := strings.CutSuffix(name, deletedSuffix)
-		version, err := strconv.Atoi(name)
-		if err != nil || version < 1 || version > math.MaxInt32 || strconv.Itoa(version) != name {
-			continue
-		}
+		name, temp := strings.CutSuffix(name, atomicfile.TempSuffix)
+		version, suffix := cutVersion(name)
 		switch {
+		case version == 0:
 		case temp:
 			l.temps = append(l.temps, e.Name())
-		case deleted && !meta:
+		case suffix == deletedSuffix:
 			l.deleted = append(l.deleted, version)
-		case meta && !deleted:
+		case suffix == metaSuffix:
 			l.versions = append(l.versions, version)
-		case !meta && !deleted:
+		default:
 			l.models = append(l.models, version)
 		}
 	}
 	slices.SortFunc(l.versions, func(a, b int) int { return cmp.Compare(b, a) })
 	return l, nil
+}
+
+// cutVersion returns the version that a name such as v3.json begins with, and what follows it. The version is 0 if the name is of no file of a
+// version.
+func cutVersion(name string) (version int, suffix string) {
+	for _, s := range []string{metaSuffix, deletedSuffix} {
+		if rest, ok := strings.CutSuffix(name, s); ok {
+			name, suffix = rest, s
+			break
+		}
+	}
+	version, err := predictive.ParseVersion(name)
+	if err != nil || !strings.HasPrefix(name, "v") {
+		return 0, ""
+	}
+	return version, suffix
+}
+
+// IsVersionFile reports whether a name is that of a file of a version, which belongs in a backup of the directory. A backup that reads such files
+// in the order of their names while models are added and deleted, and omits those that are gone by then, has only whole versions.
+func IsVersionFile(name string) bool {
+	for _, t := range predictive.ModelTypes() {
+		if rest, ok := strings.CutPrefix(name, string(t)+"_"); ok {
+			version, _ := cutVersion(rest)
+			return version > 0
+		}
+	}
+	return false
 }
 
 // hold makes the directory if it is missing, opens it, and waits for the lock of it.

@@ -13,9 +13,13 @@ import (
 	"github.com/otkit/otkit/tags/history"
 )
 
-// pageChunks is how many chunks one transaction of a Range reads: some 130,000 samples, so that
-// neither memory nor the length of a transaction depends on the range or on the caller's speed.
-const pageChunks = 128
+// pageChunks is how many chunks one transaction of a Range reads at most: some 130,000 samples, so that
+// neither memory nor the length of a transaction depends on the range or on the caller's speed. The first reads
+// firstChunks and each further one twice as many: a caller that stops early costs not much more than what it has read.
+const (
+	firstChunks = 2
+	pageChunks  = 128
+)
 
 // Range implements history.Store. It reads page by page, each from one state of the database;
 // what is appended meanwhile may be in the sequence.
@@ -31,13 +35,13 @@ func (h *Store) Range(ctx context.Context, tag string, start, end time.Time) ite
 		}
 		from, until := storage.CeilMicros(start), storage.CeilMicros(end)
 		var points []chunk.Point
-		for from < until {
+		for limit := firstChunks; from < until; limit = min(2*limit, pageChunks) {
 			if err := ctx.Err(); err != nil {
 				yield(history.Sample{}, storage.ErrCanceled.Wrap(err))
 				return
 			}
 			var next int64
-			points, next, err = h.page(ctx, points[:0], id, from, until)
+			points, next, err = h.page(ctx, points[:0], id, from, until, limit)
 			if err != nil {
 				yield(history.Sample{}, err)
 				return
@@ -81,13 +85,12 @@ const chunksOf = `SELECT start_us, end_us, data FROM history_chunk WHERE tag_id 
 	(SELECT MAX(start_us) FROM history_chunk WHERE tag_id = ? AND start_us <= ?), ?) AND start_us < ?
 	ORDER BY start_us LIMIT ?`
 
-// page reads the samples of a tag from a time up to next, which is until or the end of the last chunk
-// that fits in a page.
-func (h *Store) page(ctx context.Context, points []chunk.Point, id, from, until int64) (_ []chunk.Point, next int64, err error) {
+// page reads the samples of a tag from a time up to next, which is until or the end of the last of so many chunks.
+func (h *Store) page(ctx context.Context, points []chunk.Point, id, from, until int64, limit int) (_ []chunk.Point, next int64, err error) {
 	err = h.set.View(ctx, "history.range", func(ctx context.Context, tx *storage.Tx) error {
 		points, next = points[:0], until
 		n := 0
-		err := tx.Each(ctx, chunksOf, []any{id, id, from, from, until, pageChunks}, func(row storage.Scanner) error {
+		err := tx.Each(ctx, chunksOf, []any{id, id, from, from, until, limit}, func(row storage.Scanner) error {
 			var (
 				start, end int64
 				data       sql.RawBytes
@@ -95,7 +98,7 @@ func (h *Store) page(ctx context.Context, points []chunk.Point, id, from, until 
 			if err := row.Scan(&start, &end, &data); err != nil {
 				return err
 			}
-			if n++; n == pageChunks {
+			if n++; n == limit {
 				next = min(end+1, until)
 			}
 			points, err = openChunk(points, id, start, data)

@@ -70,8 +70,9 @@ type Store struct {
 }
 
 var (
-	_ history.Store   = (*Store)(nil)
-	_ storage.Evictor = (*Store)(nil)
+	_ history.Store        = (*Store)(nil)
+	_ history.NewestReader = (*Store)(nil)
+	_ storage.Evictor      = (*Store)(nil)
 )
 
 // New returns a store over a database that was opened with [Schema]. It compacts in the background until the database

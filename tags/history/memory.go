@@ -76,6 +76,19 @@ func (h *Memory) Range(ctx context.Context, tag string, start, end time.Time) it
 	}
 }
 
+// Newest implements NewestReader.
+func (h *Memory) Newest(ctx context.Context, tag string, start, end time.Time, n int) ([]Sample, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h.mu.RLock()
+	list := h.series[tag]
+	h.mu.RUnlock()
+	from, _ := slices.BinarySearchFunc(list, start, byTime)
+	until, _ := slices.BinarySearchFunc(list, end, byTime)
+	return slices.Clone(list[max(from, until-max(n, 0)):max(from, until)]), nil
+}
+
 // sampleBytes is about what one sample takes in memory, beside the text of its value.
 const sampleBytes = 120
 

@@ -29,6 +29,12 @@ type Store interface {
 	Trim(ctx context.Context, before time.Time, maxBytes int64) error
 }
 
+// NewestReader is an optional part of a Store that reads the end of a long history cheaply.
+type NewestReader interface {
+	// Newest returns the newest samples, at most n, that Range yields, in ascending order of time. It should not read much more than those.
+	Newest(ctx context.Context, tag string, start, end time.Time, n int) ([]Sample, error)
+}
+
 // StoreChanges returns a function for tags.Options.Store that appends changes to store.
 func StoreChanges(store Store) func(ctx context.Context, changes []tags.Change) error {
 	return func(ctx context.Context, changes []tags.Change) error {

@@ -45,6 +45,7 @@ type handlers struct {
 	replacements recordKind[predictive.Replacement]
 	trainings    *limit.Rate // by address
 	board        *board
+	waiters      chan struct{}   // has room for those who may wait
 	ending       context.Context // ends when callers must not wait any longer
 }
 
@@ -78,7 +79,7 @@ func New(service *predictive.Service, records predictive.RecordStore, o Options)
 		return nil, err
 	}
 	h := &handlers{service: service, failures: failuresOf(records, o), replacements: replacementsOf(records, o),
-		trainings: limit.NewInterval(time.Minute, 10, o.Now), board: newBoard(o.NewID(), jobs)}
+		trainings: limit.NewInterval(time.Minute, 10, o.Now), board: newBoard(o.NewID(), jobs), waiters: make(chan struct{}, maxWaiters)}
 	a := &API{handlers: h, body: o.Body}
 	h.ending, a.end = context.WithCancel(context.Background())
 	return a, nil
@@ -135,6 +136,22 @@ func retrain(ctx context.Context, next gen.StrictHandlerFunc, w http.ResponseWri
 func requestOf(ctx context.Context) *http.Request {
 	r, _ := ctx.Value(requestKey{}).(*http.Request)
 	return r
+}
+
+// maxWaiters bounds the calls that wait for trainings or exports: they take as long as these, and some need no token.
+const maxWaiters = 200
+
+var errWaiters = fault.New(fault.Unavailable, "TOO_MANY_WAITING", "too many callers wait; start a training with POST jobs instead").With("retryAfter", "10")
+
+// wait is [handlers.waiting] for a call of which only so many may wait.
+func (h *handlers) wait(ctx context.Context) (context.Context, func(), error) {
+	select {
+	case h.waiters <- struct{}{}:
+	default:
+		return nil, nil, errWaiters
+	}
+	ctx, done := h.waiting(ctx)
+	return ctx, func() { done(); <-h.waiters }, nil
 }
 
 var errStopping = fault.New(fault.Unavailable, "SERVER_STOPPING", "the server is stopping")

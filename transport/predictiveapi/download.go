@@ -89,10 +89,13 @@ func (d *download) send(w http.ResponseWriter) error {
 	if err := restapi.Stream(w); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	ctx, cancel := d.h.waiting(d.ctx)
-	defer cancel()
+	ctx, done, err := d.h.wait(d.ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	buffer := bufio.NewWriterSize(out, 32<<10)
-	err := d.write(ctx, buffer)
+	err = d.write(ctx, buffer)
 	if err == nil {
 		err = buffer.Flush()
 	}

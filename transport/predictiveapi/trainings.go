@@ -19,8 +19,11 @@ func (h *handlers) RetrainModel(ctx context.Context, r gen.RetrainModelRequestOb
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := h.waiting(ctx)
-	defer cancel()
+	ctx, done, err := h.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	result, err := h.service.Retrain(ctx, modelType)
 	if err != nil {
 		return nil, causeOf(ctx, err)

@@ -80,6 +80,29 @@ func TestWhoeverWaitsIsAnsweredAtTheEnd(t *testing.T) {
 	require.Contains(t, p.get("/jobs").body, "Running", "the training goes on until the service is closed")
 }
 
+func TestOnlySoManyCallersWait(t *testing.T) {
+	p := newPlant(t, options{failures: 8})
+	p.hold = make(chan struct{})
+	var calls sync.WaitGroup
+	refused := make(chan answer, 220)
+	for range 220 {
+		calls.Go(func() {
+			if a := p.post("/retrain/RUL", ""); a.status != http.StatusOK {
+				refused <- a
+			}
+		})
+	}
+	for range 20 {
+		a := <-refused
+		a.refused(503, "TOO_MANY_WAITING")
+		require.Equal(t, "10", a.header.Get("Retry-After"))
+	}
+	p.get("/training-set/RUL").refused(503, "TOO_MANY_WAITING")
+	close(p.hold)
+	calls.Wait()
+	require.Empty(t, refused)
+}
+
 func TestWhoeverLeavesEndsNoTraining(t *testing.T) {
 	p := newPlant(t, options{failures: 8})
 	p.hold = make(chan struct{})

@@ -209,6 +209,9 @@ func (t *Tags) SetTags(driverID string, list []tags.Tag) error {
 // Engine returns the tag engine.
 func (t *Tags) Engine() *tags.Engine { return t.engine }
 
+// History returns the store of the history, nil if none is kept.
+func (t *Tags) History() history.Store { return t.opts.HistoryStore }
+
 // Current returns a tag with its newest sample, and reports whether there is such a tag.
 func (t *Tags) Current(name string) (tags.Snapshot, bool) {
 	s, err := t.engine.Read(name)

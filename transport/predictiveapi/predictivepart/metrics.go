@@ -1,0 +1,119 @@
+package predictivepart
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/predictive"
+)
+
+// meters count trainings and answers.
+type meters struct {
+	trainings *prometheus.CounterVec // by model type and outcome
+	duration  *prometheus.HistogramVec
+	answers   *prometheus.CounterVec // by call and outcome
+	took      *prometheus.HistogramVec
+}
+
+// The outcomes of answers beside the codes of errors.
+const (
+	positive = "Positive"
+	negative = "Negative"
+	canceled = "Canceled"
+	failed   = "INTERNAL"
+)
+
+func newMeters() *meters {
+	m := &meters{
+		trainings: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "otkit_predictive_trainings_total", Help: "Trainings that have ended."},
+			[]string{"model_type", "outcome"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "otkit_predictive_training_seconds", Help: "Duration of trainings that made a model.",
+			Buckets: []float64{0.1, 1, 10, 60, 300, 1200, 3600}}, []string{"model_type"}),
+		answers: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "otkit_predictive_answers_total",
+			Help: "Predictions and judgments of samples, those of the monitor included, by outcome: Positive for a failure or an anomaly, Negative, Canceled, or the code of an error."},
+			[]string{"call", "outcome"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "otkit_predictive_answer_seconds", Help: "Time of predictions and judgments of samples.",
+			Buckets: []float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10}}, []string{"call"}),
+	}
+	for _, call := range []string{"FailurePrediction", "RUL", "Anomaly", "Multivariate"} {
+		m.took.WithLabelValues(call)
+		for _, outcome := range []string{positive, negative} {
+			m.answers.WithLabelValues(call, outcome)
+		}
+	}
+	for _, t := range predictive.ModelTypes() {
+		m.duration.WithLabelValues(string(t))
+		for _, s := range []predictive.JobState{predictive.JobSucceeded, predictive.JobFailed, predictive.JobCanceled} {
+			m.trainings.WithLabelValues(string(t), string(s))
+		}
+	}
+	return m
+}
+
+func (m *meters) onJob(j predictive.Job) {
+	if j.State == predictive.JobRunning {
+		return
+	}
+	m.trainings.WithLabelValues(string(j.ModelType), string(j.State)).Inc()
+	if j.State == predictive.JobSucceeded {
+		m.duration.WithLabelValues(string(j.ModelType)).Observe(j.EndedAt.Sub(j.StartedAt).Seconds())
+	}
+}
+
+func (m *meters) onAnswer(a predictive.Answer) {
+	outcome := negative
+	switch e, ok := fault.From(a.Err); {
+	case errors.Is(a.Err, context.Canceled):
+		outcome = canceled
+	case ok:
+		outcome = e.Code
+	case a.Err != nil:
+		outcome = failed
+	case a.Positive:
+		outcome = positive
+	}
+	m.answers.WithLabelValues(a.Call, outcome).Inc()
+	m.took.WithLabelValues(a.Call).Observe(a.Took.Seconds())
+}
+
+func (p *Predictive) metrics() []prometheus.Collector {
+	return []prometheus.Collector{p.meters.trainings, p.meters.duration, p.meters.answers, p.meters.took, &modelCollector{
+		registry: p.opts.Registry, now: p.opts.Now,
+		age:  prometheus.NewDesc("otkit_predictive_model_age_seconds", "Time since the training of the model that serves. Absent without one.", []string{"model_type"}, nil),
+		rows: prometheus.NewDesc("otkit_predictive_model_rows", "Rows that the model that serves was trained with.", []string{"model_type"}, nil),
+	}}
+}
+
+// modelCollector collects figures of the models that serve.
+type modelCollector struct {
+	registry  predictive.Registry
+	now       func() time.Time
+	age, rows *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *modelCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.age
+	out <- c.rows
+}
+
+// collectTimeout bounds how long a scrape waits for the models.
+const collectTimeout = 2 * time.Second
+
+// Collect implements prometheus.Collector.
+func (c *modelCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	for _, t := range predictive.ModelTypes() {
+		meta, _, err := c.registry.Get(ctx, t, 0)
+		if err != nil {
+			continue
+		}
+		out <- prometheus.MustNewConstMetric(c.age, prometheus.GaugeValue, c.now().Sub(meta.TrainedAt).Seconds(), string(t))
+		out <- prometheus.MustNewConstMetric(c.rows, prometheus.GaugeValue, float64(meta.Samples), string(t))
+	}
+}

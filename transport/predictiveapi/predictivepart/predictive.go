@@ -1,0 +1,147 @@
+package predictivepart
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/registry"
+	"github.com/otkit/otkit/transport/health"
+	"github.com/otkit/otkit/transport/predictiveapi"
+	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
+)
+
+const pkg = "predictive"
+
+// Options configure the predictions of a server. The zero value works and keeps everything in memory.
+type Options struct {
+	Records predictive.RecordStore // default: in memory
+	// Registry keeps the models. Default: the files of ModelDir or, if that is empty, in memory.
+	Registry predictive.Registry
+	ModelDir string
+	Keep     int // versions of each model type in ModelDir; see registry.Options
+
+	// History and Inventory are those of the tags unless they are set; see NewHistory and NewInventory.
+	History   predictive.History
+	Inventory predictive.Inventory
+	Downtime  predictive.Downtime // default: none
+	// Models answer in place of the trained ones; see predictive.Deps.
+	Models map[predictive.ModelType]predictive.Model
+
+	// Tags chooses the tags and drivers of the default Inventory.
+	Tags InventoryOptions
+
+	// Service are the options of the service. Its Clock and Log default to those below.
+	Service predictive.Options
+
+	Now    func() time.Time // default: time.Now
+	Logger *slog.Logger     // default: discards
+}
+
+func (o Options) withDefaults(t *tagspart.Tags) (_ Options, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Service.Clock == nil {
+		o.Service.Clock = o.Now
+	}
+	if o.Service.Log == nil {
+		o.Service.Log = o.Logger
+	}
+	if t == nil && (o.History == nil || o.Inventory == nil) {
+		return o, fault.Option(pkg, "tags", "are required, or Options.History and Options.Inventory")
+	}
+	if o.History == nil {
+		o.History = NewHistory(t.History())
+	}
+	if o.Inventory == nil {
+		if o.Inventory, err = NewInventory(t.Engine(), o.Tags); err != nil {
+			return o, err
+		}
+	}
+	if o.Records == nil {
+		o.Records = new(predictive.MemoryRecords)
+	}
+	switch {
+	case o.Registry != nil:
+	case o.ModelDir == "":
+		o.Registry = new(predictive.MemoryRegistry)
+	default:
+		o.Registry, err = registry.Open(registry.Options{Dir: o.ModelDir, Keep: o.Keep, Logger: o.Logger})
+	}
+	return o, err
+}
+
+// Predictive is the part. Make it with New.
+type Predictive struct {
+	opts    Options
+	service *predictive.Service
+	api     *predictiveapi.API
+	meters  *meters
+	damage  damage
+	jobs    []func(context.Context)
+}
+
+// New makes the predictions of a server from the history of its tags. The tags may be nil if the options have a History and an Inventory.
+func New(_ context.Context, t *tagspart.Tags, o Options) (*Predictive, error) {
+	o, err := o.withDefaults(t)
+	if err != nil {
+		return nil, err
+	}
+	p := &Predictive{opts: o, meters: newMeters(), damage: damage{registry: o.Registry}}
+	o.Service.OnJob, o.Service.OnAnswer = p.onJob, p.onAnswer
+	if p.service, err = predictive.New(predictive.Deps{History: o.History, Inventory: o.Inventory, Records: o.Records, Registry: o.Registry,
+		Downtime: o.Downtime, Models: o.Models}, o.Service); err != nil {
+		return nil, err
+	}
+	p.api, err = predictiveapi.New(p.service, o.Records, predictiveapi.Options{Now: o.Now})
+	return p, err
+}
+
+// onJob takes a change of a job. The service reports none before New has returned.
+func (p *Predictive) onJob(j predictive.Job) {
+	p.meters.onJob(j)
+	p.api.OnJob(j)
+	if p.opts.Service.OnJob != nil {
+		p.opts.Service.OnJob(j)
+	}
+}
+
+func (p *Predictive) onAnswer(a predictive.Answer) {
+	p.meters.onAnswer(a)
+	if p.opts.Service.OnAnswer != nil {
+		p.opts.Service.OnAnswer(a)
+	}
+}
+
+// Service returns the service.
+func (p *Predictive) Service() *predictive.Service { return p.service }
+
+// Records returns the failures and replacements.
+func (p *Predictive) Records() predictive.RecordStore { return p.opts.Records }
+
+// Registry returns the models.
+func (p *Predictive) Registry() predictive.Registry { return p.opts.Registry }
+
+// Part returns what the predictions contribute to a server.
+func (p *Predictive) Part() server.Part {
+	return server.Part{Name: pkg, Operations: Operations(), Audited: predictiveapi.Audited(), Routes: p.routes, Checks: []health.Check{{Name: pkg, Run: p.check}}, Metrics: p.metrics(), Jobs: p.jobs,
+		EndStreams: p.endStreams, Drain: p.service.Close}
+}
+
+func (p *Predictive) routes(r server.Router) error {
+	p.api.Mount(r)
+	return nil
+}
+
+// endStreams answers those who wait for trainings.
+func (p *Predictive) endStreams(context.Context) error {
+	p.api.EndStreams()
+	return nil
+}
