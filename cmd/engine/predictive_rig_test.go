@@ -33,7 +33,7 @@ const (
 // pumpSettings keep the whole history and let a training begin with few failures.
 const pumpSettings = `
 tags: {history: {maxAge: -1s}}
-predictive: {horizon: 48h, minFailures: 8, maxRows: 4000}
+predictive: {horizon: 48h, minFailures: 8, maxRows: 1500}
 `
 
 // newPumpHall fills the history of a data directory.
