@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -51,6 +52,9 @@ func environment(more []string) []string {
 	return append(env, more...)
 }
 
+// withoutPumps is a demo without the pumps, whose models take seconds to train. A variable of the same name in a test puts them back.
+const withoutPumps = "Predictive__ExcludeDrivers=pump1,pump2,pump3,pump4,pump5,pump6"
+
 // launch starts the engine on a free port and does not wait for it.
 func launch(t testing.TB, path string, env []string, args ...string) *engine {
 	t.Helper()
@@ -65,6 +69,9 @@ func prepare(t testing.TB, path string, env []string, args ...string) *engine {
 	e := &engine{t: t, out: &output{}, log: &output{}, ended: make(chan struct{})}
 	if !hasListen(env, args) {
 		args = append(args, "-listen", "127.0.0.1:0")
+	}
+	if slices.Contains(args, "-demo") {
+		env = append([]string{withoutPumps}, env...)
 	}
 	e.cmd = exec.Command(path, args...)
 	e.cmd.Env, e.cmd.Stdout, e.cmd.Stderr, e.cmd.Dir = environment(env), e.out, e.log, repository

@@ -25,13 +25,14 @@ import (
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/metrics"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
 // serve runs the engine until a signal.
 func (c *command) serve(ctx context.Context, args []string) error {
 	f := c.flags("engine", "[-config FILE] [-data DIR] [-listen ADDR] [-demo]\n       engine users|config|migrate|backup|restore|aas|version ...")
 	f.StringVar(&c.listen, "listen", "", "address `ADDR` to listen on, such as :5001")
-	withDemo := f.Bool("demo", false, "add a simulated demo plant: driver sim, devices sim-amr-1 and sim-arm-1")
+	withDemo := f.Bool("demo", false, "add a simulated demo plant: drivers sim and pump1 to pump6, devices sim-amr-1 and sim-arm-1")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -115,7 +116,8 @@ func (e *engine) serveOn(ctx context.Context, db *storage.DB, hangups <-chan os.
 	if err != nil {
 		return errors.Join(err, srv.Close(context.WithoutCancel(ctx)))
 	}
-	e.welcome(srv, slices.ContainsFunc(o.Devices.Fleets, func(f devicespart.Fleet) bool { return f.Name == "demo" }))
+	e.welcome(srv, slices.ContainsFunc(o.Devices.Fleets, func(f devicespart.Fleet) bool { return f.Name == "demo" }),
+		slices.ContainsFunc(o.Tags.Drivers, func(d tagspart.Driver) bool { return d.ID == demo.FirstPumpID }))
 	stopReloads := e.reloadOn(ctx, hangups)
 	defer stopReloads()
 	err = srv.Run(ctx, e.settings.Server.ShutdownTimeout)
@@ -127,7 +129,7 @@ func (e *engine) serveOn(ctx context.Context, db *storage.DB, hangups <-chan os.
 // start starts what needs the server. The returned function ends it.
 func (e *engine) start(ctx context.Context, srv *otkit.Engine) (closeEvents func(context.Context) error, err error) {
 	if e.withDemo {
-		if err := demo.AddRules(ctx, srv.AlarmRules()); err != nil {
+		if err := errors.Join(demo.AddRules(ctx, srv.AlarmRules()), demo.TrainModels(ctx, srv.Predictive())); err != nil {
 			return nil, fmt.Errorf("demo: %w", err)
 		}
 	}
@@ -165,7 +167,7 @@ func (e *engine) settleWrites(ctx context.Context, db *storage.DB) error {
 
 // welcome prints where the API is, and the password of the first account, which is shown once and stored nowhere.
 // The demo has no devices where the settings have some of the same ids.
-func (e *engine) welcome(srv *otkit.Engine, demoDevices bool) {
+func (e *engine) welcome(srv *otkit.Engine, demoDevices, demoPumps bool) {
 	s := e.settings
 	scheme := "http"
 	if s.Server.TLS.CertFile != "" {
@@ -183,6 +185,9 @@ func (e *engine) welcome(srv *otkit.Engine, demoDevices bool) {
 		text.WriteString("Demo plant: tags sim.temperature, sim.pressure, sim.setpoint and more; shells under /api/v1/aas")
 		if demoDevices {
 			text.WriteString("; devices sim-amr-1 and sim-arm-1 under /api/v1/devices")
+		}
+		if demoPumps {
+			text.WriteString("; predictions for pump1 to pump6 under /api/v1.0/predictive-maintenance")
 		}
 		text.WriteByte('\n')
 	}

@@ -29,6 +29,11 @@ func Install(ctx context.Context, o *engine.Options) error {
 	} else if err != nil {
 		return err
 	}
+	pumped, err := installPumps(ctx, o, began)
+	if err != nil {
+		return err
+	}
+	samples += pumped
 	events, err := installAlarms(ctx, o, d, began)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package engineconfig
 
 import (
 	"fmt"
+	"log/slog"
 	"path"
 	"time"
 
@@ -23,6 +24,8 @@ type Predictive struct {
 	Keep            int           `key:"keep" default:"10" rule:"1..|-1 for all" doc:"Versions of each model type that are kept in the folder models of the data directory. The one in use is kept always."`
 	SettingTags     []string      `key:"settingTags" doc:"Patterns over the names of tags that say how equipment is run, such as *.speed or *.load; * stands for any text without a /."`
 	ExcludeDrivers  []string      `key:"excludeDrivers" doc:"Drivers that are no equipment."`
+
+	Remote PredictiveRemote `key:"remote" doc:"A server that predicts in place of the trained models."`
 }
 
 // Validate implements settings.Validator.
@@ -39,9 +42,9 @@ func checkPatterns(p *settings.Problems, key string, patterns []string) {
 	}
 }
 
-func (c Predictive) options() predictivepart.Options {
+func (c Predictive) options(log *slog.Logger, p *settings.Problems) predictivepart.Options {
 	return predictivepart.Options{
-		Keep: c.Keep,
+		Keep: c.Keep, Models: c.Remote.models(log, p),
 		Tags: predictivepart.InventoryOptions{Settings: c.SettingTags, Exclude: c.ExcludeDrivers},
 		Service: predictive.Options{Components: c.Components, Horizon: c.Horizon, Lookback: c.Lookback, MaxRows: c.MaxRows, MinFailures: c.MinFailures,
 			Seed: uint64(c.Seed), PromoteIfBetter: c.PromoteIfBetter, TrainingTimeout: c.TrainingTimeout},

@@ -1,0 +1,98 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/transport/server"
+)
+
+// recordInterval is how often the failures and replacements of the pumps are recorded.
+const recordInterval = time.Minute
+
+// installPredictions makes the pumps the equipment of predictive maintenance and records what happens to them.
+func installPredictions(ctx context.Context, o *engine.Options, list []pump, now time.Time) error {
+	setPredictions(&o.Predictive.Service)
+	// The line has no records, and its tags mean something else than those of the pumps of the same names.
+	o.Predictive.Tags.Exclude = append(o.Predictive.Tags.Exclude, DriverID)
+	if o.Predictive.Records == nil {
+		o.Predictive.Records = new(predictive.MemoryRecords)
+	}
+	recorder := pumpRecorder{pumps: list, store: o.Predictive.Records, log: o.Server.Logger}
+	if _, err := addPumpRecords(ctx, list, recorder.store, now); errors.Is(err, storage.ErrFull) {
+		recorder.log.Warn("failed to record the past of the demo pumps; retrying later", "error", err)
+	} else if err != nil {
+		return err
+	}
+	o.Parts = append(o.Parts, server.Part{Name: "demo-pumps", Jobs: []func(context.Context){recorder.run}})
+	return nil
+}
+
+// setPredictions sets what the demo's month of history suits, unless the settings are others: its parts live for days, so failures are predicted
+// for the next day. The rows are few, so that the models are trained within seconds of the first start.
+func setPredictions(o *predictive.Options) {
+	if o.Horizon == 0 || o.Horizon == 7*24*time.Hour {
+		o.Horizon = 24 * time.Hour
+	}
+	if o.MaxRows == 0 || o.MaxRows == 50_000 {
+		o.MaxRows = 1000
+	}
+	if o.Features.Step == 0 {
+		o.Features.Step = time.Hour
+	}
+}
+
+// TrainModels starts trainings of the models that are missing, if there is a pump to train them with.
+func TrainModels(ctx context.Context, s *predictive.Service) error {
+	equipments, err := s.Equipments(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(allPumps(), func(p pump) bool { return slices.Contains(equipments, p.id()) })
+	if at < 0 {
+		return nil
+	}
+	id := allPumps()[at].id()
+	_, failure := s.FailurePrediction(ctx, id, id+"."+pumpSignals[0].name)
+	_, life := s.RUL(ctx, id, bearing.component)
+	for modelType, err := range map[predictive.ModelType]error{predictive.FailureModel: failure, predictive.RULModel: life} {
+		if !errors.Is(err, predictive.ErrModelNotAvailable) {
+			continue
+		}
+		if _, err := s.StartTraining(ctx, modelType); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pumpRecorder records what happens to the pumps.
+type pumpRecorder struct {
+	pumps []pump
+	store predictive.RecordStore
+	log   *slog.Logger
+}
+
+func (r pumpRecorder) run(ctx context.Context) {
+	tick := time.NewTicker(recordInterval)
+	defer tick.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		_, err := addPumpRecords(ctx, r.pumps, r.store, time.Now())
+		if err != nil && !failing && ctx.Err() == nil {
+			r.log.Warn("failed to record failures of the demo pumps; retrying", "error", err)
+		}
+		failing = err != nil
+	}
+}
