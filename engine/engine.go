@@ -138,7 +138,7 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	list = append(list, e.discovery.Part())
-	if e.predictive, err = predictivepart.New(ctx, e.tags, o.Predictive); err != nil {
+	if e.predictive, err = predictivepart.New(ctx, e.tags, e.alarms, o.Predictive); err != nil {
 		return list, err
 	}
 	list = append(list, e.predictive.Part())

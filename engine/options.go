@@ -137,6 +137,9 @@ func (o *Options) owner() (err error) {
 	if o.Devices.Alarms.Engine == "" && o.Shared != nil {
 		o.Devices.Alarms.Engine = o.Alerting.Owner
 	}
+	if o.Predictive.Alarms.Engine == "" && o.Shared != nil {
+		o.Predictive.Alarms.Engine = o.Alerting.Owner
+	}
 	o.Discovery.EngineID, o.Discovery.Shared = cmp.Or(o.Discovery.EngineID, id), o.Shared != nil
 	if o.Discovery.Alarms.Engine == "" && o.Shared != nil {
 		o.Discovery.Alarms.Engine = o.Discovery.EngineID

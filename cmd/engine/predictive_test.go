@@ -111,6 +111,12 @@ func TestPredictionsOfAPlant(t *testing.T) {
 	require.NotNil(t, odd.JSON200, "%s %s", odd.Status(), odd.Body)
 	require.Equal(t, client.Healthy, e.health().Results["predictive"].Status)
 
+	// Operators see it without asking.
+	s.good("predictive." + hall.fresh + ".Bearing.healthScore")
+	s.good("predictive." + hall.worn + "." + hall.worn + ".sensor1.failureProbability")
+	eventually(t, "no alarm of "+hall.worn, func() bool { return s.alarm(t, "Failure of "+hall.worn+" predicted") != nil })
+	require.Nil(t, s.alarm(t, "Failure of "+hall.fresh))
+
 	// A process that is killed or stopped while it trains leaves what was there.
 	for n, end := range []func(){func() { e.kill() }, func() { e.kill() }, func() { e.stop() }} {
 		s.trainUntil("FailurePrediction", float64(n)*0.3)

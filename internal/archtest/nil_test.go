@@ -125,14 +125,14 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"history.New", "store", func() (any, error) { return history.New(nil) }},
 		{"silences.New", "store", func() (any, error) { return silences.New(nil, silences.Options{}) }},
 		{"predictive.New", "History", func() (any, error) { return predictive.New(predictive.Deps{}, predictive.Options{}) }},
-		{"predictivepart.New", "tags", func() (any, error) { return predictivepart.New(ctx, nil, predictivepart.Options{}) }},
-		{"predictivepart.NewInventory", "engine", func() (any, error) {
-			return predictivepart.NewInventory(nil, predictivepart.InventoryOptions{})
-		}},
 		{"alarmfailures.New", "Journal", func() (any, error) { return alarmfailures.New(alarmfailures.Deps{}, alarmfailures.Options{}) }},
 		{"monitor.New", "predictor", func() (any, error) { return monitor.New(nil, new(monitor.Latest), monitor.Options{}) }},
 		{"monitor.NewRetrainer", "trainer", func() (any, error) { return monitor.NewRetrainer(nil, monitor.RetrainOptions{}) }},
 		{"predictivetags.New", "source", func() (any, error) { return predictivetags.New(nil, predictivetags.Options{}) }},
+		{"predictivepart.New", "tags", func() (any, error) { return predictivepart.New(ctx, nil, nil, predictivepart.Options{}) }},
+		{"predictivepart.NewInventory", "engine", func() (any, error) {
+			return predictivepart.NewInventory(nil, predictivepart.InventoryOptions{})
+		}},
 		{"engine.New", "DataDir", func() (any, error) { return engine.New(ctx, engine.Options{}) }},
 		{"engine.New login", "Authenticator", func() (any, error) {
 			return engine.New(ctx, engine.Options{DataDir: t.TempDir(), WithoutAccounts: true})

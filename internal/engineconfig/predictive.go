@@ -2,7 +2,6 @@ package engineconfig
 
 import (
 	"fmt"
-	"log/slog"
 	"path"
 	"time"
 
@@ -25,7 +24,9 @@ type Predictive struct {
 	SettingTags     []string      `key:"settingTags" doc:"Patterns over the names of tags that say how equipment is run, such as *.speed or *.load; * stands for any text without a /."`
 	ExcludeDrivers  []string      `key:"excludeDrivers" doc:"Drivers that are no equipment."`
 
-	Remote PredictiveRemote `key:"remote" doc:"A server that predicts in place of the trained models."`
+	Monitor  PredictiveMonitor  `key:"monitor"`
+	Schedule PredictiveSchedule `key:"schedule"`
+	Alarms   PredictiveAlarms   `key:"alarms"`
 }
 
 // Validate implements settings.Validator.
@@ -42,11 +43,13 @@ func checkPatterns(p *settings.Problems, key string, patterns []string) {
 	}
 }
 
-func (c Predictive) options(log *slog.Logger, p *settings.Problems) predictivepart.Options {
-	return predictivepart.Options{
-		Keep: c.Keep, Models: c.Remote.models(log, p),
+func (c Predictive) options() predictivepart.Options {
+	o := predictivepart.Options{
+		Keep: c.Keep,
 		Tags: predictivepart.InventoryOptions{Settings: c.SettingTags, Exclude: c.ExcludeDrivers},
 		Service: predictive.Options{Components: c.Components, Horizon: c.Horizon, Lookback: c.Lookback, MaxRows: c.MaxRows, MinFailures: c.MinFailures,
 			Seed: uint64(c.Seed), PromoteIfBetter: c.PromoteIfBetter, TrainingTimeout: c.TrainingTimeout},
 	}
+	c.joinHouse(&o)
+	return o
 }

@@ -165,7 +165,7 @@ func TestBoostWithManyRows(t *testing.T) {
 		x.Set(i, 0, float64(i%1000))
 		y[i] = math.Floor(x.At(i, 0) / 100)
 	}
-	model, err := learn.FitRegression(context.Background(), x, y, learn.BoostOptions{Trees: 30, LearningRate: 0.5})
+	model, err := learn.FitRegression(context.Background(), x, y, learn.BoostOptions{Trees: 10, LearningRate: 0.8})
 	require.NoError(t, err)
 	for v := 50.0; v < 1000; v += 100 {
 		require.InDelta(t, math.Floor(v/100), model.Predict([]float64{v}), 0.05)

@@ -43,6 +43,7 @@ type Monitor struct {
 	round   time.Time // when the first of the ring was predicted for
 	slow    bool      // the last round took too long
 	failing string    // the last error that was logged
+	warned  bool      // that targets are omitted
 
 	renew                                chan struct{}
 	targets, omitted                     atomic.Int64
@@ -202,6 +203,10 @@ func (m *Monitor) logError(t Target, err error) {
 	switch {
 	case err == nil:
 		m.failing = ""
+		if omitted := m.omitted.Load(); omitted > 0 && !m.warned { // not before there is a model
+			m.warned = true
+			m.o.Log.Warn("too many targets of predictions; some are omitted", "targets", len(m.ring), "omitted", omitted)
+		}
 	case fault.KindOf(err) != fault.Internal || errors.Is(err, predictive.ErrModelNotAvailable):
 	case err.Error() != m.failing:
 		m.failing = err.Error()

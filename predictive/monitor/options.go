@@ -25,7 +25,7 @@ type Options struct {
 	// MaxLoad is the share of time that predictions may take, from 0.01 to 1. Beyond it, each target is predicted for less often.
 	// Default: 0.25.
 	MaxLoad float64
-	// MaxTargets bounds the targets; further ones are omitted. Default: 5000.
+	// MaxTargets bounds the targets; further ones are omitted. Default: 1000.
 	MaxTargets int
 	// Timeout bounds a prediction. Default: 30 seconds.
 	Timeout time.Duration
@@ -45,7 +45,7 @@ type Options struct {
 func (o *Options) complete() error {
 	o.Interval, o.Timeout = cmp.Or(o.Interval, 15*time.Minute), cmp.Or(o.Timeout, 30*time.Second)
 	o.Within, o.MaxLoad = cmp.Or(o.Within, 7*24*time.Hour), cmp.Or(o.MaxLoad, 0.25)
-	o.MaxTargets, o.Positive, o.Results = cmp.Or(o.MaxTargets, 5000), cmp.Or(o.Positive, 3), cmp.Or(o.Results, 5)
+	o.MaxTargets, o.Positive, o.Results = cmp.Or(o.MaxTargets, 1000), cmp.Or(o.Positive, 3), cmp.Or(o.Results, 5)
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}

@@ -16,9 +16,7 @@ func (m *Monitor) list(ctx context.Context) {
 		}
 		return
 	}
-	if before := m.omitted.Swap(int64(omitted)); omitted > 0 && before == 0 {
-		m.o.Log.Warn("too many targets of predictions; some are omitted", "targets", len(found), "omitted", omitted)
-	}
+	m.omitted.Store(int64(omitted))
 	next := Target{}
 	if len(m.ring) > 0 {
 		next = m.ring[m.place]

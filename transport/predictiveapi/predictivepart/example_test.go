@@ -43,7 +43,7 @@ func must[T any](v T, err error) T {
 // A server that predicts from the history of another system.
 func Example() {
 	ctx := context.Background()
-	part := must(predictivepart.New(ctx, nil, predictivepart.Options{History: historian{}, Inventory: predictive.DriverInventory(plant)}))
+	part := must(predictivepart.New(ctx, nil, nil, predictivepart.Options{History: historian{}, Inventory: predictive.DriverInventory(plant)}))
 	s := must(server.New(ctx, server.Options{Authenticator: auth.AuthenticatorFunc(anyone)}, part.Part()))
 	defer func() { _ = s.Close(ctx) }()
 	s.Start()

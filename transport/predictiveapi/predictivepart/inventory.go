@@ -10,11 +10,9 @@ import (
 	"github.com/otkit/otkit/devices/devicetags"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/predictivetags"
 	"github.com/otkit/otkit/tags"
 )
-
-// DriverID is the driver of the tags with the results of predictions. It is no equipment.
-const DriverID = "predictive"
 
 // InventoryOptions change a [NewInventory]. The zero value works.
 type InventoryOptions struct {
@@ -34,7 +32,7 @@ func NewInventory(engine *tags.Engine, o InventoryOptions) (predictive.Inventory
 			return nil, fault.Option(pkg, "InventoryOptions.Settings", "has %q, which is no pattern", pattern)
 		}
 	}
-	o.Exclude = append(slices.Clip(o.Exclude), DriverID, devicetags.DriverID)
+	o.Exclude = append(slices.Clip(o.Exclude), predictivetags.DriverID, devicetags.DriverID)
 	return &inventory{engine: engine, o: o}, nil
 }
 

@@ -47,7 +47,7 @@ func TestEquipmentsAreDrivers(t *testing.T) {
 	require.Empty(t, tagsOf("devices"))
 	finder, ok := v.(predictive.TagFinder)
 	require.True(t, ok)
-	for id, want := range map[string]bool{"line1.pump2.pressure": true, "nothing": false, "weather.rain": false, "predictive.pump1.rulDays": false} {
+	for id, want := range map[string]bool{"line1.pump2.pressure": true, "nothing": false, "weather.rain": true, "predictive.pump1.rulDays": true} {
 		found, err := finder.HasTag(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, want, found, id)

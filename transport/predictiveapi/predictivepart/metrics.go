@@ -9,6 +9,7 @@ import (
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/monitor"
 )
 
 // meters count trainings and answers.
@@ -81,11 +82,29 @@ func (m *meters) onAnswer(a predictive.Answer) {
 }
 
 func (p *Predictive) metrics() []prometheus.Collector {
-	return []prometheus.Collector{p.meters.trainings, p.meters.duration, p.meters.answers, p.meters.took, &modelCollector{
+	var own []prometheus.Collector
+	if p.monitor != nil {
+		own = monitorMetrics(p.monitor)
+	}
+	return append(own, p.meters.trainings, p.meters.duration, p.meters.answers, p.meters.took, &modelCollector{
 		registry: p.opts.Registry, now: p.opts.Now,
 		age:  prometheus.NewDesc("otkit_predictive_model_age_seconds", "Time since the training of the model that serves. Absent without one.", []string{"model_type"}, nil),
 		rows: prometheus.NewDesc("otkit_predictive_model_rows", "Rows that the model that serves was trained with.", []string{"model_type"}, nil),
-	}}
+	})
+}
+
+// monitorMetrics are figures of the predictions on a timer.
+func monitorMetrics(m *monitor.Monitor) []prometheus.Collector {
+	gauge := func(name, help string, value func(monitor.Stats) float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "otkit_predictive_monitor_" + name, Help: help}, func() float64 { return value(m.Stats()) })
+	}
+	return []prometheus.Collector{
+		gauge("targets", "Targets that are predicted for on a timer.", func(s monitor.Stats) float64 { return float64(s.Targets) }),
+		gauge("targets_omitted", "Targets beyond the limit.", func(s monitor.Stats) float64 { return float64(s.Omitted) }),
+		gauge("round_seconds", "Duration of the last round of all targets.", func(s monitor.Stats) float64 { return s.Round.Seconds() }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "otkit_predictive_monitor_skipped_total", Help: "Predictions that were due and not made, to limit the load."},
+			func() float64 { return float64(m.Stats().Skipped) }),
+	}
 }
 
 // modelCollector collects figures of the models that serve.

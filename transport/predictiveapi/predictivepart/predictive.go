@@ -5,9 +5,13 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/otkit/otkit/alarms/predictivealarms"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/alarmfailures"
+	"github.com/otkit/otkit/predictive/monitor"
 	"github.com/otkit/otkit/predictive/registry"
+	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/predictiveapi"
 	"github.com/otkit/otkit/transport/server"
@@ -33,6 +37,17 @@ type Options struct {
 
 	// Tags chooses the tags and drivers of the default Inventory.
 	Tags InventoryOptions
+
+	// Monitor are the options of the predictions on a timer, which without a model find nothing, and Retrain those of trainings on a
+	// schedule, of which there are none by default.
+	Monitor        monitor.Options
+	Retrain        monitor.RetrainOptions
+	WithoutMonitor bool // predict only when asked, and show no tags and alarms
+	WithoutTags    bool // show no result as tags
+	// Alarms are the options of the alarms about results, and Failures those of the failures that are recorded from alarms.
+	Alarms          predictivealarms.Options
+	Failures        alarmfailures.Options
+	WithoutFailures bool // record no failures from alarms
 
 	// Service are the options of the service. Its Clock and Log default to those below.
 	Service predictive.Options
@@ -85,11 +100,13 @@ type Predictive struct {
 	api     *predictiveapi.API
 	meters  *meters
 	damage  damage
+	monitor *monitor.Monitor // nil for none
 	jobs    []func(context.Context)
 }
 
-// New makes the predictions of a server from the history of its tags. The tags may be nil if the options have a History and an Inventory.
-func New(_ context.Context, t *tagspart.Tags, o Options) (*Predictive, error) {
+// New makes the predictions of a server from the history of its tags. The tags may be nil if the options have a History and an Inventory,
+// and the alarms may be nil.
+func New(_ context.Context, t *tagspart.Tags, a *alarmspart.Alarms, o Options) (*Predictive, error) {
 	o, err := o.withDefaults(t)
 	if err != nil {
 		return nil, err
@@ -100,14 +117,19 @@ func New(_ context.Context, t *tagspart.Tags, o Options) (*Predictive, error) {
 		Downtime: o.Downtime, Models: o.Models}, o.Service); err != nil {
 		return nil, err
 	}
-	p.api, err = predictiveapi.New(p.service, o.Records, predictiveapi.Options{Now: o.Now})
-	return p, err
+	if p.api, err = predictiveapi.New(p.service, o.Records, predictiveapi.Options{Now: o.Now}); err != nil {
+		return nil, err
+	}
+	return p, p.joinHouse(t, a)
 }
 
 // onJob takes a change of a job. The service reports none before New has returned.
 func (p *Predictive) onJob(j predictive.Job) {
 	p.meters.onJob(j)
 	p.api.OnJob(j)
+	if p.monitor != nil && j.State == predictive.JobSucceeded {
+		p.monitor.Renew()
+	}
 	if p.opts.Service.OnJob != nil {
 		p.opts.Service.OnJob(j)
 	}

@@ -20,8 +20,8 @@ import (
 // serve returns a server with the part alone, over a history without samples.
 func serve(t *testing.T, o predictivepart.Options) (*predictivepart.Predictive, *server.Server) {
 	t.Helper()
-	o.History, o.Inventory = historian{}, predictive.DriverInventory(plant)
-	part, err := predictivepart.New(t.Context(), nil, o)
+	o.History, o.Inventory, o.WithoutMonitor = historian{}, predictive.DriverInventory(plant), true
+	part, err := predictivepart.New(t.Context(), nil, nil, o)
 	require.NoError(t, err)
 	s, err := server.New(t.Context(), server.Options{Authenticator: auth.AuthenticatorFunc(anyone)}, part.Part())
 	require.NoError(t, err)
