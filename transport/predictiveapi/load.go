@@ -50,13 +50,13 @@ func replacementsOf(store predictive.RecordStore, o Options) recordKind[predicti
 		}}
 }
 
-// identify gives a record without an id a new one, and returns the ids that records may have already.
-func (k *recordKind[R]) identify(id *string) (given map[string]bool) {
+// identify gives a record without an id a new one, and returns the new ids.
+func (k *recordKind[R]) identify(id *string) (made map[string]bool) {
 	if *id != "" {
-		return map[string]bool{*id: true}
+		return nil
 	}
 	*id = k.newID()
-	return nil
+	return map[string]bool{*id: true}
 }
 
 // maxBadCells is how many cells of a file an error names.
@@ -95,28 +95,17 @@ func (k *recordKind[R]) load(ctx context.Context, body io.Reader) (gen.RecordImp
 	case len(bad) > 0:
 		return gen.RecordImport{}, recordcsv.ErrFile.Invalid(bad[:min(len(bad), maxBadCells)]...)
 	}
-	given := make(map[string]bool)
-	for _, r := range rows {
-		if id, _ := k.key(r); !made[id] {
-			given[id] = true
-		}
-	}
-	added, err := k.add(ctx, rows, given)
+	added, err := k.add(ctx, rows, made)
 	return gen.RecordImport{Added: added, Skipped: len(rows) - added}, err
 }
 
 // add adds all records or none, except for those that are recorded already with the same content, and returns how many it added. Records with
-// other ids than the given ones are new.
-func (k *recordKind[R]) add(ctx context.Context, rows []R, given map[string]bool) (added int, err error) {
+// ids that were made for them are new.
+func (k *recordKind[R]) add(ctx context.Context, rows []R, made map[string]bool) (added int, err error) {
 	for range 2 { // another caller may have added the same ones meanwhile
-		fresh := rows
-		if len(given) > 0 {
-			if fresh, err = k.fresh(ctx, rows, given); err != nil {
-				return 0, err
-			}
-		}
-		if len(fresh) == 0 {
-			return 0, nil
+		var fresh []R
+		if fresh, err = k.fresh(ctx, rows, made); err != nil || len(fresh) == 0 {
+			return 0, err
 		}
 		if err = k.write(ctx, fresh); !errors.Is(err, predictive.ErrRecordExists) {
 			return len(fresh), err
@@ -125,16 +114,16 @@ func (k *recordKind[R]) add(ctx context.Context, rows []R, given map[string]bool
 	return 0, err
 }
 
-// fresh returns the records that are not recorded already. A record has the time by which it is found.
-func (k *recordKind[R]) fresh(ctx context.Context, rows []R, given map[string]bool) (fresh []R, err error) {
+// fresh returns the records that are not recorded already. It looks for them at their times.
+func (k *recordKind[R]) fresh(ctx context.Context, rows []R, made map[string]bool) ([]R, error) {
 	var first, last time.Time
-	byID := make(map[string]R, len(given))
-	for _, r := range rows {
+	byID := make(map[string]int, len(rows)-len(made))
+	for i, r := range rows {
 		id, at := k.key(r)
-		if !given[id] {
+		if made[id] {
 			continue
 		}
-		byID[id] = r
+		byID[id] = i
 		if first.IsZero() || at.Before(first) {
 			first = at
 		}
@@ -142,20 +131,27 @@ func (k *recordKind[R]) fresh(ctx context.Context, rows []R, given map[string]bo
 			last = at
 		}
 	}
+	if len(byID) == 0 {
+		return rows, nil
+	}
 	known := make(map[string]bool)
 	for r, err := range k.all(ctx, k.store, predictive.RecordQuery{From: first, To: last.Add(time.Microsecond)}) {
 		if err != nil {
 			return nil, err
 		}
 		id, _ := k.key(r)
-		sent, ok := byID[id]
+		i, ok := byID[id]
 		switch {
-		case ok && !k.same(sent, r):
+		case ok && !k.same(rows[i], r):
 			return nil, predictive.ErrRecordExists.On("id", id)
 		case ok:
 			known[id] = true
 		}
 	}
+	if len(known) == 0 {
+		return rows, nil
+	}
+	var fresh []R
 	for _, r := range rows {
 		if id, _ := k.key(r); !known[id] {
 			fresh = append(fresh, r)

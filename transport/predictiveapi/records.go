@@ -89,11 +89,11 @@ func (h *handlers) AddFailures(ctx context.Context, r gen.AddFailuresRequestObje
 	b := r.JSONBody
 	f := predictive.Failure{ID: b.ID, EquipmentID: b.EquipmentID, Component: b.Component, Code: b.Code, Source: predictive.SourceManual, Note: b.Note,
 		Start: stored(b.Start), Noticed: stored(b.Noticed), End: stored(b.End)}
-	given := h.failures.identify(&f.ID)
+	made := h.failures.identify(&f.ID)
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
-	if _, err := h.failures.add(ctx, []predictive.Failure{f}, given); err != nil {
+	if _, err := h.failures.add(ctx, []predictive.Failure{f}, made); err != nil {
 		return nil, err
 	}
 	return gen.AddFailures201JSONResponse(failureOf(f)), nil
@@ -145,11 +145,11 @@ func (h *handlers) AddReplacements(ctx context.Context, r gen.AddReplacementsReq
 	b := r.JSONBody
 	c := predictive.Replacement{ID: b.ID, EquipmentID: b.EquipmentID, Component: b.Component, At: stored(b.At), Reason: predictive.Reason(b.Reason),
 		Source: predictive.SourceManual, Note: b.Note}
-	given := h.replacements.identify(&c.ID)
+	made := h.replacements.identify(&c.ID)
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if _, err := h.replacements.add(ctx, []predictive.Replacement{c}, given); err != nil {
+	if _, err := h.replacements.add(ctx, []predictive.Replacement{c}, made); err != nil {
 		return nil, err
 	}
 	return gen.AddReplacements201JSONResponse(replacementOf(c)), nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -121,6 +122,28 @@ func TestAFileIsImportedAgain(t *testing.T) {
 	from.csv("/failures", "id,equipmentId,start\nnew,p,2026-01-31\nf00,"+pump+",2026-01-06\n").refused(409, "RECORD_EXISTS")
 	from.csv("/failures", "id,equipmentId,start\nnew,p,2026-01-31\nnew,p,2026-01-31\n").refused(409, "RECORD_EXISTS")
 	require.EqualValues(t, 22, from.get("/failures").json(200)["totalCount"])
+}
+
+func TestAFileMayBeSentTwiceAtTheSameTime(t *testing.T) {
+	p := newPlant(t, options{})
+	var file strings.Builder
+	file.WriteString("id,equipmentId,start\n")
+	for i := range 500 {
+		fmt.Fprintf(&file, "%d,p,2026-01-31 %02d:%02d\n", i, i/60, i%60)
+	}
+	answers := make([]answer, 4)
+	var calls sync.WaitGroup
+	for i := range answers {
+		calls.Go(func() { answers[i] = p.csv("/failures", file.String()) })
+	}
+	calls.Wait()
+	var added, skipped int
+	for _, a := range answers {
+		v := a.json(200)
+		added, skipped = added+int(v["added"].(float64)), skipped+int(v["skipped"].(float64))
+	}
+	require.Equal(t, []int{500, 1500}, []int{added, skipped})
+	require.EqualValues(t, 500, p.get("/failures").json(200)["totalCount"])
 }
 
 func TestABadFileAddsNothing(t *testing.T) {
