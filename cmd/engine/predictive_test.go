@@ -22,6 +22,20 @@ func (s *session) retrain(modelType client.ModelType) *client.TrainingResult {
 	return answer.JSON200
 }
 
+// trainUntil starts a training and returns when at least a share of it is done.
+func (s *session) trainUntil(modelType client.ModelType, progress float64) {
+	s.t.Helper()
+	started, err := s.StartTrainingWithResponse(s.t.Context(), client.StartTrainingJSONRequestBody{ModelType: modelType})
+	require.NoError(s.t, err)
+	require.NotNil(s.t, started.JSON202, "%s %s", started.Status(), started.Body)
+	eventually(s.t, "the training does not advance", func() bool {
+		job, err := s.GetTrainingJobWithResponse(s.t.Context(), started.JSON202.ID)
+		require.NoError(s.t, err)
+		require.NotNil(s.t, job.JSON200, "%s %s", job.Status(), job.Body)
+		return job.JSON200.Progress >= progress
+	})
+}
+
 func (s *session) failureOf(equipment, tag string) *client.FailurePrediction {
 	s.t.Helper()
 	answer, err := s.PredictFailureWithResponse(s.t.Context(), equipment, tag)
@@ -103,12 +117,10 @@ func TestPredictionsOfAPlant(t *testing.T) {
 	eventually(t, "no alarm of "+hall.worn, func() bool { return s.alarm(t, "Failure of "+hall.worn+" predicted") != nil })
 	require.Nil(t, s.alarm(t, "Failure of "+hall.fresh))
 
-	// A process that is killed while it trains leaves what was there.
-	for range 3 {
-		started, err := s.StartTrainingWithResponse(t.Context(), client.StartTrainingJSONRequestBody{ModelType: "FailurePrediction"})
-		require.NoError(t, err)
-		require.NotNil(t, started.JSON202, "%s %s", started.Status(), started.Body)
-		e.kill()
+	// A process that is killed or stopped while it trains leaves what was there.
+	for n, end := range []func(){func() { e.kill() }, func() { e.kill() }, func() { e.stop() }} {
+		s.trainUntil("FailurePrediction", float64(n)*0.3)
+		end()
 		e = start(t, known, "-config", config, "-data", data)
 		s, anyone = e.with(s.token), e.with("")
 		require.Empty(t, s.models("FailurePrediction").Damaged)

@@ -26,7 +26,7 @@ type Auth struct {
 	AccessTokenMinutes  int      `key:"accessTokenMinutes" default:"60" rule:"1..1440" doc:"Lifetime of an access token in minutes."`
 	RefreshTokenHours   int      `key:"refreshTokenHours" default:"168" rule:"1..8760" doc:"Lifetime of a login without a refresh, in hours."`
 	ProtectOpenSurfaces bool     `key:"protectOpenSurfaces" default:"false" doc:"Require a token also where none is required otherwise; overrides openSurfacesFrom."`
-	OpenSurfacesFrom    []string `key:"openSurfacesFrom" doc:"Addresses and networks (CIDR) from which tag configuration, silences, alert history, the alert webhook and metrics need no token, besides loopback; 0.0.0.0/0,::/0 for everywhere."`
+	OpenSurfacesFrom    []string `key:"openSurfacesFrom" doc:"Addresses and networks (CIDR) from which tag configuration, silences, alert history, the alert webhook, predictions and metrics need no token, besides loopback; 0.0.0.0/0,::/0 for everywhere."`
 	Issuer              string   `key:"issuer" default:"otkit" rule:"required" doc:"Claim iss of the engine's own tokens."`
 	Audience            string   `key:"audience" default:"otkit" rule:"required" doc:"Claim aud of the engine's own tokens."`
 	OIDC                OIDC     `key:"oidc"`

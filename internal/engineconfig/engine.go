@@ -75,7 +75,7 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 		Alerting:   e.Alerting.options(p),
 		Devices:    e.Devices.options(log, p),
 		Discovery:  e.Discovery.options(log, p),
-		Predictive: e.Predictive.options(),
+		Predictive: e.Predictive.options(log, p),
 		Hubs:       hubspart.Options{MaxPerPrincipal: e.Server.Hubs.MaxPerAccount, MaxPerAddress: e.Server.Hubs.MaxPerAddress},
 	}
 	e.AAS.options(&o, p)

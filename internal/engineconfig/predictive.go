@@ -2,6 +2,7 @@ package engineconfig
 
 import (
 	"fmt"
+	"log/slog"
 	"path"
 	"time"
 
@@ -27,6 +28,7 @@ type Predictive struct {
 	Monitor  PredictiveMonitor  `key:"monitor"`
 	Schedule PredictiveSchedule `key:"schedule"`
 	Alarms   PredictiveAlarms   `key:"alarms"`
+	Remote   PredictiveRemote   `key:"remote" doc:"A server that predicts in place of the trained models."`
 }
 
 // Validate implements settings.Validator.
@@ -43,9 +45,9 @@ func checkPatterns(p *settings.Problems, key string, patterns []string) {
 	}
 }
 
-func (c Predictive) options() predictivepart.Options {
+func (c Predictive) options(log *slog.Logger, p *settings.Problems) predictivepart.Options {
 	o := predictivepart.Options{
-		Keep: c.Keep,
+		Keep: c.Keep, Models: c.Remote.models(log, p),
 		Tags: predictivepart.InventoryOptions{Settings: c.SettingTags, Exclude: c.ExcludeDrivers},
 		Service: predictive.Options{Components: c.Components, Horizon: c.Horizon, Lookback: c.Lookback, MaxRows: c.MaxRows, MinFailures: c.MinFailures,
 			Seed: uint64(c.Seed), PromoteIfBetter: c.PromoteIfBetter, TrainingTimeout: c.TrainingTimeout},
