@@ -44,5 +44,5 @@ func Example() {
 	fmt.Println(events[0].Occurrence.Severity, events[0].Occurrence.Message)
 	cancel()
 	<-ended
-	// Output: Warning Failure of pump-1 predicted: pump-1.vibration tells 93% within 7 days
+	// Output: Warning Failure of pump-1 predicted within 7 days: pump-1.vibration 93%
 }

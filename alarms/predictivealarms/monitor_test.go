@@ -90,7 +90,8 @@ func (s *site) put(kind monitor.Kind, equipment, name string, state monitor.Stat
 	case monitor.Failure:
 		r.Failure = &predictive.FailurePrediction{FailureProbability: figure, HorizonHours: 24}
 	case monitor.RUL:
-		r.RUL = &predictive.RUL{RULDays: int(figure), LowDays: figure / 2, HighDays: figure * 2, Recommendation: "Replace it."}
+		r.RUL = &predictive.RUL{RULDays: int(figure), LowDays: figure / 4, HighDays: figure * 2, Recommendation: "Replace it.", PredictedAt: r.At,
+			PredictedFailureDate: r.At.Add(time.Duration(figure * 24 * float64(time.Hour)))}
 	case monitor.Anomaly:
 		r.Anomaly = &predictive.Anomaly{AnomalyScore: figure, CurrentValue: 95.25, ExpectedRange: predictive.Range{Min: 60, Max: 70.5}}
 	}
@@ -142,17 +143,17 @@ func TestTagsOfAnEquipmentShareAnAlarmThatFollowsThem(t *testing.T) {
 		require.Equal(t, "Equipment", o.SourceType)
 		require.Equal(t, "pump1", o.Source)
 		require.Equal(t, map[string]string{"equipmentId": "pump1", "tags": "pump1.temp"}, o.Labels)
-		require.Equal(t, "Failure of pump1 predicted: pump1.temp tells 81% within 24 hours", o.Message)
+		require.Equal(t, "Failure of pump1 predicted within 24 hours: pump1.temp 81%", o.Message)
 
 		s.put(monitor.Failure, "pump1", "pump1.temp", monitor.Failing, 0.95)
 		pass(time.Second)
 		require.Len(t, s.journal(), 1, "figures alone are no news")
 		s.put(monitor.Failure, "pump1", "pump1.vibration", monitor.Failing, 0.99)
 		pass(time.Second)
-		require.Equal(t, []string{"Failure of pump1 predicted: pump1.vibration tells 99% within 24 hours; pump1.temp tells 95% within 24 hours"}, s.active())
+		require.Equal(t, []string{"Failure of pump1 predicted within 24 hours: pump1.vibration 99%; pump1.temp 95%"}, s.active())
 		s.put(monitor.Failure, "pump1", "pump1.temp", monitor.Normal, 0.1)
 		pass(time.Second)
-		require.Equal(t, []string{"Failure of pump1 predicted: pump1.vibration tells 99% within 24 hours"}, s.active())
+		require.Equal(t, []string{"Failure of pump1 predicted within 24 hours: pump1.vibration 99%"}, s.active())
 		s.Put(monitor.Result{Target: monitor.Target{Kind: monitor.Failure, Equipment: "pump1", Name: "pump1.vibration"}, State: monitor.Failing,
 			Err: predictive.ErrInsufficientData, At: time.Now()})
 		pass(time.Hour)
@@ -170,7 +171,7 @@ func TestAShortRemainingLifeIsAnAlarmThatFollowsIt(t *testing.T) {
 			s.put(monitor.RUL, "pump1", "Bearing", monitor.Failing, days)
 			pass(time.Second)
 		}
-		require.Equal(t, []string{"Failure of Bearing of pump1 predicted: 5 days left, 2 to 10 likely. Replace it."}, s.active())
+		require.Equal(t, []string{"Failure of Bearing of pump1 predicted: 5 days left, 30 hours to 10 days likely. Replace it."}, s.active())
 		s.put(monitor.RUL, "pump1", "Seal", monitor.Failing, 1)
 		s.put(monitor.RUL, "pump1", "Bearing", monitor.Normal, 60)
 		pass(time.Second)

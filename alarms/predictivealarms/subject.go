@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alarms/internal/limits"
@@ -125,7 +124,7 @@ func (c *condition) message(s subject) string {
 	text := strings.Join(parts, separator)
 	switch s.kind {
 	case monitor.Failure:
-		return limits.Clip("Failure of " + s.equipment + " predicted: " + text)
+		return limits.Clip("Failure of " + s.equipment + " predicted" + c.within() + ": " + text)
 	case monitor.RUL:
 		return limits.Clip("Failure of " + s.component + " of " + s.equipment + " predicted: " + text)
 	default:
@@ -149,25 +148,35 @@ func (c *condition) worst() []string {
 	return list
 }
 
+// within returns the horizon of failure predictions as a part of a sentence, empty if it is not known.
+func (c *condition) within() string {
+	for _, r := range c.failing {
+		if r.Failure != nil {
+			return " within " + days(r.Failure.HorizonHours/24)
+		}
+	}
+	return ""
+}
+
 // describe returns the figures of a result.
 func describe(name string, r monitor.Result) string {
 	switch {
 	case r.Failure != nil:
-		within := time.Duration(r.Failure.HorizonHours * float64(time.Hour))
-		return fmt.Sprintf("%s tells %.0f%% within %s", name, 100*r.Failure.FailureProbability, days(within))
+		return fmt.Sprintf("%s %.0f%%", name, 100*r.Failure.FailureProbability)
 	case r.Anomaly != nil:
 		return fmt.Sprintf("%s is %.6g, expected %.6g to %.6g", name, r.Anomaly.CurrentValue, r.Anomaly.ExpectedRange.Min, r.Anomaly.ExpectedRange.Max)
 	case r.RUL != nil:
-		return fmt.Sprintf("%d days left, %.0f to %.0f likely. %s", r.RUL.RULDays, r.RUL.LowDays, r.RUL.HighDays, r.RUL.Recommendation)
+		left := r.RUL.PredictedFailureDate.Sub(r.RUL.PredictedAt).Hours() / 24
+		return fmt.Sprintf("%s left, %s to %s likely. %s", days(left), days(r.RUL.LowDays), days(r.RUL.HighDays), r.RUL.Recommendation)
 	default:
 		return name
 	}
 }
 
-// days returns a duration in days, or in hours if it is less than two days.
-func days(d time.Duration) string {
-	if d < 48*time.Hour {
-		return fmt.Sprintf("%.3g hours", d.Hours())
+// days returns a number of days as a text, in hours if there are less than two.
+func days(n float64) string {
+	if n < 2 {
+		return fmt.Sprintf("%.0f hours", 24*n)
 	}
-	return fmt.Sprintf("%.3g days", d.Hours()/24)
+	return fmt.Sprintf("%.0f days", n)
 }

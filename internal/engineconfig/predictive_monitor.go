@@ -22,7 +22,7 @@ type PredictiveMonitor struct {
 	Components    []string      `key:"components" doc:"Patterns over the components whose remaining lives are predicted, of those that failures and replacements name. Default: all."`
 	AnomalyTags   []string      `key:"anomalyTags" doc:"Patterns over the names of tags whose samples are checked for anomalies, such as *.vibration. Default: none."`
 	MinConfidence float64       `key:"minConfidence" default:"0.1" rule:"0..1" doc:"Confidence below which a prediction does not count."`
-	RemainingLife time.Duration `key:"remainingLife" default:"168h" rule:"1h.." doc:"Remaining life up to which a component counts as failing."`
+	RemainingLife time.Duration `key:"remainingLife" rule:"1h..|0 for predictive.horizon" doc:"Remaining life up to which a component counts as failing, unless it is as long as the model can tell."`
 	Results       int           `key:"results" default:"5" rule:"1..63" doc:"Number of last predictions that are counted."`
 	Positive      int           `key:"positive" default:"3" rule:"1..63" doc:"So many of the last predictions must be of a failure or an anomaly before the alarm."`
 	Clear         int           `key:"clear" default:"0" rule:"0..62" doc:"At most so many of the last predictions may still be before the alarm is cleared."`

@@ -16,8 +16,7 @@ func TestPredictiveMonitorByDefault(t *testing.T) {
 	parts, problems := build(t, "{}")
 	require.Empty(t, problems)
 	o := parts.Options.Predictive
-	require.Equal(t, monitor.Options{Interval: 15 * time.Minute, MaxLoad: 0.25, MaxTargets: 1000, MinConfidence: 0.1, Within: 7 * 24 * time.Hour, Results: 5,
-		Positive: 3}, o.Monitor)
+	require.Equal(t, monitor.Options{Interval: 15 * time.Minute, MaxLoad: 0.25, MaxTargets: 1000, MinConfidence: 0.1, Results: 5, Positive: 3}, o.Monitor)
 	require.Zero(t, o.Retrain.Every, "nothing is trained unasked")
 	require.Zero(t, o.Retrain.PSI)
 	require.False(t, o.WithoutMonitor || o.WithoutTags || o.WithoutFailures || o.Alarms.Disabled)

@@ -248,7 +248,8 @@ func (m *Monitor) judge(r *Result, w *window) (positive, counts bool) {
 	case Failure:
 		return r.Failure.Prediction == predictive.PredictionFailure, r.Failure.Confidence >= m.o.MinConfidence
 	case RUL:
-		return r.RUL.PredictedFailureDate.Sub(r.RUL.PredictedAt) <= m.o.Within, r.RUL.Confidence >= m.o.MinConfidence
+		short := r.RUL.PredictedFailureDate.Sub(r.RUL.PredictedAt) <= m.o.Within
+		return short && !r.RUL.Capped, r.RUL.Confidence >= m.o.MinConfidence
 	default:
 		counts = !r.Anomaly.SampledAt.Equal(w.sampled)
 		w.sampled = r.Anomaly.SampledAt

@@ -35,7 +35,7 @@ type Options struct {
 	Positive, Results, Clear int
 	// MinConfidence is the confidence below which a result does not count, from 0 to 1. Anomalies have none.
 	MinConfidence float64
-	// Within is the remaining life up to which a result is positive. Default: 7 days.
+	// Within is the remaining life up to which a result is positive, unless it is as long as the model can tell. Default: 7 days.
 	Within time.Duration
 
 	Clock func() time.Time // of results without a prediction; default: time.Now

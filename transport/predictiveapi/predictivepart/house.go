@@ -1,6 +1,7 @@
 package predictivepart
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -49,6 +50,7 @@ func (p *Predictive) watch(t *tagspart.Tags, a *alarmspart.Alarms) (err error) {
 	if o.Log == nil {
 		o.Log = p.opts.Logger
 	}
+	o.Within = cmp.Or(o.Within, p.opts.Service.Horizon)
 	latest := new(monitor.Latest)
 	if p.monitor, err = monitor.New(p.service, latest, o); err != nil {
 		return err

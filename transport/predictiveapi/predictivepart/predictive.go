@@ -38,8 +38,8 @@ type Options struct {
 	// Tags chooses the tags and drivers of the default Inventory.
 	Tags InventoryOptions
 
-	// Monitor are the options of the predictions on a timer, which without a model find nothing, and Retrain those of trainings on a
-	// schedule, of which there are none by default.
+	// Monitor are the options of the predictions on a timer, which find nothing without a model; its Within defaults to the horizon.
+	// Retrain are those of trainings on a schedule, of which there are none by default.
 	Monitor        monitor.Options
 	Retrain        monitor.RetrainOptions
 	WithoutMonitor bool // predict only when asked, and show no tags and alarms
