@@ -10,6 +10,7 @@ import (
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/transport/predictiveapi/predictivepart"
 	"github.com/otkit/otkit/transport/server"
 )
 
@@ -18,7 +19,7 @@ const recordInterval = time.Minute
 
 // installPredictions makes the pumps the equipment of predictive maintenance and records what happens to them.
 func installPredictions(ctx context.Context, o *engine.Options, list []pump, now time.Time) error {
-	setPredictions(&o.Predictive.Service)
+	setPredictions(&o.Predictive)
 	// The line has no records, and its tags mean something else than those of the pumps of the same names.
 	o.Predictive.Tags.Exclude = append(o.Predictive.Tags.Exclude, DriverID)
 	if o.Predictive.Records == nil {
@@ -34,17 +35,23 @@ func installPredictions(ctx context.Context, o *engine.Options, list []pump, now
 	return nil
 }
 
-// setPredictions sets what the demo's month of history suits, unless the settings are others: its parts live for days, so failures are predicted
-// for the next day. The rows are few, so that the models are trained within seconds of the first start.
-func setPredictions(o *predictive.Options) {
-	if o.Horizon == 0 || o.Horizon == 7*24*time.Hour {
-		o.Horizon = 24 * time.Hour
+// setPredictions sets what suits the pumps where the settings have their defaults. Parts live for days, so failures and short lives are those
+// of the next day; the tag that shows failures best is watched. The rows are few, so that the models are trained within seconds of the first start.
+func setPredictions(o *predictivepart.Options) {
+	const day, week = 24 * time.Hour, 7 * 24 * time.Hour
+	for _, span := range []*time.Duration{&o.Service.Horizon, &o.Monitor.Within} {
+		if *span == 0 || *span == week {
+			*span = day
+		}
 	}
-	if o.MaxRows == 0 || o.MaxRows == 50_000 {
-		o.MaxRows = 1000
+	if o.Service.MaxRows == 0 || o.Service.MaxRows == 50_000 {
+		o.Service.MaxRows = 1000
 	}
-	if o.Features.Step == 0 {
-		o.Features.Step = time.Hour
+	if o.Service.Features.Step == 0 {
+		o.Service.Features.Step = time.Hour
+	}
+	if len(o.Monitor.Tags) == 0 {
+		o.Monitor.Tags = []string{"pump*.vibration"}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/history"
+	"github.com/otkit/otkit/transport/predictiveapi/predictivepart"
 )
 
 // pastOf is a predictive.History of a history store.
@@ -35,9 +36,9 @@ func TestTheDemoCanBePredicted(t *testing.T) {
 	require.NoError(t, err)
 	_, err = addPumpRecords(t.Context(), allPumps(), records, noon)
 	require.NoError(t, err)
-	var o predictive.Options
+	var o predictivepart.Options
 	setPredictions(&o)
-	o.Clock = func() time.Time { return now }
+	o.Service.Clock = func() time.Time { return now }
 	s, err := predictive.New(predictive.Deps{History: pastOf{store}, Records: records, Registry: new(predictive.MemoryRegistry),
 		Inventory: predictive.DriverInventory(func(context.Context) (list []predictive.DriverTag, err error) {
 			for _, p := range allPumps() {
@@ -46,7 +47,7 @@ func TestTheDemoCanBePredicted(t *testing.T) {
 				}
 			}
 			return list, nil
-		})}, o)
+		})}, o.Service)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	for _, modelType := range predictive.ModelTypes() {

@@ -114,7 +114,7 @@ func installPumps(ctx context.Context, o *engine.Options, now time.Time) (sample
 	return samples, installPredictions(ctx, o, list, now)
 }
 
-// fillPumpHistory stores the past of pumps up to now, unless the store has one. It takes less than half a second with an embedded database.
+// fillPumpHistory stores the past of pumps from the newest sample that the store has up to now: they went on while the engine was stopped. It takes less than half a second with an embedded database.
 func fillPumpHistory(ctx context.Context, list []pump, store history.Store, now time.Time) (samples int, err error) {
 	from := now.Add(-HistoryAge).Truncate(historyStep)
 	for _, p := range list {
@@ -133,13 +133,16 @@ func fillPumpHistory(ctx context.Context, list []pump, store history.Store, now 
 	return samples, err
 }
 
-// past returns the samples of a pump, none if the store has one of its last tag.
+// past returns the samples of a pump that are newer than those of the store.
 func (p pump) past(ctx context.Context, store history.Store, from, to time.Time) ([]history.Sample, error) {
 	list := p.tags()
-	for _, err := range store.Range(ctx, list[len(list)-1].Name, from, to) {
-		return nil, err // one sample, or a store that cannot be read: both end it
+	for s, err := range store.Range(ctx, list[0].Name, from, to) {
+		if err != nil {
+			return nil, err
+		}
+		from = s.Time.Truncate(historyStep).Add(historyStep)
 	}
-	batch := make([]history.Sample, 0, len(list)*int(to.Sub(from)/historyStep+1))
+	batch := make([]history.Sample, 0, len(list)*int(max(to.Sub(from), 0)/historyStep+1))
 	for at := from; at.Before(to); at = at.Add(historyStep) {
 		s := p.state(at)
 		for i, t := range list {
