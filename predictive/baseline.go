@@ -18,7 +18,7 @@ type baselines struct {
 
 type baselineKey struct {
 	extractor *features.Extractor
-	tag       string // the first one
+	tags      string // those of the signals and settings
 	begin     int64
 }
 
@@ -60,7 +60,10 @@ func (s *Service) baseline(ctx context.Context, x *features.Extractor, inputs []
 	if !l.start.Equal(begin) { // not known, or before the lookback: it moves
 		begin = begin.Truncate(24 * time.Hour)
 	}
-	key := baselineKey{x, inputs[0].tag, begin.UnixNano()}
+	key := baselineKey{x, "", begin.UnixNano()}
+	for _, in := range inputs {
+		key.tags += in.tag + "\x00"
+	}
 	if values, ok := s.baselines.get(key); ok {
 		return values, nil
 	}

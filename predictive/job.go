@@ -229,7 +229,8 @@ func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err e
 	}
 	meta.TrainedAt = s.o.Clock()
 	parent, _, err := s.deps.Registry.Get(ctx, j.ModelType, 0)
-	if err != nil && !errors.Is(err, ErrModelNotFound) {
+	// A new model is what repairs a registry in which all are damaged.
+	if err != nil && !errors.Is(err, ErrModelNotFound) && !errors.Is(err, ErrModelNotAvailable) {
 		return result, ErrTrainingFailed.Because("the model before cannot be read").Wrap(err)
 	}
 	meta.Parent = parent.Version

@@ -2,12 +2,15 @@ package predictive
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/predictive/features"
 )
 
 func TestRequestsAreChecked(t *testing.T) {
@@ -185,6 +188,54 @@ func TestDamagedModelIsNotServed(t *testing.T) {
 	require.ErrorIs(t, err, ErrModelNotAvailable)
 }
 
+// unreadable is a registry that fails for a while.
+type unreadable struct {
+	MemoryRegistry
+	err error
+}
+
+func (r *unreadable) Get(ctx context.Context, modelType ModelType, version int) (Meta, []byte, error) {
+	if r.err != nil {
+		return Meta{}, nil, r.err
+	}
+	return r.MemoryRegistry.Get(ctx, modelType, version)
+}
+
+func TestModelServesWhileTheRegistryFails(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	registry := new(unreadable)
+	s := newService(t, p, func(d *Deps, _ *Options) { d.Registry = registry })
+	registry.err = errors.New("too many open files")
+	_, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.ErrorIs(t, err, ErrModelNotAvailable, "none was read yet")
+	registry.err = nil
+	_, err = s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	before, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	registry.err = errors.New("too many open files")
+	s.refresh(RULModel)
+	r, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	require.Equal(t, before, r)
+	registry.err = ErrModelNotFound // deleted
+	s.refresh(RULModel)
+	_, err = s.RUL(t.Context(), "pump01", "Bearing")
+	require.ErrorIs(t, err, ErrModelNotAvailable)
+}
+
+func TestTrainingRepairsARegistryOfDamagedModels(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	registry := &unreadable{err: ErrModelNotAvailable.Because("every version of RUL is damaged")}
+	s := newService(t, p, func(d *Deps, o *Options) { d.Registry, o.PromoteIfBetter = registry, true })
+	r, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	registry.err = nil
+	meta, _, err := registry.Get(t.Context(), RULModel, r.Version)
+	require.NoError(t, err)
+	require.True(t, meta.Default)
+}
+
 func TestWorseModelIsNotPromoted(t *testing.T) {
 	p := newFleet(t, smallFleet)
 	registry := new(MemoryRegistry)
@@ -276,4 +327,22 @@ func TestBeginningOfLifeIsReadOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first, second)
 	require.Less(t, h.yielded, before)
+}
+
+func TestBaselinesOfTagsWithOneSetting(t *testing.T) {
+	p := newPlant()
+	for hour := range 200 {
+		at := epoch.Add(time.Duration(hour) * time.Hour)
+		p.samples["hall.load"] = append(p.samples["hall.load"], Sample{Time: at, Value: float64(hour % 2)})
+		p.samples["pump1.p"] = append(p.samples["pump1.p"], Sample{Time: at, Value: 1 + float64(hour%5)/10})
+		p.samples["pump2.p"] = append(p.samples["pump2.p"], Sample{Time: at, Value: 100 + float64(hour%5)/10})
+	}
+	s := newService(t, p)
+	x, err := newPlainExtractor(t.Context(), []features.Signal{{Name: "load", Setting: true}, {Name: "p"}}, features.Options{Step: time.Hour})
+	require.NoError(t, err)
+	for tag, want := range map[string]float64{"pump1.p": 1.2, "pump2.p": 100.2} {
+		got, err := s.baseline(t.Context(), x, []input{{0, "hall.load", true}, {1, tag, false}}, life{from: epoch}, epoch.Add(199*time.Hour))
+		require.NoError(t, err)
+		require.InDelta(t, want, got[1], 0.1, tag)
+	}
 }

@@ -42,6 +42,9 @@ func (s *Service) load(ctx context.Context, t ModelType, m *served) (*bundle, Me
 	switch {
 	case errors.Is(err, ErrModelNotFound):
 		return nil, Meta{}, ErrModelNotAvailable.Because("no model of type %s has been trained", t)
+	case err != nil && m.bundle != nil && ctx.Err() == nil:
+		s.o.Log.Warn("models cannot be read; using the one in memory", "modelType", t, "version", m.meta.Version, "err", err)
+		return m.bundle, m.meta, nil
 	case err != nil:
 		return nil, Meta{}, ErrModelNotAvailable.Wrap(err)
 	case m.bundle != nil && m.meta.Version == meta.Version && m.meta.SHA256 == meta.SHA256:

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"container/list"
 	"slices"
 	"sync"
 )
@@ -8,9 +9,10 @@ import (
 // Latest is a [Sink] that keeps the newest result of each target. The zero value is empty. Safe for concurrent use.
 type Latest struct {
 	mu       sync.Mutex
-	results  map[Target]numbered
-	position uint64 // of the last change
-	removed  uint64 // position of the last removal
+	results  map[Target]*list.Element
+	newest   list.List // of numbered, the newest first
+	position uint64    // of the last change
+	removed  uint64    // position of the last removal
 }
 
 type numbered struct {
@@ -23,10 +25,13 @@ func (l *Latest) Put(r Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.results == nil {
-		l.results = make(map[Target]numbered)
+		l.results = make(map[Target]*list.Element)
 	}
 	l.advance()
-	l.results[r.Target] = numbered{r, l.position}
+	if e := l.results[r.Target]; e != nil {
+		l.newest.Remove(e)
+	}
+	l.results[r.Target] = l.newest.PushFront(numbered{r, l.position})
 }
 
 // Remove implements [Sink].
@@ -34,7 +39,10 @@ func (l *Latest) Remove(gone []Target) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range gone {
-		delete(l.results, t)
+		if e := l.results[t]; e != nil {
+			l.newest.Remove(e)
+			delete(l.results, t)
+		}
 	}
 	l.advance()
 	l.removed = l.position
@@ -44,18 +52,19 @@ func (l *Latest) Remove(gone []Target) {
 func (l *Latest) advance() { l.position = max(l.position, 1) + 1 }
 
 // Changes returns the results that are newer than a position, in the order of their targets, and the next position. With all
-// set it returns the results of all targets, because the position is 0 or a target was removed after it.
-func (l *Latest) Changes(after uint64) (list []Result, all bool, next uint64) {
+// set it returns the results of all targets, because the position is 0 or a target was removed after it. It costs as much as what it
+// returns.
+func (l *Latest) Changes(after uint64) (changed []Result, all bool, next uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all = after == 0 || l.removed > after
-	if all || l.position > after {
-		for _, r := range l.results {
-			if all || r.position > after {
-				list = append(list, r.Result)
-			}
+	for e := l.newest.Front(); e != nil; e = e.Next() {
+		r := e.Value.(numbered)
+		if !all && r.position <= after {
+			break
 		}
+		changed = append(changed, r.Result)
 	}
-	slices.SortFunc(list, func(a, b Result) int { return a.Compare(b.Target) })
-	return list, all, max(l.position, 1)
+	slices.SortFunc(changed, func(a, b Result) int { return a.Compare(b.Target) })
+	return changed, all, max(l.position, 1)
 }

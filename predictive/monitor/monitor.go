@@ -67,7 +67,7 @@ func New(predictor Predictor, sink Sink, o Options) (*Monitor, error) {
 // Stats are figures of a monitor since it was made.
 type Stats struct {
 	Targets     int    // monitored now
-	Omitted     int    // beyond Options.MaxTargets
+	Omitted     int    // beyond Options.MaxTargets, without the components of equipments that are omitted
 	Predictions uint64 // made, those that failed included
 	Failures    uint64 // predictions that could not be made
 	Skipped     uint64 // predictions that were due and not made

@@ -49,7 +49,7 @@ func (m *Monitor) list(ctx context.Context) {
 	}
 }
 
-// find returns the targets in order, and how many are beyond the limit.
+// find returns the targets in order, and how many were found beyond the limit.
 func (m *Monitor) find(ctx context.Context) (list []Target, omitted int, err error) {
 	equipments, err := m.predictor.Equipments(ctx)
 	if err != nil {
@@ -70,9 +70,11 @@ func (m *Monitor) find(ctx context.Context) (list []Target, omitted int, err err
 		if err != nil {
 			return nil, 0, err
 		}
-		components, err := m.predictor.RecordedComponents(ctx, equipment)
-		if err != nil {
-			return nil, 0, err
+		var components []string
+		if len(list) < m.o.MaxTargets { // a thousand equipments more would be as many queries for nothing
+			if components, err = m.predictor.RecordedComponents(ctx, equipment); err != nil {
+				return nil, 0, err
+			}
 		}
 		for _, component := range components {
 			if matches(m.o.Components, component, true) {

@@ -207,6 +207,32 @@ func TestTagsComeAndGoWithTheirTargets(t *testing.T) {
 	})
 }
 
+// The targets of a large plant come one after the other: their tags are defined a few times only.
+func TestManyTargetsAreDefinedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var latest monitor.Latest
+		driver, err := predictivetags.New(&latest, predictivetags.Options{})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		done, defined, most := make(chan error, 1), 0, 0
+		go func() {
+			done <- driver.Follow(ctx, func(list []tags.Tag) {
+				defined, most = defined+1, len(list)
+				time.Sleep(time.Second)
+			})
+		}()
+		for i := range 600 {
+			latest.Put(result(target(monitor.Anomaly, "oven", fmt.Sprint("oven.", i)), 0.5))
+			pass(time.Second)
+		}
+		pass(time.Minute)
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+		require.LessOrEqual(t, defined, 31)
+		require.Equal(t, 1200, most)
+	})
+}
+
 // Names of equipments and tags may be such that two targets have tags of one name.
 func TestTagsOfTheSameNameAreShownOnce(t *testing.T) {
 	run(t, func(t *testing.T, p *plant) {

@@ -82,16 +82,23 @@ func sameError(a, b error) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Error() == b.Error()
 }
 
+// definePause is how many times as long as define takes it is not called again: a tag configuration is laid over all tags each time,
+// and the targets of a large plant come one after the other.
+const definePause = 20
+
 // Follow calls define with the tags of all targets when they have changed. It returns when ctx ends.
 func (d *Driver) Follow(ctx context.Context, define func([]tags.Tag)) error {
 	ticker := time.NewTicker(d.opts.Interval)
 	defer ticker.Stop()
-	known := make(map[monitor.Target]bool)
+	known, changed := make(map[monitor.Target]bool), false
+	var pause time.Time
 	for position := uint64(0); ; {
 		list, all, next := d.source.Changes(position)
 		position = next
-		if take(known, list, all) {
+		changed = take(known, list, all) || changed
+		if now := time.Now(); changed && !now.Before(pause) {
 			define(tagsFor(slices.Collect(maps.Keys(known))))
+			changed, pause = false, time.Now().Add(definePause*time.Since(now))
 		}
 		select {
 		case <-ctx.Done():

@@ -143,11 +143,20 @@ func (p *Predictive) recordFailures(a *alarmspart.Alarms) error {
 	return nil
 }
 
+// tagOwner is an Inventory that need not look through all tags: alarms come in floods.
+type tagOwner interface {
+	// equipmentOf returns the equipment of a tag, empty if it has none.
+	equipmentOf(tag string) string
+}
+
 // equipmentOf returns the equipment of the source of an alarm: a tag of it, or itself.
 func (p *Predictive) equipmentOf(ctx context.Context, source string) (string, error) {
 	equipments, err := p.opts.Inventory.Equipments(ctx)
 	if err != nil || slices.Contains(equipments, source) {
 		return source, err
+	}
+	if owner, ok := p.opts.Inventory.(tagOwner); ok {
+		return owner.equipmentOf(source), nil
 	}
 	for _, equipment := range equipments {
 		list, err := p.opts.Inventory.Tags(ctx, equipment)

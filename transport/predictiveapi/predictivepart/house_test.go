@@ -63,6 +63,10 @@ type house struct {
 	log     bytes.Buffer
 }
 
+var ovenAlone = predictive.DriverInventory(func(context.Context) ([]predictive.DriverTag, error) {
+	return []predictive.DriverTag{{ID: "oven.temp", DriverID: "oven"}}, nil
+})
+
 func inHouse(t *testing.T, o predictivepart.Options, test func(t *testing.T, h *house)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,9 +77,9 @@ func inHouse(t *testing.T, o predictivepart.Options, test func(t *testing.T, h *
 		h.alarms, err = alarmspart.New(t.Context(), h.tags, alarmspart.Options{})
 		require.NoError(t, err)
 		o.History, o.Logger = &h.history, slog.New(slog.NewTextHandler(&h.log, nil))
-		o.Inventory = predictive.DriverInventory(func(context.Context) ([]predictive.DriverTag, error) {
-			return []predictive.DriverTag{{ID: "oven.temp", DriverID: "oven"}}, nil
-		})
+		if len(o.Tags.Exclude) == 0 { // else those of the house
+			o.Inventory = ovenAlone
+		}
 		h.part, err = predictivepart.New(t.Context(), h.tags, h.alarms, o)
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -138,8 +142,15 @@ func TestWithoutTheMonitor(t *testing.T) {
 }
 
 func TestCriticalAlarmsAreRecordedAsFailures(t *testing.T) {
-	inHouse(t, predictivepart.Options{}, func(t *testing.T, h *house) {
-		for _, source := range []string{"oven.temp", "oven", "door"} {
+	for name, o := range map[string]predictivepart.Options{"the tags of the house": {Tags: predictivepart.InventoryOptions{Exclude: []string{"door"}}}, "another inventory": {}} {
+		t.Run(name, func(t *testing.T) { testCriticalAlarms(t, o) })
+	}
+}
+
+func testCriticalAlarms(t *testing.T, o predictivepart.Options) {
+	inHouse(t, o, func(t *testing.T, h *house) {
+		require.NoError(t, h.tags.Engine().DefineTags(tag("oven", "oven.temp"), tag("door", "door.open")))
+		for _, source := range []string{"oven.temp", "oven", "door", "door.open", "nothing"} {
 			key := "rule:" + source
 			_, err := h.alarms.Service().Raise(t.Context(), alarms.Alarm{Key: key, Source: source, Severity: alarms.Critical})
 			require.NoError(t, err)

@@ -66,6 +66,15 @@ func (v *inventory) HasTag(_ context.Context, tag string) (bool, error) {
 	return err == nil, nil
 }
 
+// equipmentOf implements tagOwner.
+func (v *inventory) equipmentOf(tag string) string {
+	s, err := v.engine.Read(tag)
+	if err != nil || !v.counts(s.Tag) {
+		return ""
+	}
+	return s.Tag.Driver
+}
+
 func (v *inventory) counts(t *tags.Tag) bool {
 	return t.Driver != "" && !slices.Contains(v.o.Exclude, t.Driver)
 }
