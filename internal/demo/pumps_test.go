@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"context"
 	"iter"
 	"slices"
 	"testing"
@@ -133,6 +134,25 @@ func TestPumpRecordsAreAddedOnce(t *testing.T) {
 	page, err := steps.Failures(t.Context(), predictive.RecordQuery{})
 	require.NoError(t, err)
 	require.Len(t, page.Items, len(later), "with the one that was deleted, without the one that was added")
+}
+
+// outdated is a store that another engine has filled since it was read.
+type outdated struct{ predictive.MemoryRecords }
+
+func (*outdated) Failures(context.Context, predictive.RecordQuery) (predictive.Page[predictive.Failure], error) {
+	return predictive.Page[predictive.Failure]{}, nil
+}
+
+func (*outdated) Replacements(context.Context, predictive.RecordQuery) (predictive.Page[predictive.Replacement], error) {
+	return predictive.Page[predictive.Replacement]{}, nil
+}
+
+func TestTwoEnginesRecordThePumps(t *testing.T) {
+	var store outdated
+	for range 2 {
+		_, err := addPumpRecords(t.Context(), allPumps(), &store, noon)
+		require.NoError(t, err)
+	}
 }
 
 func samplesOf(t *testing.T, store history.Store, tag string) iter.Seq[history.Sample] {

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,13 +31,14 @@ func addPumpRecords(ctx context.Context, list []pump, store predictive.RecordSto
 		newFailures, newReplacements := p.records(from, now)
 		newFailures = later(newFailures, failures.Items, func(f predictive.Failure) (string, time.Time) { return f.ID, f.Start })
 		newReplacements = later(newReplacements, replacements.Items, func(r predictive.Replacement) (string, time.Time) { return r.ID, r.At })
+		// What exists was added meanwhile by another engine with the same database; the next call adds what it had not.
 		if len(newFailures) > 0 {
-			if err := store.AddFailures(ctx, newFailures); err != nil {
+			if err := store.AddFailures(ctx, newFailures); err != nil && !errors.Is(err, predictive.ErrRecordExists) {
 				return added, fmt.Errorf("failures of %s: %w", p.id(), err)
 			}
 		}
 		if len(newReplacements) > 0 {
-			if err := store.AddReplacements(ctx, newReplacements); err != nil {
+			if err := store.AddReplacements(ctx, newReplacements); err != nil && !errors.Is(err, predictive.ErrRecordExists) {
 				return added, fmt.Errorf("replacements of %s: %w", p.id(), err)
 			}
 		}

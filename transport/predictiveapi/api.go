@@ -45,7 +45,10 @@ type handlers struct {
 	replacements recordKind[predictive.Replacement]
 	trainings    *limit.Rate // by address
 	board        *board
-	waiters      chan struct{}   // has room for those who may wait
+	waiters      chan struct{} // has room for those who may wait
+	predictions  gate
+	anomalies    gate
+	qualities    gate
 	ending       context.Context // ends when callers must not wait any longer
 }
 
@@ -79,7 +82,8 @@ func New(service *predictive.Service, records predictive.RecordStore, o Options)
 		return nil, err
 	}
 	h := &handlers{service: service, failures: failuresOf(records, o), replacements: replacementsOf(records, o),
-		trainings: limit.NewInterval(time.Minute, 10, o.Now), board: newBoard(o.NewID(), jobs), waiters: make(chan struct{}, maxWaiters)}
+		trainings: limit.NewInterval(time.Minute, 10, o.Now), board: newBoard(o.NewID(), jobs), waiters: make(chan struct{}, maxWaiters),
+		predictions: newGate(), anomalies: newGate(), qualities: newGate()}
 	a := &API{handlers: h, body: o.Body}
 	h.ending, a.end = context.WithCancel(context.Background())
 	return a, nil

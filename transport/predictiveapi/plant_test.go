@@ -48,6 +48,7 @@ type plant struct {
 	now     time.Time
 	hold    chan struct{} // unless nil, trainings wait until it is closed
 	held    atomic.Bool
+	reading atomic.Int32 // readers of the history that hold stops
 	entered atomic.Int32 // requests
 }
 
@@ -56,6 +57,8 @@ func (p *plant) Samples(ctx context.Context, tag string, from, to time.Time) ite
 	return func(yield func(predictive.Sample, error) bool) {
 		if p.hold != nil {
 			p.held.Store(true)
+			p.reading.Add(1)
+			defer p.reading.Add(-1)
 			select {
 			case <-p.hold:
 			case <-ctx.Done():

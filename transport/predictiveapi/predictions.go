@@ -15,6 +15,10 @@ func (h *handlers) PredictFailure(ctx context.Context, r gen.PredictFailureReque
 	if err := required("equipmentId", r.EquipmentID, "tagId", r.TagID); err != nil {
 		return nil, err
 	}
+	if err := h.predictions.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.predictions.leave()
 	p, err := h.service.FailurePrediction(ctx, r.EquipmentID, r.TagID)
 	if err != nil {
 		return nil, err
@@ -30,6 +34,10 @@ func (h *handlers) PredictRUL(ctx context.Context, r gen.PredictRULRequestObject
 	if err := required("equipmentId", r.EquipmentID, "componentName", r.ComponentName); err != nil {
 		return nil, err
 	}
+	if err := h.predictions.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.predictions.leave()
 	p, err := h.service.RUL(ctx, r.EquipmentID, r.ComponentName)
 	if err != nil {
 		return nil, err
@@ -45,6 +53,10 @@ func (h *handlers) DetectAnomaly(ctx context.Context, r gen.DetectAnomalyRequest
 	if err := required("tagId", r.TagID); err != nil {
 		return nil, err
 	}
+	if err := h.anomalies.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.anomalies.leave()
 	a, err := h.service.Anomaly(ctx, r.TagID)
 	if err != nil {
 		return nil, err
@@ -56,6 +68,10 @@ func (h *handlers) DetectAnomaly(ctx context.Context, r gen.DetectAnomalyRequest
 
 // DetectMultivariateAnomaly implements POST .../anomaly/multivariate.
 func (h *handlers) DetectMultivariateAnomaly(ctx context.Context, r gen.DetectMultivariateAnomalyRequestObject) (gen.DetectMultivariateAnomalyResponseObject, error) {
+	if err := h.anomalies.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.anomalies.leave()
 	m, err := h.service.Multivariate(ctx, r.Body.TagIds)
 	if err != nil {
 		return nil, err
