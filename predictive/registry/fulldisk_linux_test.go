@@ -15,15 +15,36 @@ import (
 	"github.com/otkit/otkit/predictive/registry"
 )
 
-func TestAFullDisk(t *testing.T) {
+// smallDisk mounts a disk.
+func smallDisk(t *testing.T, options string) string {
+	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m,mode=0700"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options+",mode=0700"); err != nil {
 		if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
 			realtest.Skip(t, "a small disk can be mounted by root only")
 		}
 		require.NoError(t, err)
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, 0)) })
+	return dir
+}
+
+// A server must start on a full disk.
+func TestADirectoryIsMadeWhenThereIsSpace(t *testing.T) {
+	disk := smallDisk(t, "nr_inodes=2")
+	full := filepath.Join(disk, "full")
+	require.NoError(t, os.WriteFile(full, nil, 0o600))
+	r := open(t, registry.Options{Dir: filepath.Join(disk, "models")})
+	require.Empty(t, versions(t, r))
+	_, err := r.Put(t.Context(), predictive.Meta{ModelType: rul, Default: true}, []byte("x"))
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.NoError(t, syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "nr_inodes=20"))
+	put(t, r, true)
+	serves(t, r, 1)
+}
+
+func TestAFullDisk(t *testing.T) {
+	dir := smallDisk(t, "size=2m")
 	r := open(t, registry.Options{Dir: dir, Keep: -1})
 	add := func(size int) error {
 		_, err := r.Put(t.Context(), predictive.Meta{ModelType: rul, Default: true}, bytes.Repeat([]byte("x"), size))

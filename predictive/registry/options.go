@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/predictive"
@@ -43,7 +44,8 @@ var (
 	_ predictive.Inspector = (*Registry)(nil)
 )
 
-// Open returns the registry in a directory. It holds nothing open and needs no Close.
+// Open returns the registry in a directory. It holds nothing open and needs no Close. On a full disk, where the directory cannot be made, it
+// is made by the first Put that there is space for.
 func Open(o Options) (*Registry, error) {
 	switch {
 	case o.Dir == "":
@@ -64,14 +66,13 @@ func Open(o Options) (*Registry, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if err := makeDir(o.Dir); err != nil {
-		return nil, fmt.Errorf("registry: %w", err)
+	if err = makeDir(o.Dir); err == nil {
+		var root *os.Root
+		if root, err = os.OpenRoot(o.Dir); err == nil {
+			err = root.Close()
+		}
 	}
-	root, err := os.OpenRoot(o.Dir)
-	if err == nil {
-		err = errors.Join(err, root.Close())
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, syscall.ENOSPC) {
 		return nil, fmt.Errorf("registry: %w", err)
 	}
 	return &Registry{opts: o, turn: make(chan struct{}, 1), highest: map[predictive.ModelType]int{}, reported: map[string]string{}}, nil

@@ -18,8 +18,13 @@ import (
 
 // joinHouse adds the jobs that predict and train without being asked, and join predictions to tags and alarms. Either may be nil.
 func (p *Predictive) joinHouse(t *tagspart.Tags, a *alarmspart.Alarms) error {
-	if !p.opts.WithoutMonitor {
+	switch {
+	case !p.opts.WithoutMonitor:
 		if err := p.watch(t, a); err != nil {
+			return err
+		}
+	case a != nil: // alarms of an earlier run would stay forever
+		if err := p.raise(a, new(monitor.Latest), 0); err != nil {
 			return err
 		}
 	}
@@ -65,17 +70,21 @@ func (p *Predictive) watch(t *tagspart.Tags, a *alarmspart.Alarms) (err error) {
 	if a == nil {
 		return nil
 	}
-	alarms := p.opts.Alarms
-	if alarms.Now == nil {
-		alarms.Now = p.opts.Now
+	return p.raise(a, latest, age)
+}
+
+// raise adds the job that raises alarms about results.
+func (p *Predictive) raise(a *alarmspart.Alarms, results *monitor.Latest, absentAfter time.Duration) error {
+	o := p.opts.Alarms
+	if o.Now == nil {
+		o.Now = p.opts.Now
 	}
-	if alarms.Logger == nil {
-		alarms.Logger = p.opts.Logger
+	if o.Logger == nil {
+		o.Logger = p.opts.Logger
 	}
-	if alarms.AbsentAfter == 0 {
-		alarms.AbsentAfter = age
-	}
-	raiser, err := predictivealarms.New(latest, a.Service(), alarms)
+	o.Disabled = o.Disabled || p.opts.WithoutMonitor
+	o.AbsentAfter = cmp.Or(o.AbsentAfter, absentAfter)
+	raiser, err := predictivealarms.New(results, a.Service(), o)
 	if err == nil {
 		p.jobs = append(p.jobs, raiser.Run)
 	}

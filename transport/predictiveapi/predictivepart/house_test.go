@@ -67,7 +67,8 @@ var ovenAlone = predictive.DriverInventory(func(context.Context) ([]predictive.D
 	return []predictive.DriverTag{{ID: "oven.temp", DriverID: "oven"}}, nil
 })
 
-func inHouse(t *testing.T, o predictivepart.Options, test func(t *testing.T, h *house)) {
+// inHouse runs a test in a house in which some alarms are active already.
+func inHouse(t *testing.T, o predictivepart.Options, test func(t *testing.T, h *house), active ...alarms.Alarm) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{}
@@ -82,6 +83,10 @@ func inHouse(t *testing.T, o predictivepart.Options, test func(t *testing.T, h *
 		}
 		h.part, err = predictivepart.New(t.Context(), h.tags, h.alarms, o)
 		require.NoError(t, err)
+		for _, a := range active {
+			_, err := h.alarms.Service().Raise(t.Context(), a)
+			require.NoError(t, err)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var jobs sync.WaitGroup
 		for _, job := range h.part.Part().Jobs {
@@ -139,6 +144,15 @@ func TestWithoutTheMonitor(t *testing.T) {
 		pass(time.Hour)
 		require.Empty(t, h.quality("predictive.oven.temp.anomalyScore"))
 	})
+}
+
+func TestAlarmsEndWithTheMonitor(t *testing.T) {
+	inHouse(t, predictivepart.Options{WithoutMonitor: true}, func(t *testing.T, h *house) {
+		pass(time.Minute)
+		list, err := h.alarms.Service().Active(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, list)
+	}, alarms.Alarm{Key: "predictive-anomaly:oven", Source: "oven", Severity: alarms.Warning, Labels: map[string]string{"equipmentId": "oven", "tags": "oven.temp"}})
 }
 
 func TestCriticalAlarmsAreRecordedAsFailures(t *testing.T) {

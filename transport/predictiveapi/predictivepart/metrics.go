@@ -3,6 +3,8 @@ package predictivepart
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -86,11 +88,7 @@ func (p *Predictive) metrics() []prometheus.Collector {
 	if p.monitor != nil {
 		own = monitorMetrics(p.monitor)
 	}
-	return append(own, p.meters.trainings, p.meters.duration, p.meters.answers, p.meters.took, &modelCollector{
-		registry: p.opts.Registry, now: p.opts.Now,
-		age:  prometheus.NewDesc("otkit_predictive_model_age_seconds", "Time since the training of the model that serves. Absent without one.", []string{"model_type"}, nil),
-		rows: prometheus.NewDesc("otkit_predictive_model_rows", "Rows that the model that serves was trained with.", []string{"model_type"}, nil),
-	})
+	return append(own, p.meters.trainings, p.meters.duration, p.meters.answers, p.meters.took, p.models)
 }
 
 // monitorMetrics are figures of the predictions on a timer.
@@ -107,11 +105,25 @@ func monitorMetrics(m *monitor.Monitor) []prometheus.Collector {
 	}
 }
 
+func newModelCollector(registry predictive.Registry, now func() time.Time) *modelCollector {
+	return &modelCollector{
+		registry: registry, now: now,
+		age:  prometheus.NewDesc("otkit_predictive_model_age_seconds", "Time since the training of the model that serves. Absent without one.", []string{"model_type"}, nil),
+		rows: prometheus.NewDesc("otkit_predictive_model_rows", "Rows that the model that serves was trained with.", []string{"model_type"}, nil),
+	}
+}
+
 // modelCollector collects figures of the models that serve.
 type modelCollector struct {
 	registry  predictive.Registry
 	now       func() time.Time
 	age, rows *prometheus.Desc
+
+	changed atomic.Bool // since they were read
+
+	mu      sync.Mutex
+	read    time.Time // zero before the first scrape
+	serving []predictive.Meta
 }
 
 // Describe implements prometheus.Collector.
@@ -120,19 +132,34 @@ func (c *modelCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.rows
 }
 
-// collectTimeout bounds how long a scrape waits for the models.
-const collectTimeout = 2 * time.Second
-
 // Collect implements prometheus.Collector.
 func (c *modelCollector) Collect(out chan<- prometheus.Metric) {
+	now := c.now()
+	for _, m := range c.current(now) {
+		out <- prometheus.MustNewConstMetric(c.age, prometheus.GaugeValue, now.Sub(m.TrainedAt).Seconds(), string(m.ModelType))
+		out <- prometheus.MustNewConstMetric(c.rows, prometheus.GaugeValue, float64(m.Samples), string(m.ModelType))
+	}
+}
+
+const (
+	collectTimeout = 2 * time.Second // how long a scrape waits for the models
+	collectAge     = time.Minute     // how long they are not read again: a registry reads them whole
+)
+
+// current returns the models that serve.
+func (c *modelCollector) current(now time.Time) []predictive.Meta {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if changed := c.changed.Swap(false); !changed && !c.read.IsZero() && now.Sub(c.read).Abs() < collectAge {
+		return c.serving
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
+	c.read, c.serving = now, nil
 	for _, t := range predictive.ModelTypes() {
-		meta, _, err := c.registry.Get(ctx, t, 0)
-		if err != nil {
-			continue
+		if m, _, err := c.registry.Get(ctx, t, 0); err == nil {
+			c.serving = append(c.serving, m)
 		}
-		out <- prometheus.MustNewConstMetric(c.age, prometheus.GaugeValue, c.now().Sub(meta.TrainedAt).Seconds(), string(t))
-		out <- prometheus.MustNewConstMetric(c.rows, prometheus.GaugeValue, float64(meta.Samples), string(t))
 	}
+	return c.serving
 }

@@ -99,6 +99,7 @@ type Predictive struct {
 	service *predictive.Service
 	api     *predictiveapi.API
 	meters  *meters
+	models  *modelCollector
 	damage  damage
 	monitor *monitor.Monitor // nil for none
 	jobs    []func(context.Context)
@@ -111,7 +112,7 @@ func New(_ context.Context, t *tagspart.Tags, a *alarmspart.Alarms, o Options) (
 	if err != nil {
 		return nil, err
 	}
-	p := &Predictive{opts: o, meters: newMeters(), damage: damage{registry: o.Registry}}
+	p := &Predictive{opts: o, meters: newMeters(), models: newModelCollector(o.Registry, o.Now), damage: damage{registry: o.Registry}}
 	o.Service.OnJob, o.Service.OnAnswer = p.onJob, p.onAnswer
 	if p.service, err = predictive.New(predictive.Deps{History: o.History, Inventory: o.Inventory, Records: o.Records, Registry: o.Registry,
 		Downtime: o.Downtime, Models: o.Models}, o.Service); err != nil {
@@ -127,8 +128,11 @@ func New(_ context.Context, t *tagspart.Tags, a *alarmspart.Alarms, o Options) (
 func (p *Predictive) onJob(j predictive.Job) {
 	p.meters.onJob(j)
 	p.api.OnJob(j)
-	if p.monitor != nil && j.State == predictive.JobSucceeded {
-		p.monitor.Renew()
+	if j.State == predictive.JobSucceeded {
+		p.models.changed.Store(true)
+		if p.monitor != nil {
+			p.monitor.Renew()
+		}
 	}
 	if p.opts.Service.OnJob != nil {
 		p.opts.Service.OnJob(j)
