@@ -41,9 +41,9 @@ func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) 
 
 func (t *trainer) exportPlan(ctx context.Context) (plan, error) {
 	if t.bundle.modelType == RULModel {
-		p, _, ok := t.planRUL(t.components())
-		if !ok {
-			return p, insufficient(noFailures)
+		p, _, missing := t.planRUL(t.components())
+		if missing != "" {
+			return p, insufficient("%s", missing)
 		}
 		return p, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"testing"
@@ -222,6 +223,20 @@ func TestTrainingTellsWhatIsMissing(t *testing.T) {
 	}
 	_, err := newService(t, few).Retrain(t.Context(), "Weather")
 	require.ErrorIs(t, err, ErrModelType)
+}
+
+func TestEquipmentsWithoutCommonRoles(t *testing.T) {
+	p := newFleet(t, standardFleet)
+	for _, list := range p.tags {
+		for i := range list {
+			list[i].Role = list[i].ID
+		}
+	}
+	s := newService(t, p)
+	result, err := s.Retrain(t.Context(), RULModel)
+	require.ErrorIs(t, err, ErrTrainingFailed)
+	require.Contains(t, result.Message, "no roles in common")
+	require.ErrorContains(t, s.Export(t.Context(), RULModel, io.Discard), "no roles in common")
 }
 
 func TestFewLivesAreLearnedByALine(t *testing.T) {
