@@ -27,6 +27,8 @@ type PredictiveMonitor struct {
 	Positive      int           `key:"positive" default:"3" rule:"1..63" doc:"So many of the last predictions must be of a failure or an anomaly before the alarm."`
 	Clear         int           `key:"clear" default:"0" rule:"0..62" doc:"At most so many of the last predictions may still be before the alarm is cleared."`
 	Tags          bool          `key:"tags" default:"true" doc:"Show the results as tags of the driver predictive."`
+
+	MinProbability float64 `key:"minProbability" default:"0.5" rule:"0.01..1" doc:"Probability from which a predicted failure counts towards the alarm, even if the threshold of the model is lower."`
 }
 
 // Validate implements settings.Validator.
@@ -69,7 +71,7 @@ func (c Predictive) joinHouse(o *predictivepart.Options) {
 	m, s, a := c.Monitor, c.Schedule, c.Alarms
 	o.WithoutMonitor, o.WithoutTags, o.WithoutFailures = !m.Enabled, !m.Tags, !a.RecordFailures
 	o.Monitor = monitor.Options{Interval: m.Interval, MaxLoad: m.MaxLoad, MaxTargets: m.MaxTargets, Equipments: m.Equipments, Tags: m.FailureTags,
-		Components: m.Components, Anomalies: m.AnomalyTags, MinConfidence: m.MinConfidence, Within: m.RemainingLife,
+		Components: m.Components, Anomalies: m.AnomalyTags, MinProbability: m.MinProbability, MinConfidence: m.MinConfidence, Within: m.RemainingLife,
 		Results: m.Results, Positive: m.Positive, Clear: m.Clear}
 	o.Retrain = monitor.RetrainOptions{Every: s.Every, PSI: s.PSI, Checks: s.Checks, Pause: s.Pause, CheckInterval: s.CheckInterval}
 	severities := make(map[monitor.Kind]alarms.Severity)
