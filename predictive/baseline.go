@@ -13,17 +13,18 @@ import (
 // baselines remembers how lives began. Reading it may take longer than the newest window.
 type baselines struct {
 	mu    sync.Mutex
-	known map[baselineKey][]float64
+	known map[baselineKey]float64
 }
 
 type baselineKey struct {
 	extractor *features.Extractor
-	tags      string // those of the signals and settings
+	signal    int
+	tags      string // those of the settings and of the signal
 	begin     int64
 }
 
 // maxBaselines bounds the memory: then all are forgotten.
-const maxBaselines = 10_000
+const maxBaselines = 100_000
 
 // forget drops what belongs to models that are not served any more.
 func (b *baselines) forget() {
@@ -32,79 +33,84 @@ func (b *baselines) forget() {
 	b.mu.Unlock()
 }
 
-func (b *baselines) get(key baselineKey) ([]float64, bool) {
+func (b *baselines) get(key baselineKey) (float64, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	values, ok := b.known[key]
-	return values, ok
+	value, ok := b.known[key]
+	return value, ok
 }
 
-func (b *baselines) put(key baselineKey, values []float64) {
+func (b *baselines) put(key baselineKey, value float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.known) >= maxBaselines {
 		b.known = nil
 	}
 	if b.known == nil {
-		b.known = make(map[baselineKey][]float64)
+		b.known = make(map[baselineKey]float64)
 	}
-	b.known[key] = values
+	b.known[key] = value
 }
 
-// baseline returns the baseline of a life, NaN for signals that have none.
+// baseline returns the baseline of a life, NaN for signals that have none. Each tag is read alone, so that one without samples neither hides the
+// baselines of the others nor has them read again.
 func (s *Service) baseline(ctx context.Context, x *features.Extractor, inputs []input, l life, to time.Time) ([]float64, error) {
-	if len(inputs) == 0 {
-		return nil, nil
+	values := make([]float64, len(x.Signals()))
+	for i := range values {
+		values[i] = math.NaN()
 	}
 	begin := l.from
 	if !l.start.Equal(begin) { // not known, or before the lookback: it moves
 		begin = begin.Truncate(24 * time.Hour)
 	}
-	key := baselineKey{x, "", begin.UnixNano()}
+	var settings []input
+	names := ""
 	for _, in := range inputs {
-		key.tags += in.tag + "\x00"
+		if in.setting {
+			settings = append(settings, in)
+			names += in.tag + "\x00"
+		}
 	}
-	if values, ok := s.baselines.get(key); ok {
-		return values, nil
-	}
-	state := x.Begin(l.start)
-	if err := s.readBaseline(ctx, state, inputs, l.from, to); err != nil {
-		return nil, err
-	}
-	values := state.Baseline()
-	if complete(values, inputs) {
-		s.baselines.put(key, values)
+	for _, in := range inputs {
+		if in.setting {
+			continue
+		}
+		key := baselineKey{x, in.signal, names + in.tag, begin.UnixNano()}
+		value, known := s.baselines.get(key)
+		if !known {
+			var err error
+			if value, known, err = s.readBaseline(ctx, x, append(settings[:len(settings):len(settings)], in), l, to); err != nil {
+				return nil, err
+			}
+			if known {
+				s.baselines.put(key, value)
+			}
+		}
+		values[in.signal] = value
 	}
 	return values, nil
 }
 
 var errBaseline = errors.New("baseline is known")
 
-// maxBaseline bounds the samples that a baseline is computed from.
-const maxBaseline = 200_000
+// maxBaseline bounds the samples that the baseline of a signal is computed from: 20 steps of a day have so many with one each second.
+const maxBaseline = 2_000_000
 
-// readBaseline feeds the beginning of a life until its baseline is known, or gives up.
-func (s *Service) readBaseline(ctx context.Context, state *features.Life, inputs []input, from, to time.Time) error {
+// readBaseline reads the beginning of a life until the baseline of the last of the inputs, the others of which are settings, is known, or gives
+// up. It reports whether reading more would change nothing.
+func (s *Service) readBaseline(ctx context.Context, x *features.Extractor, inputs []input, l life, to time.Time) (value float64, known bool, err error) {
+	state, signal := x.Begin(l.start), inputs[len(inputs)-1].signal
 	count := 0
-	err := read(ctx, s.deps.History, inputs, from, to, func(signal int, at time.Time, value float64) error {
-		state.Add(signal, at, value)
-		if count++; count%64 == 0 && complete(state.Baseline(), inputs) || count > maxBaseline {
+	err = read(ctx, s.deps.History, inputs, l.from, to, func(of int, at time.Time, v float64) error {
+		state.Add(of, at, v)
+		if count++; count%64 == 0 && !math.IsNaN(state.Baseline()[signal]) || count > maxBaseline {
 			return errBaseline
 		}
 		return nil
 	})
-	if errors.Is(err, errBaseline) {
-		return nil
+	if known = errors.Is(err, errBaseline); known {
+		err = nil
 	}
-	return err
-}
-
-// complete reports whether each signal with an input has a baseline.
-func complete(baseline []float64, inputs []input) bool {
-	for _, in := range inputs {
-		if !in.setting && math.IsNaN(baseline[in.signal]) {
-			return false
-		}
-	}
-	return true
+	value = state.Baseline()[signal]
+	return value, known || !math.IsNaN(value), err
 }

@@ -3,6 +3,7 @@ package predictive
 import (
 	"context"
 	"errors"
+	"iter"
 	"math"
 	"slices"
 	"testing"
@@ -345,4 +346,39 @@ func TestBaselinesOfTagsWithOneSetting(t *testing.T) {
 		require.NoError(t, err)
 		require.InDelta(t, want, got[1], 0.1, tag)
 	}
+}
+
+// reads counts the samples of each tag that are read.
+type reads struct {
+	*plant
+	counts map[string]int
+}
+
+func (r *reads) Samples(ctx context.Context, tag string, from, to time.Time) iter.Seq2[Sample, error] {
+	return func(yield func(Sample, error) bool) {
+		for sample, err := range r.plant.Samples(ctx, tag, from, to) {
+			r.counts[tag]++
+			if !yield(sample, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestBaselineOfManySamplesBesideASilentTag(t *testing.T) {
+	p := newPlant()
+	for i := range 400_000 { // 40,000 an hour
+		p.samples["p"] = append(p.samples["p"], Sample{Time: epoch.Add(time.Duration(i) * 90 * time.Millisecond), Value: 5 + float64(i%2)})
+	}
+	r := &reads{p, make(map[string]int)}
+	s := newService(t, p, func(d *Deps, _ *Options) { d.History = r })
+	x, err := newPlainExtractor(t.Context(), []features.Signal{{Name: "p"}, {Name: "silent"}}, features.Options{Step: 20 * time.Minute})
+	require.NoError(t, err)
+	for range 2 {
+		got, err := s.baseline(t.Context(), x, []input{{0, "p", false}, {1, "silent", false}}, life{from: epoch}, epoch.Add(10*time.Hour))
+		require.NoError(t, err)
+		require.InDelta(t, 5.5, got[0], 0.01)
+		require.True(t, math.IsNaN(got[1]))
+	}
+	require.Less(t, r.counts["p"], 300_000, "once, and no more than the baseline is made of")
 }

@@ -61,15 +61,15 @@ func TrainModels(ctx context.Context, s *predictive.Service) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(allPumps(), func(p pump) bool { return slices.Contains(equipments, p.id()) })
-	if at < 0 {
+	if !slices.ContainsFunc(allPumps(), func(p pump) bool { return slices.Contains(equipments, p.id()) }) {
 		return nil
 	}
-	id := allPumps()[at].id()
-	_, failure := s.FailurePrediction(ctx, id, id+"."+pumpSignals[0].name)
-	_, life := s.RUL(ctx, id, bearing.component)
-	for modelType, err := range map[predictive.ModelType]error{predictive.FailureModel: failure, predictive.RULModel: life} {
-		if !errors.Is(err, predictive.ErrModelNotAvailable) {
+	for _, modelType := range predictive.ModelTypes() {
+		models, err := s.Models(ctx, modelType)
+		if err != nil {
+			return err
+		}
+		if len(models.List) > 0 {
 			continue
 		}
 		if _, err := s.StartTraining(ctx, modelType); err != nil {
