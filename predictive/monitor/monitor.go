@@ -177,7 +177,7 @@ func (m *Monitor) advance(now time.Time) {
 	}
 }
 
-// predict makes a prediction and gives it to the sink.
+// predict makes a prediction and passes it to the sink.
 func (m *Monitor) predict(ctx context.Context, t Target) {
 	limited, cancel := context.WithTimeout(ctx, m.o.Timeout)
 	defer cancel()

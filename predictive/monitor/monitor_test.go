@@ -360,6 +360,23 @@ func TestAStoreThatHasStopped(t *testing.T) {
 	})
 }
 
+// A process that was stopped for hours goes on soon, and makes up for nothing.
+func TestAProcessThatWasStopped(t *testing.T) {
+	f := &fleet{tags: pumps(60)}
+	watch(t, f, monitor.Options{Interval: time.Minute, Timeout: 3 * time.Second}, func(t *testing.T, s *site) {
+		pass(90 * time.Second)
+		s.set(func() { f.took = 5 * time.Hour })
+		pass(10 * time.Second)
+		s.set(func() { f.took = 0 })
+		pass(5*time.Hour - 10*time.Second)
+		s.asked()
+		pass(20 * time.Second)
+		require.InDelta(t, 11, len(s.asked()), 3, "after a rest of three times the timeout")
+		pass(time.Minute)
+		require.InDelta(t, 60, len(s.asked()), 2)
+	})
+}
+
 func TestTargetsComeAndGo(t *testing.T) {
 	f := &fleet{tags: map[string][]string{}}
 	watch(t, f, monitor.Options{}, func(t *testing.T, s *site) {

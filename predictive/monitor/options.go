@@ -13,7 +13,7 @@ import (
 const pkg = "monitor"
 
 // Options configure a [Monitor]. The zero value works. Patterns are those of path.Match; without one, all match unless the
-// member says otherwise.
+// member has another default.
 type Options struct {
 	Equipments []string // patterns of the equipments
 	Tags       []string // patterns of the tags that failures are predicted from
@@ -38,7 +38,7 @@ type Options struct {
 	MinProbability float64
 	// MinConfidence is the confidence below which a result does not count, from 0 to 1. Anomalies have none.
 	MinConfidence float64
-	// Within is the remaining life up to which a result is positive, unless it is as long as the model can tell. Default: 7 days.
+	// Within is the remaining life up to which a result is positive, unless it is the longest that the model predicts. Default: 7 days.
 	Within time.Duration
 
 	Clock func() time.Time // of results without a prediction; default: time.Now
