@@ -228,6 +228,22 @@ func TestAlarmsAfterARestart(t *testing.T) {
 	})
 }
 
+func TestAlarmsEndAfterTheClockWasSetBack(t *testing.T) {
+	run(t, predictivealarms.Options{}, func(t *testing.T, s *site) {
+		s.put(monitor.Failure, "pump1", "a", monitor.Failing, 0.9)
+		pass(time.Second)
+		var ahead atomic.Int64
+		ahead.Store(int64(10 * 365 * 24 * time.Hour))
+		s.restart(predictivealarms.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+		pass(time.Minute)
+		ahead.Store(0)
+		pass(59 * time.Minute)
+		require.Len(t, s.active(), 1)
+		pass(2 * time.Minute)
+		require.Empty(t, s.active(), "nothing is known of its target")
+	})
+}
+
 func TestEnginesLeaveTheAlarmsOfOthersAlone(t *testing.T) {
 	run(t, predictivealarms.Options{Engine: "a"}, func(t *testing.T, s *site) {
 		s.put(monitor.Failure, "pump1", "a", monitor.Failing, 0.9)

@@ -69,7 +69,7 @@ type condition struct {
 	failing map[string]monitor.Result
 }
 
-// stale reports whether the alarm does not tell what is failing. A remaining life is told again only if it is shorter, because it
+// stale reports whether the alarm is out of date. A remaining life makes it so only if it is shorter, because it
 // varies.
 func (c *condition) stale(s subject) bool {
 	if !slices.Equal(c.names(), c.shown) {

@@ -22,11 +22,13 @@ type PredictiveMonitor struct {
 	Components    []string      `key:"components" doc:"Patterns over the components whose remaining lives are predicted, of those that failures and replacements name. Default: all."`
 	AnomalyTags   []string      `key:"anomalyTags" doc:"Patterns over the names of tags whose samples are checked for anomalies, such as *.vibration. Default: none."`
 	MinConfidence float64       `key:"minConfidence" default:"0.1" rule:"0..1" doc:"Confidence below which a prediction does not count."`
-	RemainingLife time.Duration `key:"remainingLife" rule:"1h..|0 for predictive.horizon" doc:"Remaining life up to which a component counts as failing, unless it is as long as the model can tell."`
+	RemainingLife time.Duration `key:"remainingLife" rule:"1h..|0 for predictive.horizon" doc:"Remaining life up to which a component counts as failing, unless it is the longest that the model predicts."`
 	Results       int           `key:"results" default:"5" rule:"1..63" doc:"Number of last predictions that are counted."`
 	Positive      int           `key:"positive" default:"3" rule:"1..63" doc:"So many of the last predictions must be of a failure or an anomaly before the alarm."`
 	Clear         int           `key:"clear" default:"0" rule:"0..62" doc:"At most so many of the last predictions may still be before the alarm is cleared."`
 	Tags          bool          `key:"tags" default:"true" doc:"Show the results as tags of the driver predictive."`
+
+	MinProbability float64 `key:"minProbability" default:"0.5" rule:"0.01..1" doc:"Probability from which a predicted failure counts towards the alarm, even if the threshold of the model is lower."`
 }
 
 // Validate implements settings.Validator.
@@ -39,7 +41,7 @@ func (m PredictiveMonitor) Validate(p *settings.Problems) {
 	p.Must(m.Clear < m.Positive, "clear", "must be below predictive.monitor.positive")
 }
 
-// PredictiveSchedule configures trainings that nobody asks for.
+// PredictiveSchedule configures trainings that begin by themselves.
 type PredictiveSchedule struct {
 	Every         time.Duration `key:"every" rule:"1h..|0 for never" doc:"Age of a model from which it is trained again. A missing one is trained too."`
 	PSI           float64       `key:"psi" rule:"0.." doc:"Population stability index of the most drifted feature above which a model is trained again; above 0.25 is usually taken for a large shift. 0 for never."`
@@ -69,7 +71,7 @@ func (c Predictive) joinHouse(o *predictivepart.Options) {
 	m, s, a := c.Monitor, c.Schedule, c.Alarms
 	o.WithoutMonitor, o.WithoutTags, o.WithoutFailures = !m.Enabled, !m.Tags, !a.RecordFailures
 	o.Monitor = monitor.Options{Interval: m.Interval, MaxLoad: m.MaxLoad, MaxTargets: m.MaxTargets, Equipments: m.Equipments, Tags: m.FailureTags,
-		Components: m.Components, Anomalies: m.AnomalyTags, MinConfidence: m.MinConfidence, Within: m.RemainingLife,
+		Components: m.Components, Anomalies: m.AnomalyTags, MinProbability: m.MinProbability, MinConfidence: m.MinConfidence, Within: m.RemainingLife,
 		Results: m.Results, Positive: m.Positive, Clear: m.Clear}
 	o.Retrain = monitor.RetrainOptions{Every: s.Every, PSI: s.PSI, Checks: s.Checks, Pause: s.Pause, CheckInterval: s.CheckInterval}
 	severities := make(map[monitor.Kind]alarms.Severity)

@@ -177,7 +177,7 @@ func (m *Monitor) advance(now time.Time) {
 	}
 }
 
-// predict makes a prediction and gives it to the sink.
+// predict makes a prediction and passes it to the sink.
 func (m *Monitor) predict(ctx context.Context, t Target) {
 	limited, cancel := context.WithTimeout(ctx, m.o.Timeout)
 	defer cancel()
@@ -246,7 +246,8 @@ func (m *Monitor) ask(ctx context.Context, t Target) (r Result) {
 func (m *Monitor) judge(r *Result, w *window) (positive, counts bool) {
 	switch r.Kind {
 	case Failure:
-		return r.Failure.Prediction == predictive.PredictionFailure, r.Failure.Confidence >= m.o.MinConfidence
+		likely := r.Failure.FailureProbability >= m.o.MinProbability
+		return likely && r.Failure.Prediction == predictive.PredictionFailure, r.Failure.Confidence >= m.o.MinConfidence
 	case RUL:
 		short := r.RUL.PredictedFailureDate.Sub(r.RUL.PredictedAt) <= m.o.Within
 		return short && !r.RUL.Capped, r.RUL.Confidence >= m.o.MinConfidence

@@ -290,6 +290,23 @@ func TestATargetIsFailingAfterSomeOfItsLastResults(t *testing.T) {
 	})
 }
 
+// The threshold of a tag that shows little is low.
+func TestAnUnlikelyFailureIsNotPositive(t *testing.T) {
+	f := &fleet{tags: pumps(1)}
+	f.failure = func(string) (predictive.FailurePrediction, error) {
+		p := failing()
+		p.FailureProbability, p.Threshold = 0.49, 0.1
+		return p, nil
+	}
+	for limit, want := range map[float64]monitor.State{0: monitor.Normal, 0.4: monitor.Failing} {
+		watch(t, f, monitor.Options{Interval: time.Minute, MinProbability: limit}, func(t *testing.T, s *site) {
+			pass(10 * time.Minute)
+			list, _, _ := s.latest.Changes(0)
+			require.Equal(t, want, list[0].State)
+		})
+	}
+}
+
 func TestAShortRemainingLifeIsPositive(t *testing.T) {
 	f := &fleet{tags: map[string][]string{"pump": nil}, components: map[string][]string{"pump": {"Bearing", "Motor", "Seal"}}}
 	f.rul = func(component string) (predictive.RUL, error) {
@@ -340,6 +357,23 @@ func TestAStoreThatHasStopped(t *testing.T) {
 		s.set(func() { f.hangs, f.listErr = false, nil })
 		pass(3 * time.Minute)
 		require.Equal(t, before, s.states())
+	})
+}
+
+// A process that was stopped for hours goes on soon, and makes up for nothing.
+func TestAProcessThatWasStopped(t *testing.T) {
+	f := &fleet{tags: pumps(60)}
+	watch(t, f, monitor.Options{Interval: time.Minute, Timeout: 3 * time.Second}, func(t *testing.T, s *site) {
+		pass(90 * time.Second)
+		s.set(func() { f.took = 5 * time.Hour })
+		pass(10 * time.Second)
+		s.set(func() { f.took = 0 })
+		pass(5*time.Hour - 10*time.Second)
+		s.asked()
+		pass(20 * time.Second)
+		require.InDelta(t, 11, len(s.asked()), 3, "after a rest of three times the timeout")
+		pass(time.Minute)
+		require.InDelta(t, 60, len(s.asked()), 2)
 	})
 }
 
@@ -409,16 +443,17 @@ func TestLatestReturnsWhatHasChanged(t *testing.T) {
 
 func TestOptionsAreValidated(t *testing.T) {
 	for want, o := range map[string]monitor.Options{
-		"Interval":      {Interval: time.Millisecond},
-		"Timeout":       {Timeout: -1},
-		"Within":        {Within: -1},
-		"MaxLoad":       {MaxLoad: 2},
-		"MaxTargets":    {MaxTargets: -1},
-		"Results":       {Results: 64},
-		"Positive":      {Positive: 6},
-		"Clear":         {Clear: 3},
-		"MinConfidence": {MinConfidence: 1.5},
-		"Anomalies":     {Anomalies: []string{"["}},
+		"Interval":       {Interval: time.Millisecond},
+		"Timeout":        {Timeout: -1},
+		"Within":         {Within: -1},
+		"MaxLoad":        {MaxLoad: 2},
+		"MaxTargets":     {MaxTargets: -1},
+		"Results":        {Results: 64},
+		"Positive":       {Positive: 6},
+		"Clear":          {Clear: 3},
+		"MinConfidence":  {MinConfidence: 1.5},
+		"MinProbability": {MinProbability: -0.1},
+		"Anomalies":      {Anomalies: []string{"["}},
 	} {
 		_, err := monitor.New(plant{}, new(monitor.Latest), o)
 		require.ErrorContains(t, err, "Options."+want)

@@ -13,7 +13,7 @@ import (
 const pkg = "monitor"
 
 // Options configure a [Monitor]. The zero value works. Patterns are those of path.Match; without one, all match unless the
-// member says otherwise.
+// member has another default.
 type Options struct {
 	Equipments []string // patterns of the equipments
 	Tags       []string // patterns of the tags that failures are predicted from
@@ -33,9 +33,12 @@ type Options struct {
 	// A target is failing from Positive positive results among the last Results, and normal again if at most Clear of them are
 	// positive. Defaults: 3 of 5, and 0.
 	Positive, Results, Clear int
+	// MinProbability is the probability below which a prediction of a failure is not positive, above 0 and up to 1. The threshold of a
+	// tag that shows little is so low that most of its predictions are of a failure; an alarm should be right more often than not. Default: 0.5.
+	MinProbability float64
 	// MinConfidence is the confidence below which a result does not count, from 0 to 1. Anomalies have none.
 	MinConfidence float64
-	// Within is the remaining life up to which a result is positive, unless it is as long as the model can tell. Default: 7 days.
+	// Within is the remaining life up to which a result is positive, unless it is the longest that the model predicts. Default: 7 days.
 	Within time.Duration
 
 	Clock func() time.Time // of results without a prediction; default: time.Now
@@ -45,6 +48,7 @@ type Options struct {
 func (o *Options) complete() error {
 	o.Interval, o.Timeout = cmp.Or(o.Interval, 15*time.Minute), cmp.Or(o.Timeout, 30*time.Second)
 	o.Within, o.MaxLoad = cmp.Or(o.Within, 7*24*time.Hour), cmp.Or(o.MaxLoad, 0.25)
+	o.MinProbability = cmp.Or(o.MinProbability, 0.5)
 	o.MaxTargets, o.Positive, o.Results = cmp.Or(o.MaxTargets, 1000), cmp.Or(o.Positive, 3), cmp.Or(o.Results, 5)
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -71,6 +75,7 @@ func (o *Options) complete() error {
 		{"MaxLoad", o.MaxLoad >= 0.01 && o.MaxLoad <= 1, "0.01 to 1"}, {"MaxTargets", o.MaxTargets > 0 && o.MaxTargets <= 1_000_000, "1 to 1000000"},
 		{"Results", o.Results >= 1 && o.Results <= 63, "1 to 63"}, {"Positive", o.Positive >= 1 && o.Positive <= o.Results, "1 to Options.Results"},
 		{"Clear", o.Clear >= 0 && o.Clear < o.Positive, "0 or more and below Options.Positive"},
+		{"MinProbability", o.MinProbability > 0 && o.MinProbability <= 1, "above 0 and up to 1"},
 		{"MinConfidence", o.MinConfidence >= 0 && o.MinConfidence <= 1, "0 to 1"},
 	} {
 		if !check.ok {

@@ -32,7 +32,7 @@ func (t Target) Compare(other Target) int {
 	return cmp.Or(cmp.Compare(t.Kind, other.Kind), cmp.Compare(t.Equipment, other.Equipment), cmp.Compare(t.Name, other.Name))
 }
 
-// State is what the last results of a target tell together.
+// State sums up the last results of a target.
 type State string
 
 // The states of a target.

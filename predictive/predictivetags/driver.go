@@ -86,7 +86,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// MaxBatch lets the engine read all points at once: they are in memory.
+// MaxBatch lets the engine read all points in one call: they are in memory.
 func (d *Driver) MaxBatch() int { return 1_000_000 }
 
 // update takes over what has changed and returns its places. The caller holds the lock.

@@ -77,7 +77,7 @@ func (d *Driver) changed(places []place, byPlace map[place][]*watched) (list []*
 	return list
 }
 
-// sameError reports whether two errors are told in the same way.
+// sameError reports whether two errors have the same text.
 func sameError(a, b error) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Error() == b.Error()
 }
