@@ -10,6 +10,7 @@ import (
 
 	"github.com/otkit/otkit/internal/pgtest"
 	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/alarmfailures"
 	"github.com/otkit/otkit/predictive/predictivetest"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/maintenancestore"
@@ -54,6 +55,34 @@ func TestPosition(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, seq, position)
 	}
+}
+
+// Engines with different equipment share a store.
+func TestEnginesHaveTheirOwnPositions(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) (*storage.DB, error){"sqlite": onSQLite, "postgres": onPostgres} {
+		t.Run(name, func(t *testing.T) {
+			db, err := open(t)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, db.Close(context.Background())) }()
+			s, err := maintenancestore.New(db)
+			require.NoError(t, err)
+			require.NoError(t, s.SetPosition(t.Context(), 5)) // when there was one engine
+			one, other := s.PositionsOf("one"), s.PositionsOf("other")
+			requirePosition(t, 5, one)
+			require.NoError(t, other.SetPosition(t.Context(), 9))
+			requirePosition(t, 5, one)
+			require.NoError(t, other.SetPosition(t.Context(), 7))
+			requirePosition(t, 7, other)
+			requirePosition(t, 7, s.PositionsOf("new"))
+		})
+	}
+}
+
+func requirePosition(t *testing.T, want int64, p alarmfailures.Positions) {
+	t.Helper()
+	position, err := p.Position(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, want, position)
 }
 
 // A backup of either database fills the other.

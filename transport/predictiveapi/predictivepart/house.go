@@ -126,6 +126,11 @@ func (p *Predictive) showTags(t *tagspart.Tags, latest *monitor.Latest, staleAft
 // recordDelay lets drivers and their tags come before alarms are looked up by them.
 const recordDelay = 30 * time.Second
 
+// enginePositions is a store of records that several engines use.
+type enginePositions interface {
+	PositionsOf(engine string) alarmfailures.Positions
+}
+
 // recordFailures adds the job that records failures from alarms.
 func (p *Predictive) recordFailures(a *alarmspart.Alarms) error {
 	o := p.opts.Failures
@@ -136,6 +141,9 @@ func (p *Predictive) recordFailures(a *alarmspart.Alarms) error {
 		o.Logger = p.opts.Logger
 	}
 	positions, _ := p.opts.Records.(alarmfailures.Positions)
+	if all, ok := p.opts.Records.(enginePositions); ok && p.opts.Engine != "" {
+		positions = all.PositionsOf(p.opts.Engine)
+	}
 	recorder, err := alarmfailures.New(alarmfailures.Deps{Journal: a.Service(), Records: p.opts.Records, Equipment: p.equipmentOf, Positions: positions}, o)
 	if err != nil {
 		return err

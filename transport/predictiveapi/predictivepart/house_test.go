@@ -16,6 +16,7 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/predictive"
+	"github.com/otkit/otkit/predictive/alarmfailures"
 	"github.com/otkit/otkit/predictive/monitor"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
@@ -179,6 +180,31 @@ func testCriticalAlarms(t *testing.T, o predictivepart.Options) {
 		for _, f := range page.Items {
 			require.Equal(t, "oven", f.EquipmentID)
 			require.Equal(t, time.Minute, f.End.Sub(f.Start))
+		}
+	})
+}
+
+// engineRecords are records that several engines use.
+type engineRecords struct {
+	predictive.MemoryRecords
+	alarmfailures.MemoryPositions // of an engine alone
+	of                            map[string]*alarmfailures.MemoryPositions
+}
+
+func (r *engineRecords) PositionsOf(engine string) alarmfailures.Positions { return r.of[engine] }
+
+func TestEnginesReadTheJournalForThemselves(t *testing.T) {
+	r := &engineRecords{of: map[string]*alarmfailures.MemoryPositions{"one": {}, "other": {}}}
+	inHouse(t, predictivepart.Options{Records: r, Engine: "one"}, func(t *testing.T, h *house) {
+		_, err := h.alarms.Service().Raise(t.Context(), alarms.Alarm{Key: "rule:a", Source: "of another engine", Severity: alarms.Critical})
+		require.NoError(t, err)
+		_, err = h.alarms.Service().Clear(t.Context(), alarms.ByKey("rule:a"), "", "")
+		require.NoError(t, err)
+		pass(2 * time.Hour)
+		for name, p := range map[string]alarmfailures.Positions{"one": r.of["one"], "other": r.of["other"], "shared": r} {
+			position, err := p.Position(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, name == "one", position > 0, name)
 		}
 	})
 }

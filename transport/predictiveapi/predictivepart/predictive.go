@@ -48,6 +48,8 @@ type Options struct {
 	Alarms          predictivealarms.Options
 	Failures        alarmfailures.Options
 	WithoutFailures bool // record no failures from alarms
+	// Engine names this engine, the same after each start, if several with different tags use one RecordStore. Default: no other does.
+	Engine string
 
 	// Service are the options of the service. Its Clock and Log default to those below.
 	Service predictive.Options
