@@ -54,7 +54,7 @@ func (b *baselines) put(key baselineKey, value float64) {
 
 // baseline returns the baseline of a life, NaN for signals that have none. Each tag is read alone, so that one without samples neither hides the
 // baselines of the others nor has them read again.
-func (s *Service) baseline(ctx context.Context, x *features.Extractor, inputs []input, l life, to time.Time) ([]float64, error) {
+func (s *Service) baseline(ctx context.Context, x *features.Extractor, inputs []input, l life, stops []Interval, to time.Time) ([]float64, error) {
 	values := make([]float64, len(x.Signals()))
 	for i := range values {
 		values[i] = math.NaN()
@@ -79,7 +79,7 @@ func (s *Service) baseline(ctx context.Context, x *features.Extractor, inputs []
 		value, known := s.baselines.get(key)
 		if !known {
 			var err error
-			if value, known, err = s.readBaseline(ctx, x, append(settings[:len(settings):len(settings)], in), l, to); err != nil {
+			if value, known, err = s.readBaseline(ctx, x, append(settings[:len(settings):len(settings)], in), l, stops, to); err != nil {
 				return nil, err
 			}
 			if known {
@@ -98,11 +98,13 @@ const maxBaseline = 2_000_000
 
 // readBaseline reads the beginning of a life until the baseline of the last of the inputs, the others of which are settings, is known, or gives
 // up. It reports whether reading more would change nothing.
-func (s *Service) readBaseline(ctx context.Context, x *features.Extractor, inputs []input, l life, to time.Time) (value float64, known bool, err error) {
+func (s *Service) readBaseline(ctx context.Context, x *features.Extractor, inputs []input, l life, stops []Interval, to time.Time) (value float64, known bool, err error) {
 	state, signal := x.Begin(l.start), inputs[len(inputs)-1].signal
 	count := 0
 	err = read(ctx, s.deps.History, inputs, l.from, to, func(of int, at time.Time, v float64) error {
-		state.Add(of, at, v)
+		if !within(stops, at) {
+			state.Add(of, at, v)
+		}
 		if count++; count%64 == 0 && !math.IsNaN(state.Baseline()[signal]) || count > maxBaseline {
 			return errBaseline
 		}

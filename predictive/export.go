@@ -54,9 +54,9 @@ func (w writerUntil) Write(p []byte) (int, error) {
 
 func (t *trainer) exportPlan(ctx context.Context) (plan, error) {
 	if t.bundle.modelType == RULModel {
-		p, _, ok := t.planRUL(t.components())
-		if !ok {
-			return p, insufficient(noFailures)
+		p, _, missing := t.planRUL(t.components())
+		if missing != "" {
+			return p, insufficient("%s", missing)
 		}
 		return p, nil
 	}

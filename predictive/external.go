@@ -252,7 +252,7 @@ func (s *Service) externalFailure(ctx context.Context, x *external, equipment st
 		return FailurePrediction{}, err
 	}
 	q := &question{input: ModelInput{ModelType: FailureModel, EquipmentID: equipment, TagID: tag.ID, Role: tag.Role, At: now},
-		signals: []features.Signal{{Name: pooledSignal}}, inputs: []input{{0, tag.ID, false}}, life: openLife(r.events(), now.Add(-s.o.Lookback), now)}
+		signals: []features.Signal{{Name: pooledSignal}}, inputs: []input{{0, tag.ID, false}}, life: openLife(equipment, r.events(), now.Add(-s.o.Lookback), now)}
 	o, answer, err := s.ask(ctx, x, q)
 	if err != nil {
 		return FailurePrediction{}, err

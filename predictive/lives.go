@@ -152,19 +152,19 @@ func livesOf(equipment, part string, events []event, from, to time.Time) (list [
 
 // current returns the life that goes on at a time: that of a component or, if no record names it, of the equipment as far as
 // records name no component.
-func (r records) current(component string, from, to time.Time) life {
+func (r records) current(equipment, component string, from, to time.Time) life {
 	own := r.only(component)
 	if len(own.failures)+len(own.replacements) == 0 {
 		own = r.only("")
 	}
-	return openLife(own.events(), from, to)
+	return openLife(equipment, own.events(), from, to)
 }
 
-func openLife(events []event, from, to time.Time) life {
-	if list := livesOf("", "", events, from, to); len(list) > 0 && list[len(list)-1].open {
+func openLife(equipment string, events []event, from, to time.Time) life {
+	if list := livesOf(equipment, "", events, from, to); len(list) > 0 && list[len(list)-1].open {
 		return list[len(list)-1]
 	}
-	return life{start: to, from: to, end: to, open: true} // under repair
+	return life{equipment: equipment, start: to, from: to, end: to, open: true} // under repair
 }
 
 // medianLife returns the median length of the lives that failed and whose start is known, or else of those that failed; 0 without any.

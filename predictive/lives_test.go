@@ -73,8 +73,8 @@ func TestLives(t *testing.T) {
 
 func TestCurrentLifeIsThatOfTheComponent(t *testing.T) {
 	r := records{failures: []Failure{{Start: hour(100), End: hour(101)}, {Component: "Seal", Start: hour(200), End: hour(201)}}}
-	require.Equal(t, hour(201), r.current("Seal", hour(0), hour(500)).start)
-	require.Equal(t, hour(101), r.current("Motor", hour(0), hour(500)).start, "no record names it")
+	require.Equal(t, hour(201), r.current("pump", "Seal", hour(0), hour(500)).start)
+	require.Equal(t, hour(101), r.current("pump", "Motor", hour(0), hour(500)).start, "no record names it")
 }
 
 func TestRoleOf(t *testing.T) {

@@ -151,14 +151,18 @@ func (s *Service) recent(ctx context.Context, p *predictor, ids []string) ([][]f
 		if err != nil {
 			return nil, err
 		}
-		l := openLife(r.events(), now.Add(-s.o.Lookback), now)
+		l := openLife(ids[k], r.events(), now.Add(-s.o.Lookback), now)
 		from := laterOf(l.from, now.Add(-driftRows*x.Step()-x.Span()))
 		l.from, l.end, l.failed, l.open = from, now, true, false // every row is wanted
+		stops, err := s.downtime(ctx, ids[k], from, now)
+		if err != nil {
+			return nil, err
+		}
 		state := &table{extractor: x, lives: make(map[features.Group]life)}
 		if state.data, err = features.NewDataset(p.names(), features.DatasetOptions{}); err != nil {
 			return nil, err
 		}
-		if err := s.addLife(ctx, state, plan{shape: p.shape}, source{inputs: inputs}, l); err != nil {
+		if err := s.addLife(ctx, state, plan{shape: p.shape}, source{inputs: inputs, downtime: stops}, l); err != nil {
 			return nil, err
 		}
 		rows := state.all()

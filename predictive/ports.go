@@ -55,7 +55,7 @@ type TagFinder interface {
 // Interval is a span of time from Start, included, to End, excluded.
 type Interval struct{ Start, End time.Time }
 
-// Downtime tells when an equipment was stopped on purpose. Its samples are then not used for training.
+// Downtime tells when an equipment was stopped on purpose. Its samples are then used neither for trainings nor for predictions.
 type Downtime interface {
 	// Downtimes returns the planned stops of an equipment that overlap a span of time, in any order.
 	Downtimes(ctx context.Context, equipment string, from, to time.Time) ([]Interval, error)

@@ -98,7 +98,7 @@ func (s *Service) failurePrediction(ctx context.Context, equipment, tag string) 
 	if p.shape {
 		inputs = []input{{0, tag, false}}
 	}
-	o, err := s.observe(ctx, p, inputs, openLife(r.events(), now.Add(-s.o.Lookback), now), now)
+	o, err := s.observe(ctx, p, inputs, openLife(equipment, r.events(), now.Add(-s.o.Lookback), now), now)
 	if err != nil {
 		return FailurePrediction{}, err
 	}
@@ -145,7 +145,7 @@ func (s *Service) rul(ctx context.Context, equipment, component string) (RUL, er
 	if !slices.Contains(r.components(), component) && !slices.Contains(s.o.Components, component) {
 		return RUL{}, ErrUnknownComponent.On("componentName", component)
 	}
-	l := r.current(component, now.Add(-s.o.Lookback), now)
+	l := r.current(equipment, component, now.Add(-s.o.Lookback), now)
 	if x := s.externals[RULModel]; x != nil {
 		return s.externalRUL(ctx, x, tags, &question{input: ModelInput{EquipmentID: equipment, ComponentName: component, At: now}, life: l})
 	}
@@ -207,6 +207,10 @@ func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l l
 	signals, dropped := x.Signals(), x.Dropped()
 	inputs = slices.DeleteFunc(slices.Clone(inputs), func(in input) bool { return slices.Contains(dropped, signals[in.signal].Name) })
 	from := now.Add(-x.Span())
+	stops, err := s.downtime(ctx, l.equipment, l.from, now)
+	if err != nil {
+		return o, err
+	}
 	seen := make(map[int]*presence)
 	for _, in := range inputs {
 		if !in.setting {
@@ -216,7 +220,7 @@ func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l l
 	steps := x.Span() / x.Step()
 	use := func(state *features.Life) func(int, time.Time, float64) error {
 		return func(signal int, at time.Time, value float64) error {
-			if state.Add(signal, at, value) && seen[signal] != nil && !at.Before(from) {
+			if !within(stops, at) && state.Add(signal, at, value) && seen[signal] != nil && !at.Before(from) {
 				seen[signal].add(at, x.Step())
 			}
 			return nil
@@ -224,7 +228,7 @@ func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l l
 	}
 	state := x.Begin(l.start)
 	if head := l.from.Add(x.Span()*2 + x.Step()); head.Before(from) {
-		baseline, err := s.baseline(ctx, x, inputs, l, from)
+		baseline, err := s.baseline(ctx, x, inputs, l, stops, from)
 		if err != nil {
 			return o, err
 		}

@@ -342,7 +342,7 @@ func TestBaselinesOfTagsWithOneSetting(t *testing.T) {
 	x, err := newPlainExtractor(t.Context(), []features.Signal{{Name: "load", Setting: true}, {Name: "p"}}, features.Options{Step: time.Hour})
 	require.NoError(t, err)
 	for tag, want := range map[string]float64{"pump1.p": 1.2, "pump2.p": 100.2} {
-		got, err := s.baseline(t.Context(), x, []input{{0, "hall.load", true}, {1, tag, false}}, life{from: epoch}, epoch.Add(199*time.Hour))
+		got, err := s.baseline(t.Context(), x, []input{{0, "hall.load", true}, {1, tag, false}}, life{from: epoch}, nil, epoch.Add(199*time.Hour))
 		require.NoError(t, err)
 		require.InDelta(t, want, got[1], 0.1, tag)
 	}
@@ -375,10 +375,38 @@ func TestBaselineOfManySamplesBesideASilentTag(t *testing.T) {
 	x, err := newPlainExtractor(t.Context(), []features.Signal{{Name: "p"}, {Name: "silent"}}, features.Options{Step: 20 * time.Minute})
 	require.NoError(t, err)
 	for range 2 {
-		got, err := s.baseline(t.Context(), x, []input{{0, "p", false}, {1, "silent", false}}, life{from: epoch}, epoch.Add(10*time.Hour))
+		got, err := s.baseline(t.Context(), x, []input{{0, "p", false}, {1, "silent", false}}, life{from: epoch}, nil, epoch.Add(10*time.Hour))
 		require.NoError(t, err)
 		require.InDelta(t, 5.5, got[0], 0.01)
 		require.True(t, math.IsNaN(got[1]))
 	}
 	require.Less(t, r.counts["p"], 300_000, "once, and no more than the baseline is made of")
+}
+
+func TestPlannedDowntimeIsNotPredictedFrom(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	registry := new(MemoryRegistry)
+	ask := func(d Downtime) RUL {
+		s := newService(t, p, func(deps *Deps, _ *Options) { deps.Registry, deps.Downtime = registry, d })
+		r, err := s.RUL(t.Context(), "pump01", "Bearing")
+		require.NoError(t, err)
+		return r
+	}
+	_, err := newService(t, p, func(deps *Deps, _ *Options) { deps.Registry = registry }).Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	stop := Interval{p.now.Add(-5 * time.Hour), p.now.Add(-time.Hour)}
+	for _, tag := range p.tags["pump01"] {
+		p.samples[tag.ID] = slices.DeleteFunc(p.samples[tag.ID], func(s Sample) bool { return within([]Interval{stop}, s.Time) })
+	}
+	want := ask(nil)
+	for _, tag := range p.tags["pump01"] {
+		list := p.samples[tag.ID]
+		for at := stop.Start; at.Before(stop.End); at = at.Add(time.Hour) {
+			list = append(list, Sample{Time: at, Value: 0})
+		}
+		slices.SortFunc(list, func(a, b Sample) int { return a.Time.Compare(b.Time) })
+		p.samples[tag.ID] = list
+	}
+	require.NotEqual(t, want, ask(nil))
+	require.Equal(t, want, ask(downtime{stop}))
 }

@@ -46,14 +46,20 @@ func (s *Service) fleet(ctx context.Context) (f fleet, err error) {
 		if m.tags, err = s.tags(ctx, id); err != nil {
 			return f, err
 		}
-		if s.deps.Downtime != nil {
-			if m.downtime, err = s.deps.Downtime.Downtimes(ctx, id, f.from, f.to); err != nil {
-				return f, err
-			}
+		if m.downtime, err = s.downtime(ctx, id, f.from, f.to); err != nil {
+			return f, err
 		}
 		f.members = append(f.members, m)
 	}
 	return f, nil
+}
+
+// downtime returns the planned stops of an equipment.
+func (s *Service) downtime(ctx context.Context, equipment string, from, to time.Time) ([]Interval, error) {
+	if s.deps.Downtime == nil {
+		return nil, nil
+	}
+	return s.deps.Downtime.Downtimes(ctx, equipment, from, to)
 }
 
 // trainer makes a bundle.

@@ -25,14 +25,14 @@ func (t *trainer) lives(ctx context.Context) error {
 	tasks = tasks[:min(len(tasks), t.s.o.MaxModels)]
 	t.parts = len(tasks)
 	for _, task := range tasks {
-		p, limit, ok := t.planRUL(task.only)
+		p, limit, missing := t.planRUL(task.only)
 		stage := task.key
 		if stage == pooledKey {
 			stage = "all components"
 		}
-		if !ok {
+		if missing != "" {
 			t.part++
-			t.short = append(t.short, noFailures)
+			t.short = append(t.short, missing)
 			continue
 		}
 		e, made, err := t.learn(ctx, task.key, stage, p, limit)
@@ -68,9 +68,10 @@ func (t *trainer) components() []string {
 	return byCount(counts)
 }
 
-// planRUL returns the plan for some components and the longest life to predict.
-func (t *trainer) planRUL(components []string) (plan, float64, bool) {
-	var p plan
+const noRoles = "the tags of the equipments with failures have no roles in common"
+
+// planRUL returns the plan for some components and the longest life to predict, or what is missing.
+func (t *trainer) planRUL(components []string) (p plan, limit float64, missing string) {
 	var members []member
 	var owners []int // of the sources, among the members
 	var lives []life
@@ -90,11 +91,11 @@ func (t *trainer) planRUL(components []string) (plan, float64, bool) {
 		}
 	}
 	if len(members) == 0 {
-		return p, 0, false
+		return p, 0, noFailures
 	}
 	p.signals, p.options = rolesOf(members), t.options(lives)
 	if !slices.ContainsFunc(p.signals, func(s features.Signal) bool { return !s.Setting }) {
-		return p, 0, false
+		return p, 0, noRoles
 	}
 	for i, owner := range owners {
 		p.sources[i].inputs = inputsOf(p.signals, members[owner].tags)
@@ -103,5 +104,5 @@ func (t *trainer) planRUL(components []string) (plan, float64, bool) {
 	if t.s.o.MaxLife > 0 {
 		p.limit = t.s.o.MaxLife.Hours()
 	}
-	return p, p.limit, true
+	return p, p.limit, ""
 }

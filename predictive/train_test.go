@@ -225,6 +225,20 @@ func TestTrainingTellsWhatIsMissing(t *testing.T) {
 	require.ErrorIs(t, err, ErrModelType)
 }
 
+func TestEquipmentsWithoutCommonRoles(t *testing.T) {
+	p := newFleet(t, standardFleet)
+	for _, list := range p.tags {
+		for i := range list {
+			list[i].Role = list[i].ID
+		}
+	}
+	s := newService(t, p)
+	result, err := s.Retrain(t.Context(), RULModel)
+	require.ErrorIs(t, err, ErrTrainingFailed)
+	require.Contains(t, result.Message, "no roles in common")
+	require.ErrorContains(t, s.Export(t.Context(), RULModel, io.Discard), "no roles in common")
+}
+
 func TestFewLivesAreLearnedByALine(t *testing.T) {
 	p := newFleet(t, fleetOptions{pumps: 3, lives: 2, sensors: 4, component: "Bearing"})
 	s := newService(t, p)

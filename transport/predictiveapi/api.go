@@ -49,6 +49,7 @@ type handlers struct {
 	predictions  gate
 	anomalies    gate
 	qualities    gate
+	components   gate
 	ending       context.Context // ends when callers must not wait any longer
 }
 
@@ -83,7 +84,7 @@ func New(service *predictive.Service, records predictive.RecordStore, o Options)
 	}
 	h := &handlers{service: service, failures: failuresOf(records, o), replacements: replacementsOf(records, o),
 		trainings: limit.NewInterval(time.Minute, 10, o.Now), board: newBoard(o.NewID(), jobs), waiters: make(chan struct{}, maxWaiters),
-		predictions: newGate(), anomalies: newGate(), qualities: newGate()}
+		predictions: newGate(), anomalies: newGate(), qualities: newGate(), components: newGate()}
 	a := &API{handlers: h, body: o.Body}
 	h.ending, a.end = context.WithCancel(context.Background())
 	return a, nil

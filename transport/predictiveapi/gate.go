@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// atOnce is how many calls of a kind are worked on at the same time. Each holds thousands of samples and reads the history, whose
-	// connections are few: an operator's reads come between.
+	// atOnce is how many calls of a kind are worked on at the same time. Each holds thousands of samples or all records of an equipment, and
+	// reads the history, whose connections are few: an operator's reads come between.
 	atOnce = 2
 	// maxQueued bounds the calls of a kind that wait for their turn.
 	maxQueued = 100

@@ -106,6 +106,10 @@ func (h *handlers) ListEquipmentComponents(ctx context.Context, r gen.ListEquipm
 	if err := required("equipmentId", r.EquipmentID); err != nil {
 		return nil, err
 	}
+	if err := h.components.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.components.leave()
 	list, err := h.service.Components(ctx, r.EquipmentID)
 	if err != nil {
 		return nil, err
