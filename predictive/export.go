@@ -36,7 +36,20 @@ func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) 
 	if err != nil {
 		return err
 	}
-	return tab.data.WriteCSV(w)
+	return tab.data.WriteCSV(writerUntil{ctx, w})
+}
+
+// writerUntil writes until ctx ends, so that a slow reader does not keep the turn.
+type writerUntil struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (w writerUntil) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.w.Write(p)
 }
 
 func (t *trainer) exportPlan(ctx context.Context) (plan, error) {

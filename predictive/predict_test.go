@@ -410,3 +410,44 @@ func TestPlannedDowntimeIsNotPredictedFrom(t *testing.T) {
 	require.NotEqual(t, want, ask(nil))
 	require.Equal(t, want, ask(downtime{stop}))
 }
+
+// A row that is computed for a prediction at the end of a step is that which a training has of the step.
+func TestPredictionsSeeWhatTrainingsSee(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 4, lives: 4, sensors: 2, component: "Bearing", conditions: 3})
+	s := newService(t, p)
+	_, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	b, _, err := s.model(t.Context(), RULModel)
+	require.NoError(t, err)
+	model := &b.predictors[0]
+	f, err := s.fleet(t.Context())
+	require.NoError(t, err)
+	of := trainer{s: s, fleet: f, bundle: bundle{modelType: RULModel, horizon: 30}}
+	rows, _, missing := of.planRUL(of.components())
+	require.Empty(t, missing)
+	rows.extractor, rows.maxRows = model.extractor, 100_000
+	trained, err := s.build(t.Context(), rows)
+	require.NoError(t, err)
+	all, compared := trained.all(), 0
+	for i := 0; i < len(all.rows); i += 7 {
+		life, at := trained.lives[all.Group(i)], all.Time(i)
+		if !at.Before(life.end) {
+			continue
+		}
+		tags, err := s.tags(t.Context(), life.equipment)
+		require.NoError(t, err)
+		r, err := s.records(t.Context(), life.equipment, at)
+		require.NoError(t, err)
+		seen, err := s.observe(t.Context(), model, inputsOf(model.extractor.Signals(), tags), r.current(life.equipment, "Bearing", f.from, at), at)
+		require.NoError(t, err)
+		for j, want := range all.Row(i) {
+			if math.IsNaN(want) {
+				require.True(t, math.IsNaN(seen.row[j]), "%s at %s", model.names()[j], at)
+			} else {
+				require.InDelta(t, want, seen.row[j], 1e-9, "%s at %s", model.names()[j], at)
+			}
+		}
+		compared++
+	}
+	require.Greater(t, compared, 100)
+}

@@ -331,6 +331,21 @@ func TestMemoryOfTrainingIsBounded(t *testing.T) {
 	require.LessOrEqual(t, result.TrainingSamples, 500)
 }
 
+// leaving is a reader that gives up at the first bytes.
+type leaving context.CancelFunc
+
+func (l leaving) Write(p []byte) (int, error) {
+	l()
+	return len(p), nil
+}
+
+func TestExportEndsWithItsCaller(t *testing.T) {
+	s := newService(t, newFleet(t, smallFleet))
+	ctx, cancel := context.WithCancel(t.Context())
+	require.ErrorIs(t, s.Export(ctx, RULModel, leaving(cancel)), context.Canceled)
+	require.NoError(t, s.Export(t.Context(), RULModel, io.Discard))
+}
+
 func TestExport(t *testing.T) {
 	p := newFleet(t, fleetOptions{pumps: 3, lives: 2, sensors: 3, component: "Bearing"})
 	s := newService(t, p)
