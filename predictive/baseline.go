@@ -99,9 +99,21 @@ const maxBaseline = 2_000_000
 // readBaseline reads the beginning of a life until the baseline of the last of the inputs, the others of which are settings, is known, or gives
 // up. It reports whether reading more would change nothing.
 func (s *Service) readBaseline(ctx context.Context, x *features.Extractor, inputs []input, l life, stops []Interval, to time.Time) (value float64, known bool, err error) {
-	state, signal := x.Begin(l.start), inputs[len(inputs)-1].signal
+	settings, own := inputs[:len(inputs)-1], inputs[len(inputs)-1:]
+	state, signal := x.Begin(l.start), own[0].signal
+	var first time.Time
+	err = read(ctx, s.deps.History, own, l.from, to, func(_ int, at time.Time, _ float64) error {
+		first = at
+		return errBaseline
+	})
+	if !errors.Is(err, errBaseline) { // no samples: the settings need not be read
+		return math.NaN(), false, err
+	}
+	if err := s.readSettings(ctx, state, settings, l.from, first); err != nil {
+		return math.NaN(), false, err
+	}
 	count := 0
-	err = read(ctx, s.deps.History, inputs, l.from, to, func(of int, at time.Time, v float64) error {
+	err = read(ctx, s.deps.History, inputs, first, to, func(of int, at time.Time, v float64) error {
 		if !within(stops, at) {
 			state.Add(of, at, v)
 		}

@@ -368,19 +368,22 @@ func (r *reads) Samples(ctx context.Context, tag string, from, to time.Time) ite
 func TestBaselineOfManySamplesBesideASilentTag(t *testing.T) {
 	p := newPlant()
 	for i := range 400_000 { // 40,000 an hour
-		p.samples["p"] = append(p.samples["p"], Sample{Time: epoch.Add(time.Duration(i) * 90 * time.Millisecond), Value: 5 + float64(i%2)})
+		at := epoch.Add(time.Duration(i) * 90 * time.Millisecond)
+		p.samples["load"] = append(p.samples["load"], Sample{Time: at, Value: 1})
+		p.samples["p"] = append(p.samples["p"], Sample{Time: at, Value: 5 + float64(i%2)})
 	}
 	r := &reads{p, make(map[string]int)}
 	s := newService(t, p, func(d *Deps, _ *Options) { d.History = r })
-	x, err := newPlainExtractor(t.Context(), []features.Signal{{Name: "p"}, {Name: "silent"}}, features.Options{Step: 20 * time.Minute})
+	x, err := newPlainExtractor(t.Context(), []features.Signal{{Name: "p"}, {Name: "silent"}, {Name: "load", Setting: true}}, features.Options{Step: 20 * time.Minute})
 	require.NoError(t, err)
 	for range 2 {
-		got, err := s.baseline(t.Context(), x, []input{{0, "p", false}, {1, "silent", false}}, life{from: epoch}, nil, epoch.Add(10*time.Hour))
+		got, err := s.baseline(t.Context(), x, []input{{2, "load", true}, {0, "p", false}, {1, "silent", false}}, life{from: epoch}, nil, epoch.Add(10*time.Hour))
 		require.NoError(t, err)
 		require.InDelta(t, 5.5, got[0], 0.01)
 		require.True(t, math.IsNaN(got[1]))
 	}
 	require.Less(t, r.counts["p"], 300_000, "once, and no more than the baseline is made of")
+	require.Less(t, r.counts["load"], 300_000, "not for the silent tag")
 }
 
 func TestPlannedDowntimeIsNotPredictedFrom(t *testing.T) {
