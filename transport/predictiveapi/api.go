@@ -27,6 +27,8 @@ type Options struct {
 	Now func() time.Time
 	// NewID makes the ids of records that come without one, and of streams. Default: random UUIDs.
 	NewID func() string
+	// Known reports whether the caller of a request is known. Others wait apart for predictions. Default: none is known.
+	Known func(context.Context) bool
 	// Body wraps every handler, behind the guard: limits and checks of request bodies. Default: none.
 	Body func(http.Handler) http.Handler
 }
@@ -46,10 +48,10 @@ type handlers struct {
 	trainings    *limit.Rate // by address
 	board        *board
 	waiters      chan struct{} // has room for those who may wait
-	predictions  gate
-	anomalies    gate
-	qualities    gate
-	components   gate
+	predictions  *gate
+	anomalies    *gate
+	qualities    *gate
+	components   *gate
 	ending       context.Context // ends when callers must not wait any longer
 }
 
@@ -75,6 +77,9 @@ func New(service *predictive.Service, records predictive.RecordStore, o Options)
 	if o.NewID == nil {
 		o.NewID = uuid.NewString
 	}
+	if o.Known == nil {
+		o.Known = func(context.Context) bool { return false }
+	}
 	if o.Body == nil {
 		o.Body = restapi.Unchanged
 	}
@@ -84,7 +89,7 @@ func New(service *predictive.Service, records predictive.RecordStore, o Options)
 	}
 	h := &handlers{service: service, failures: failuresOf(records, o), replacements: replacementsOf(records, o),
 		trainings: limit.NewInterval(time.Minute, 10, o.Now), board: newBoard(o.NewID(), jobs), waiters: make(chan struct{}, maxWaiters),
-		predictions: newGate(), anomalies: newGate(), qualities: newGate(), components: newGate()}
+		predictions: newGate(o.Known), anomalies: newGate(o.Known), qualities: newGate(o.Known), components: newGate(o.Known)}
 	a := &API{handlers: h, body: o.Body}
 	h.ending, a.end = context.WithCancel(context.Background())
 	return a, nil

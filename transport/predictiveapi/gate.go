@@ -16,30 +16,40 @@ const (
 
 var errQueue = fault.New(fault.TooMany, "TOO_MANY_WAITING", "too many such calls wait, try again later").With("retryAfter", "1")
 
-// gate bounds the calls of a kind: those that need no token must leave room for everything else.
+// gate bounds the calls of a kind: those that need no token must leave room for everything else. Callers who are known wait apart, and so need not
+// wait for a flood of others.
 type gate struct {
+	known           func(context.Context) bool
+	callers, others lane
+}
+
+type lane struct {
 	queue chan struct{}
 	turn  chan struct{}
 }
 
-func newGate() gate {
-	return gate{make(chan struct{}, atOnce+maxQueued), make(chan struct{}, atOnce)}
+func newGate(known func(context.Context) bool) *gate { return &gate{known, newLane(), newLane()} }
+
+func newLane() lane {
+	return lane{make(chan struct{}, atOnce+maxQueued), make(chan struct{}, atOnce)}
 }
 
-// enter waits for the turn of a call, which ends with leave unless there is an error.
-func (g gate) enter(ctx context.Context) error {
+// enter waits for the turn of a call, which lasts until leave is called, and which is not there with an error.
+func (g *gate) enter(ctx context.Context) (leave func(), err error) {
+	l := g.others
+	if g.known(ctx) {
+		l = g.callers
+	}
 	select {
-	case g.queue <- struct{}{}:
+	case l.queue <- struct{}{}:
 	default:
-		return errQueue
+		return nil, errQueue
 	}
 	select {
-	case g.turn <- struct{}{}:
-		return nil
+	case l.turn <- struct{}{}:
+		return func() { <-l.turn; <-l.queue }, nil
 	case <-ctx.Done():
-		<-g.queue
-		return ctx.Err()
+		<-l.queue
+		return nil, ctx.Err()
 	}
 }
-
-func (g gate) leave() { <-g.turn; <-g.queue }

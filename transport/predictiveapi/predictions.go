@@ -15,10 +15,11 @@ func (h *handlers) PredictFailure(ctx context.Context, r gen.PredictFailureReque
 	if err := required("equipmentId", r.EquipmentID, "tagId", r.TagID); err != nil {
 		return nil, err
 	}
-	if err := h.predictions.enter(ctx); err != nil {
+	leave, err := h.predictions.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer h.predictions.leave()
+	defer leave()
 	p, err := h.service.FailurePrediction(ctx, r.EquipmentID, r.TagID)
 	if err != nil {
 		return nil, err
@@ -34,10 +35,11 @@ func (h *handlers) PredictRUL(ctx context.Context, r gen.PredictRULRequestObject
 	if err := required("equipmentId", r.EquipmentID, "componentName", r.ComponentName); err != nil {
 		return nil, err
 	}
-	if err := h.predictions.enter(ctx); err != nil {
+	leave, err := h.predictions.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer h.predictions.leave()
+	defer leave()
 	p, err := h.service.RUL(ctx, r.EquipmentID, r.ComponentName)
 	if err != nil {
 		return nil, err
@@ -53,10 +55,11 @@ func (h *handlers) DetectAnomaly(ctx context.Context, r gen.DetectAnomalyRequest
 	if err := required("tagId", r.TagID); err != nil {
 		return nil, err
 	}
-	if err := h.anomalies.enter(ctx); err != nil {
+	leave, err := h.anomalies.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer h.anomalies.leave()
+	defer leave()
 	a, err := h.service.Anomaly(ctx, r.TagID)
 	if err != nil {
 		return nil, err
@@ -68,10 +71,11 @@ func (h *handlers) DetectAnomaly(ctx context.Context, r gen.DetectAnomalyRequest
 
 // DetectMultivariateAnomaly implements POST .../anomaly/multivariate.
 func (h *handlers) DetectMultivariateAnomaly(ctx context.Context, r gen.DetectMultivariateAnomalyRequestObject) (gen.DetectMultivariateAnomalyResponseObject, error) {
-	if err := h.anomalies.enter(ctx); err != nil {
+	leave, err := h.anomalies.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer h.anomalies.leave()
+	defer leave()
 	m, err := h.service.Multivariate(ctx, r.Body.TagIds)
 	if err != nil {
 		return nil, err
@@ -106,10 +110,11 @@ func (h *handlers) ListEquipmentComponents(ctx context.Context, r gen.ListEquipm
 	if err := required("equipmentId", r.EquipmentID); err != nil {
 		return nil, err
 	}
-	if err := h.components.enter(ctx); err != nil {
+	leave, err := h.components.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer h.components.leave()
+	defer leave()
 	list, err := h.service.Components(ctx, r.EquipmentID)
 	if err != nil {
 		return nil, err

@@ -105,10 +105,11 @@ func (h *handlers) GetModelMetrics(ctx context.Context, r gen.GetModelMetricsReq
 	if err != nil {
 		return nil, err
 	}
-	if err := h.qualities.enter(ctx); err != nil {
+	leave, err := h.qualities.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer h.qualities.leave()
+	defer leave()
 	m, err := h.service.Metrics(ctx, modelType, version)
 	if err != nil {
 		return nil, err
@@ -122,10 +123,11 @@ func (h *handlers) ListModels(ctx context.Context, r gen.ListModelsRequestObject
 	if err != nil {
 		return nil, err
 	}
-	if err := h.qualities.enter(ctx); err != nil {
+	leave, err := h.qualities.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer h.qualities.leave()
+	defer leave()
 	m, err := h.service.Models(ctx, modelType)
 	if err != nil {
 		return nil, err

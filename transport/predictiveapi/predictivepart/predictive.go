@@ -12,6 +12,7 @@ import (
 	"github.com/otkit/otkit/predictive/monitor"
 	"github.com/otkit/otkit/predictive/registry"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
+	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/predictiveapi"
 	"github.com/otkit/otkit/transport/server"
@@ -120,10 +121,15 @@ func New(_ context.Context, t *tagspart.Tags, a *alarmspart.Alarms, o Options) (
 		Downtime: o.Downtime, Models: o.Models}, o.Service); err != nil {
 		return nil, err
 	}
-	if p.api, err = predictiveapi.New(p.service, o.Records, predictiveapi.Options{Now: o.Now}); err != nil {
+	if p.api, err = predictiveapi.New(p.service, o.Records, predictiveapi.Options{Now: o.Now, Known: known}); err != nil {
 		return nil, err
 	}
 	return p, p.joinHouse(t, a)
+}
+
+func known(ctx context.Context) bool {
+	_, ok := auth.From(ctx)
+	return ok
 }
 
 // onJob takes a change of a job. The service reports none before New has returned.
