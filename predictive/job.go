@@ -48,9 +48,11 @@ type jobs struct {
 
 type job struct {
 	Job
-	cancel context.CancelFunc
-	done   chan struct{}
-	err    error
+	cancel   context.CancelFunc
+	canceled bool
+	after    *job // the canceled one whose end this one waits for, or nil
+	done     chan struct{}
+	err      error
 }
 
 func (j *jobs) init() { j.running = make(map[ModelType]*job) }
@@ -75,8 +77,9 @@ func (j *jobs) close(ctx context.Context) error {
 	}
 }
 
-// Retrain trains a model and waits for it. If a training of the type runs, Retrain waits for that one. When ctx is done, Retrain returns and the
-// training continues; see [Service.CancelJob]. If it fails, Retrain returns [ErrTrainingFailed] and a Training whose message tells why.
+// Retrain trains a model and waits for it. If a training of the type runs, Retrain waits for that one; after one that is being canceled, a new one
+// begins. When ctx is done, Retrain returns and the training continues; see [Service.CancelJob]. If it fails, Retrain returns
+// [ErrTrainingFailed] and a Training whose message tells why.
 func (s *Service) Retrain(ctx context.Context, modelType ModelType) (Training, error) {
 	j, err := s.start(modelType)
 	if err != nil {
@@ -90,7 +93,8 @@ func (s *Service) Retrain(ctx context.Context, modelType ModelType) (Training, e
 	}
 }
 
-// StartTraining starts a training, unless one of the type runs, and returns its job.
+// StartTraining starts a training, unless one of the type runs, and returns its job. After one that is being canceled, the new one begins when that
+// has ended.
 func (s *Service) StartTraining(_ context.Context, modelType ModelType) (Job, error) {
 	j, err := s.start(modelType)
 	if err != nil {
@@ -131,6 +135,7 @@ func (s *Service) CancelJob(_ context.Context, id string) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
+	j.canceled = true
 	j.cancel()
 	return j.Job, nil
 }
@@ -145,21 +150,22 @@ func (j *jobs) find(id string) (*job, error) {
 	return nil, ErrJobNotFound.On("jobId", id)
 }
 
-// start returns the job of a type that runs, or a new one.
+// start returns the job of a type that runs, or a new one. A new one waits for the end of one that is canceled.
 func (s *Service) start(modelType ModelType) (*job, error) {
 	if !slices.Contains(ModelTypes(), modelType) {
 		return nil, ErrModelType
 	}
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
-	if running := s.jobs.running[modelType]; running != nil {
+	running := s.jobs.running[modelType]
+	if running != nil && !running.canceled {
 		return running, nil
 	}
 	if s.jobs.closed {
 		return nil, ErrTrainingFailed.Because("the service is closed")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.o.TrainingTimeout)
-	j := &job{cancel: cancel, done: make(chan struct{})}
+	j := &job{cancel: cancel, after: running, done: make(chan struct{})}
 	j.Job = Job{ID: s.o.NewID(), ModelType: modelType, State: JobRunning, Stage: "starting", StartedAt: s.o.Clock()}
 	s.jobs.running[modelType] = j
 	s.jobs.list = append(s.jobs.list, j)
@@ -180,6 +186,10 @@ func (s *Service) start(modelType ModelType) (*job, error) {
 // run trains and ends the job.
 func (s *Service) run(ctx context.Context, j *job) {
 	s.report(j)
+	if j.after != nil {
+		<-j.after.done
+		j.after = nil
+	}
 	result, err := s.makeModel(ctx, j)
 	s.jobs.mu.Lock()
 	j.EndedAt, j.Training, j.State = s.o.Clock(), &result, JobSucceeded
@@ -201,7 +211,9 @@ func (s *Service) run(ctx context.Context, j *job) {
 		result.Message = messageOf(j.err)
 	}
 	j.Stage = "ended"
-	delete(s.jobs.running, j.ModelType)
+	if s.jobs.running[j.ModelType] == j {
+		delete(s.jobs.running, j.ModelType)
+	}
 	s.jobs.mu.Unlock()
 	if err != nil {
 		s.o.Log.Warn("training failed", "modelType", j.ModelType, "err", err)

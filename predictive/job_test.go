@@ -94,6 +94,52 @@ func TestJobIsCanceled(t *testing.T) {
 	require.ErrorIs(t, err, ErrJobNotFound)
 }
 
+// stubborn is a history whose first caller goes on for a while when it is canceled.
+type stubborn struct {
+	*plant
+	entered, open chan struct{}
+	once          sync.Once
+}
+
+func (d *stubborn) Samples(ctx context.Context, tag string, from, to time.Time) iter.Seq2[Sample, error] {
+	return func(yield func(Sample, error) bool) {
+		d.once.Do(func() {
+			close(d.entered)
+			<-d.open
+		})
+		d.plant.Samples(ctx, tag, from, to)(yield)
+	}
+}
+
+func TestTrainingAfterACanceledOneIsANewOne(t *testing.T) {
+	d := &stubborn{plant: newFleet(t, smallFleet), entered: make(chan struct{}), open: make(chan struct{})}
+	s := newService(t, d.plant, func(deps *Deps, _ *Options) { deps.History = d })
+	goOn := sync.OnceFunc(func() { close(d.open) })
+	t.Cleanup(goOn)
+	canceled, err := s.StartTraining(t.Context(), RULModel)
+	require.NoError(t, err)
+	<-d.entered
+	_, err = s.CancelJob(t.Context(), canceled.ID)
+	require.NoError(t, err)
+	next, err := s.StartTraining(t.Context(), RULModel)
+	require.NoError(t, err)
+	require.NotEqual(t, canceled.ID, next.ID)
+	again, err := s.StartTraining(t.Context(), RULModel)
+	require.NoError(t, err)
+	require.Equal(t, next.ID, again.ID, "it is shared")
+	goOn()
+	r, err := s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	require.Equal(t, 1, r.Version)
+	canceled, err = s.Job(t.Context(), canceled.ID)
+	require.NoError(t, err)
+	require.Equal(t, JobCanceled, canceled.State)
+	next, err = s.Job(t.Context(), next.ID)
+	require.NoError(t, err)
+	require.Equal(t, JobSucceeded, next.State)
+	require.False(t, next.Training.TrainedAt.Before(canceled.EndedAt), "not at the same time")
+}
+
 func TestCallerThatLeavesDoesNotEndTheTraining(t *testing.T) {
 	g := newGate(newFleet(t, smallFleet))
 	s := newService(t, g.plant, func(d *Deps, _ *Options) { d.History = g })
