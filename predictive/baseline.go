@@ -109,7 +109,7 @@ func (s *Service) readBaseline(ctx context.Context, x *features.Extractor, input
 	if !errors.Is(err, errBaseline) { // no samples: the settings need not be read
 		return math.NaN(), false, err
 	}
-	if err := s.readSettings(ctx, state, settings, l.from, first); err != nil {
+	if err := s.readSettings(ctx, state, settings, stops, l.from, first); err != nil {
 		return math.NaN(), false, err
 	}
 	count := 0

@@ -140,8 +140,8 @@ func (s *Service) recent(ctx context.Context, p *predictor, ids []string) ([][]f
 			return nil, err
 		}
 		inputs := inputsOf(x.Signals(), tags)
-		if p.shape && len(tags) > 0 {
-			inputs = []input{{0, tags[0].ID, false}}
+		if i := slices.IndexFunc(tags, func(t Tag) bool { return !t.Setting }); p.shape && i >= 0 {
+			inputs = []input{{0, tags[i].ID, false}}
 		}
 		if len(inputs) == 0 {
 			continue

@@ -234,7 +234,7 @@ func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l l
 		}
 		state = x.Resume(l.start, baseline)
 		settings := slices.DeleteFunc(slices.Clone(inputs), func(in input) bool { return !in.setting })
-		if err := s.readSettings(ctx, state, settings, l.from, from); err != nil {
+		if err := s.readSettings(ctx, state, settings, stops, l.from, from); err != nil {
 			return o, err
 		}
 	} else {
@@ -256,15 +256,24 @@ func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l l
 	return o, o.measure(p, seen, int(steps), now)
 }
 
-// readSettings feeds the last value of each setting before a window.
-func (s *Service) readSettings(ctx context.Context, state *features.Life, settings []input, from, to time.Time) error {
+// readSettings feeds the last value of each setting before a window that is not of a planned stop.
+func (s *Service) readSettings(ctx context.Context, state *features.Life, settings []input, stops []Interval, from, to time.Time) error {
 	for _, in := range settings {
-		list, err := s.newest(ctx, in.tag, from, to, 1)
-		if err != nil {
-			return err
-		}
-		if len(list) > 0 {
-			state.Add(in.signal, list[0].Time, list[0].Value)
+		for until := to; until.After(from); {
+			list, err := s.newest(ctx, in.tag, from, until, 1)
+			if err != nil {
+				return err
+			}
+			if len(list) == 0 {
+				break
+			}
+			at := list[0].Time
+			stop := slices.IndexFunc(stops, func(i Interval) bool { return !at.Before(i.Start) && at.Before(i.End) })
+			if stop < 0 {
+				state.Add(in.signal, at, list[0].Value)
+				break
+			}
+			until = stops[stop].Start
 		}
 	}
 	return nil

@@ -454,3 +454,58 @@ func TestPredictionsSeeWhatTrainingsSee(t *testing.T) {
 	}
 	require.Greater(t, compared, 100)
 }
+
+// TestSettingOfAPlannedStopIsNotUsed has a setting that is written when it changes only, also in a stop.
+func TestSettingOfAPlannedStopIsNotUsed(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 4, lives: 4, sensors: 2, component: "Bearing", conditions: 4})
+	registry := new(MemoryRegistry)
+	failures, err := p.Failures(t.Context(), RecordQuery{EquipmentID: "pump01"})
+	require.NoError(t, err)
+	end := p.now
+	p.now = failures.Items[2].Start.Add(-10 * time.Hour)
+	stop := Interval{p.now.Add(-60 * time.Hour), p.now.Add(-50 * time.Hour)}
+	s := newService(t, p, func(d *Deps, _ *Options) { d.Registry, d.Downtime = registry, downtime{stop} })
+	now := p.now
+	p.now = end
+	_, err = s.Retrain(t.Context(), RULModel)
+	require.NoError(t, err)
+	p.now = now
+	load := slices.DeleteFunc(p.samples["pump01.load"], func(s Sample) bool { return !s.Time.Before(stop.Start) })
+	answers := make(map[float64]RUL)
+	for _, value := range []float64{0, 10, 20, 30} {
+		p.samples["pump01.load"] = append(slices.Clone(load), Sample{Time: stop.Start.Add(time.Hour), Value: value})
+		answers[value], err = s.RUL(t.Context(), "pump01", "Bearing")
+		require.NoError(t, err)
+	}
+	p.samples["pump01.load"] = load
+	want, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	for value, answer := range answers {
+		require.Equal(t, want, answer, value)
+	}
+}
+
+func TestDriftOfAllTagsIsOfNoSetting(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 4, lives: 4, sensors: 3, component: "Bearing", conditions: 4})
+	for pump, tags := range p.tags {
+		for i := range tags { // so that there is a model of all tags only
+			tags[i].Role = tags[i].ID
+		}
+		p.tags[pump] = slices.DeleteFunc(tags, func(t Tag) bool { return t.ID == pump+".sensor1" })
+	}
+	registry := new(MemoryRegistry)
+	drift := func() []FeatureDrift {
+		s := newService(t, p, func(d *Deps, _ *Options) { d.Registry = registry })
+		m, err := s.Metrics(t.Context(), FailureModel, 0)
+		require.NoError(t, err)
+		return m.Drift
+	}
+	_, err := newService(t, p, func(d *Deps, _ *Options) { d.Registry = registry }).Retrain(t.Context(), FailureModel)
+	require.NoError(t, err)
+	before := drift()
+	require.NotEmpty(t, before)
+	for pump := range p.tags {
+		delete(p.samples, pump+".load")
+	}
+	require.Equal(t, before, drift())
+}

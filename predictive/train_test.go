@@ -98,7 +98,7 @@ func TestRULModel(t *testing.T) {
 
 // TestOperatingConditionsAreFound uses pumps whose values tell their load and not their wear, unless the setting is used.
 func TestOperatingConditionsAreFound(t *testing.T) {
-	p := newFleet(t, fleetOptions{pumps: 8, lives: 4, sensors: 4, component: "Bearing", conditions: 3})
+	p := newFleet(t, fleetOptions{pumps: 8, lives: 4, sensors: 4, component: "Bearing", conditions: 4})
 	s := newService(t, p)
 	for _, modelType := range ModelTypes() {
 		_, err := s.Retrain(t.Context(), modelType)
