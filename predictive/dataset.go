@@ -21,21 +21,36 @@ type source struct {
 
 // plan tells what a table is made of.
 type plan struct {
-	signals []features.Signal
-	sources []source
-	options features.Options
-	// limit is the least remaining hours of a row in a life that did not end by a failure: less is not known.
-	limit float64
-	// extractor, unless nil, is used instead of one that is fitted. With shape, rows are those of [shape].
+	signals  []features.Signal
+	sources  []source
+	division division
+	options  features.Options
+	// limit is the least remaining hours of a row of the training in a life that did not end by a failure: less is not known. horizon is that of
+	// the test: what is farther from a failure is known not to be near one.
+	limit, horizon float64
+	// extractor, unless nil, is used instead of one that is fitted. With shape, rows are those of [shape] and none is fitted.
 	extractor *features.Extractor
 	shape     bool
 	maxRows   int
 	progress  func(done, total int)
 }
 
+// uses reports whether a row of a life is learned from or judges, by the hours to the end of the life.
+func (p plan) uses(l life, at time.Time, left float64) bool {
+	switch {
+	case l.failed:
+		return true
+	case p.division.tests(l.group):
+		return left > p.horizon && !at.Before(p.division.cut)
+	default:
+		return left > p.limit
+	}
+}
+
 // table has the rows of lives, labelled with the hours to their ends.
 type table struct {
 	extractor *features.Extractor
+	division  division
 	data      *features.Dataset
 	lives     map[features.Group]life // those with rows
 }
@@ -43,40 +58,48 @@ type table struct {
 // maxCells bounds the memory of a table: 8 bytes each.
 const maxCells = 10_000_000
 
-// build reads the history of all sources, twice unless the extractor is given.
+// build reads the history of the lives of the training and the test, those of the training twice if an extractor is fitted to them.
 func (s *Service) build(ctx context.Context, p plan) (*table, error) {
 	total, done := 0, 0
 	for _, src := range p.sources {
-		total += len(src.lives)
-	}
-	if p.extractor == nil {
-		total *= 2
+		for _, l := range src.lives {
+			if p.division.trains(l.group) && p.extractor == nil && !p.shape {
+				total++
+			}
+			total++
+		}
 	}
 	progress := func() {
 		if done++; p.progress != nil {
 			p.progress(done, total)
 		}
 	}
-	t := &table{extractor: p.extractor, lives: make(map[features.Group]life)}
-	if t.extractor == nil {
-		var err error
-		if t.extractor, err = s.fitExtractor(ctx, p, progress); err != nil {
-			return nil, err
-		}
+	t := &table{extractor: p.extractor, division: p.division, lives: make(map[features.Group]life)}
+	var err error
+	switch {
+	case p.extractor != nil:
+	case p.shape:
+		t.extractor, err = newPlainExtractor(ctx, p.signals, p.options)
+	default:
+		t.extractor, err = s.fitExtractor(ctx, p, progress)
+	}
+	if err != nil {
+		return nil, err
 	}
 	names := t.extractor.Names()
 	if p.shape {
 		names = shapeNames()
 	}
 	rows := max(min(p.maxRows, maxCells/len(names)), 1)
-	var err error
 	if t.data, err = features.NewDataset(names, features.DatasetOptions{MaxRows: rows}); err != nil {
 		return nil, err
 	}
 	for _, src := range p.sources {
 		for _, l := range src.lives {
-			if err := s.addLife(ctx, t, p, src, l); err != nil {
-				return nil, err
+			if p.division.trains(l.group) || p.division.tests(l.group) {
+				if err := s.addLife(ctx, t, p, src, l); err != nil {
+					return nil, err
+				}
 			}
 			progress()
 		}
@@ -84,6 +107,7 @@ func (s *Service) build(ctx context.Context, p plan) (*table, error) {
 	return t, nil
 }
 
+// fitExtractor finds what features are computed with, from the lives of the training only.
 func (s *Service) fitExtractor(ctx context.Context, p plan, progress func()) (*features.Extractor, error) {
 	fitter, err := features.NewFitter(p.signals, p.options)
 	if err != nil {
@@ -91,6 +115,9 @@ func (s *Service) fitExtractor(ctx context.Context, p plan, progress func()) (*f
 	}
 	for _, src := range p.sources {
 		for _, l := range src.lives {
+			if !p.division.trains(l.group) {
+				continue
+			}
 			fitter.Begin()
 			err := read(ctx, s.deps.History, src.inputs, l.from, l.end, func(signal int, at time.Time, value float64) error {
 				if !within(src.downtime, at) {
@@ -163,7 +190,7 @@ func (w *rowWriter) flush() error {
 		at = w.life.end
 	}
 	left := w.life.end.Sub(at).Hours()
-	if !w.life.failed && left <= w.plan.limit {
+	if !w.plan.uses(w.life, at, left) {
 		return nil
 	}
 	switch err := w.features.Row(at, w.row); {

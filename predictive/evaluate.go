@@ -8,9 +8,10 @@ import (
 
 // evaluation has the predictions of a test. Those of several predictors are joined.
 type evaluation struct {
-	how       string
-	lives     map[lifeEnd]bool
-	confusion learn.Confusion
+	how string
+	// lives ended by a failure. Of the unfinished ones, only rows that are farther than the horizon from their ends are judged, as no failure was near.
+	lives, unfinished map[lifeEnd]bool
+	confusion         learn.Confusion
 	// of failures
 	probabilities []float64
 	positive      []bool
@@ -21,7 +22,8 @@ type evaluation struct {
 }
 
 func (l lesson) judgeFailure(p *predictor, d divided) evaluation {
-	e := evaluation{how: d.how, lives: l.table.livesIn(d.test), positive: d.test.near(l.horizon)}
+	e := evaluation{how: d.how, positive: d.test.near(l.horizon)}
+	e.lives, e.unfinished = l.table.livesIn(d.test)
 	for i := range d.test.rows {
 		probability := p.probability(d.test.Row(i))
 		e.probabilities = append(e.probabilities, probability)
@@ -30,16 +32,22 @@ func (l lesson) judgeFailure(p *predictor, d divided) evaluation {
 	return e
 }
 
-// judgeRUL judges by remaining lives of at most the limit of the predictor: what is longer counts as the limit.
+// judgeRUL judges by remaining lives of at most the limit of the predictor: what is longer counts as the limit. The rows of lives that have not
+// failed tell only whether a failure was near.
 func (l lesson) judgeRUL(p *predictor, d divided) evaluation {
-	e := evaluation{how: d.how, lives: l.table.livesIn(d.test), actual: d.test.labels(p.limit), limits: []float64{p.limit}}
+	e := evaluation{how: d.how, limits: []float64{p.limit}}
+	e.lives, e.unfinished = l.table.livesIn(d.test)
 	for i := range d.test.rows {
-		predicted := p.hours(d.test.Row(i))
-		e.predicted = append(e.predicted, predicted)
-		if low, high := p.interval(predicted); low <= e.actual[i] && e.actual[i] <= high {
+		predicted, left := p.hours(d.test.Row(i)), d.test.Label(i)
+		e.decide(predicted <= l.horizon, left <= l.horizon)
+		if !l.table.lives[d.test.Group(i)].failed {
+			continue
+		}
+		actual := min(left, p.limit)
+		e.predicted, e.actual = append(e.predicted, predicted), append(e.actual, actual)
+		if low, high := p.interval(predicted); low <= actual && actual <= high {
 			e.covered++
 		}
-		e.decide(predicted <= l.horizon, d.test.Label(i) <= l.horizon)
 	}
 	return e
 }
@@ -63,9 +71,10 @@ func (e *evaluation) join(o evaluation) {
 		e.how = o.how
 	}
 	if e.lives == nil {
-		e.lives = make(map[lifeEnd]bool)
+		e.lives, e.unfinished = make(map[lifeEnd]bool), make(map[lifeEnd]bool)
 	}
 	maps.Copy(e.lives, o.lives)
+	maps.Copy(e.unfinished, o.unfinished)
 	e.confusion.TruePositives += o.confusion.TruePositives
 	e.confusion.FalsePositives += o.confusion.FalsePositives
 	e.confusion.TrueNegatives += o.confusion.TrueNegatives
@@ -80,7 +89,8 @@ func (e *evaluation) join(o evaluation) {
 func (e *evaluation) metrics(t ModelType) Metrics {
 	c := e.confusion
 	m := Metrics{ModelType: t, TestSampleCount: c.Count(), Accuracy: c.Accuracy(), Precision: c.Precision(), Recall: c.Recall(), F1Score: c.F1(),
-		ConfusionMatrix: ConfusionMatrix{c.TruePositives, c.TrueNegatives, c.FalsePositives, c.FalseNegatives}, Split: e.how, TestLives: len(e.lives)}
+		ConfusionMatrix: ConfusionMatrix{c.TruePositives, c.TrueNegatives, c.FalsePositives, c.FalseNegatives}, Split: e.how, TestLives: len(e.lives),
+		UnfinishedLives: len(e.unfinished)}
 	if t == FailureModel {
 		m.AUC = figure(learn.ROCAUC(e.probabilities, e.positive))
 		m.ECE = figure(learn.CalibrationError(e.probabilities, e.positive))

@@ -24,12 +24,11 @@ func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) 
 		return err
 	}
 	t := &trainer{s: s, fleet: f, bundle: bundle{modelType: modelType, horizon: s.o.Horizon.Hours()}}
-	p, err := t.exportPlan(ctx)
+	p, err := t.exportPlan()
 	if err != nil {
 		return err
 	}
-	p.maxRows = s.o.MaxRows
-	tab, err := s.build(ctx, p)
+	tab, err := t.exportTable(ctx, p)
 	if isMissingData(err) {
 		return insufficient("%s", missingData(err))
 	}
@@ -37,6 +36,25 @@ func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) 
 		return err
 	}
 	return tab.data.WriteCSV(writerUntil{ctx, w})
+}
+
+// exportTable returns all rows of a plan, with the features of a training if there can be one.
+func (t *trainer) exportTable(ctx context.Context, p plan) (*table, error) {
+	p.maxRows = t.s.o.MaxRows
+	divided, err := t.divide(ctx, p)
+	switch {
+	case isMissingData(err):
+		t.measure(&p, livesOfSources(p.sources))
+		return t.s.build(ctx, p)
+	case err != nil:
+		return nil, err
+	case !p.shape:
+		if divided.extractor, err = t.s.fitExtractor(ctx, divided, func() {}); err != nil {
+			return nil, err
+		}
+	}
+	divided.division = division{}
+	return t.s.build(ctx, divided)
 }
 
 // writerUntil writes until ctx ends, so that a slow reader does not keep the turn.
@@ -52,19 +70,19 @@ func (w writerUntil) Write(p []byte) (int, error) {
 	return w.w.Write(p)
 }
 
-func (t *trainer) exportPlan(ctx context.Context) (plan, error) {
+func (t *trainer) exportPlan() (plan, error) {
 	if t.bundle.modelType == RULModel {
-		p, _, missing := t.planRUL(t.components())
+		p, missing := t.planRUL(t.components())
 		if missing != "" {
 			return p, insufficient("%s", missing)
 		}
 		return p, nil
 	}
-	members, roles, o := t.failing()
+	members, roles := t.failing()
 	if len(roles) == 0 {
 		return plan{}, insufficient(noFailures)
 	}
-	return t.planPooled(ctx, members, roles, o)
+	return t.planPooled(members, roles), nil
 }
 
 // turn lets one caller at a time do what takes much memory or time.

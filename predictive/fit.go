@@ -32,26 +32,18 @@ func (l lesson) options() learn.BoostOptions {
 type divided struct {
 	train, test subset
 	how         string
-	failures    int
 	evaluation  evaluation // of the predictor
 }
 
-func (l lesson) divide(needed int) (d divided, err error) {
-	d.failures = l.table.failures()
-	if d.failures < needed {
-		return d, tooLittle("%d lives that ended by a failure, %d needed", d.failures, needed)
-	}
-	d.train, d.test, d.how, err = l.table.split(l.seed)
-	return d, err
+func (l lesson) divide() divided {
+	d, all := l.table.division, l.table.all()
+	return divided{train: all.only(d.trains), test: all.only(d.tests), how: d.how}
 }
 
 // fitFailure returns a predictor of failures within the horizon, and the data with how well it predicts the test.
 func (l lesson) fitFailure(ctx context.Context) (predictor, divided, error) {
 	p := predictor{extractor: l.table.extractor}
-	d, err := l.divide(l.minFailures)
-	if err != nil {
-		return p, d, err
-	}
+	d := l.divide()
 	positive := d.train.near(l.horizon)
 	if yes, no := countTrue(positive); yes < minRows || no < minRows {
 		return p, d, tooLittle("%d rows with and %d rows without a failure within %.4g hours, %d of each needed", yes, no, l.horizon, minRows)
@@ -73,6 +65,7 @@ func (l lesson) fitFailure(ctx context.Context) (predictor, divided, error) {
 		seen = append(seen, f.test.near(l.horizon)...)
 		l.step()
 	}
+	var err error
 	if p.platt, err = learn.FitPlatt(scores, seen); err != nil {
 		return p, d, err
 	}
@@ -94,10 +87,7 @@ func (l lesson) fitFailure(ctx context.Context) (predictor, divided, error) {
 // with half of them.
 func (l lesson) fitRUL(ctx context.Context) (predictor, divided, error) {
 	p := predictor{extractor: l.table.extractor, limit: l.limit}
-	d, err := l.divide(max((l.minFailures+1)/2, 3))
-	if err != nil {
-		return p, d, err
-	}
+	d := l.divide()
 	if n := len(d.train.rows); n < minRows {
 		return p, d, tooLittle("%d rows, %d needed", n, minRows)
 	}
@@ -107,7 +97,7 @@ func (l lesson) fitRUL(ctx context.Context) (predictor, divided, error) {
 			continue
 		}
 		q := p
-		if err := l.fitHours(ctx, &q, f.train, d.failures); err != nil {
+		if err := l.fitHours(ctx, &q, f.train); err != nil {
 			return p, d, err
 		}
 		for i := range f.test.rows {
@@ -118,10 +108,11 @@ func (l lesson) fitRUL(ctx context.Context) (predictor, divided, error) {
 		}
 		l.step()
 	}
+	var err error
 	if p.conformal, err = learn.FitConformal(predicted, actual, learn.ConformalOptions{}); err != nil {
 		return p, d, err
 	}
-	if err := l.fitHours(ctx, &p, d.train, d.failures); err != nil {
+	if err := l.fitHours(ctx, &p, d.train); err != nil {
 		return p, d, err
 	}
 	l.step()
@@ -130,8 +121,8 @@ func (l lesson) fitRUL(ctx context.Context) (predictor, divided, error) {
 	return p, d, nil
 }
 
-func (l lesson) fitHours(ctx context.Context, p *predictor, rows subset, failures int) (err error) {
-	if labels := rows.labels(l.limit); failures >= l.minFailures {
+func (l lesson) fitHours(ctx context.Context, p *predictor, rows subset) (err error) {
+	if labels := rows.labels(l.limit); l.table.division.failures >= l.minFailures {
 		p.boost, err = learn.FitRegression(ctx, rows, labels, l.options())
 	} else {
 		p.ridge, err = learn.FitRidge(ctx, rows, labels, learn.RidgeOptions{})

@@ -416,7 +416,7 @@ func TestPlannedDowntimeIsNotPredictedFrom(t *testing.T) {
 
 // A row that is computed for a prediction at the end of a step is that which a training has of the step.
 func TestPredictionsSeeWhatTrainingsSee(t *testing.T) {
-	p := newFleet(t, fleetOptions{pumps: 4, lives: 4, sensors: 2, component: "Bearing", conditions: 3})
+	p := newFleet(t, fleetOptions{pumps: 4, lives: 4, sensors: 2, component: "Bearing", conditions: 4})
 	s := newService(t, p)
 	_, err := s.Retrain(t.Context(), RULModel)
 	require.NoError(t, err)
@@ -426,8 +426,9 @@ func TestPredictionsSeeWhatTrainingsSee(t *testing.T) {
 	f, err := s.fleet(t.Context())
 	require.NoError(t, err)
 	of := trainer{s: s, fleet: f, bundle: bundle{modelType: RULModel, horizon: 30}}
-	rows, _, missing := of.planRUL(of.components())
+	rows, missing := of.planRUL(of.components())
 	require.Empty(t, missing)
+	of.measure(&rows, livesOfSources(rows.sources))
 	rows.extractor, rows.maxRows = model.extractor, 100_000
 	trained, err := s.build(t.Context(), rows)
 	require.NoError(t, err)

@@ -142,7 +142,9 @@ type ConfusionMatrix struct {
 	FalseNegative int `json:"falseNegative"`
 }
 
-// Metrics judge a model by lives that its training did not see. Numbers are finite; those that do not apply are nil.
+// Metrics judge a model by lives that its training did not see: all rows of those that ended by a failure, and of those that have not failed,
+// as of healthy equipments, the rows that are farther than the horizon from the end of what is known. Numbers are finite; those that do not
+// apply are nil.
 type Metrics struct {
 	ModelType ModelType `json:"modelType"`
 	Version   int       `json:"version"`
@@ -156,8 +158,9 @@ type Metrics struct {
 	ConfusionMatrix ConfusionMatrix `json:"confusionMatrix"`
 	// Split tells how the test data were chosen: SplitTime or SplitUnits.
 	Split string `json:"split"`
-	// TestLives is the number of lives that the rows are of.
-	TestLives int `json:"testLives"`
+	// TestLives is the number of lives with a failure that the rows are of, and UnfinishedLives that of lives without one.
+	TestLives       int `json:"testLives"`
+	UnfinishedLives int `json:"unfinishedLives"`
 	// AUC, ECE and Brier judge probabilities: the area under the receiver operating characteristic, the expected calibration error and the Brier
 	// score.
 	AUC         *float64      `json:"auc,omitempty"`
@@ -165,7 +168,7 @@ type Metrics struct {
 	Brier       *float64      `json:"brier,omitempty"`
 	Calibration []Calibration `json:"calibration,omitempty"`
 	// RMSE, MAE (days), NASAScore (of days) and Coverage (share of the intervals that cover the actual life) judge remaining lives, which count
-	// as the longest one that the model predicts where they exceed it.
+	// as the longest one that the model predicts where they exceed it. They need an end, so unfinished lives do not count.
 	RMSE      *float64 `json:"rmse,omitempty"`
 	MAE       *float64 `json:"mae,omitempty"`
 	NASAScore *float64 `json:"nasaScore,omitempty"`
@@ -178,7 +181,7 @@ type Metrics struct {
 
 // The values of [Metrics.Split].
 const (
-	// SplitTime judges by lives that began after all lives of the training had ended.
+	// SplitTime judges by lives that began after all lives of the training had ended, and by later rows of lives that have not failed.
 	SplitTime = "time"
 	// SplitUnits judges by equipments that the training did not see, where lives do not follow each other.
 	SplitUnits = "units"

@@ -2,9 +2,13 @@ package predictive
 
 import (
 	"cmp"
+	"context"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/otkit/otkit/predictive/features"
 )
@@ -15,51 +19,136 @@ const testShare = 0.3
 // maxFolds is the number of parts that calibrate a model, each by a model of the others.
 const maxFolds = 4
 
-// split divides rows into those of the training and those of the test, which are of whole lives. Later lives judge earlier ones; where lives do
-// not follow each other, as of a fleet that started together, units are held out.
-func (t *table) split(seed uint64) (train, test subset, how string, err error) {
-	failed := t.failedGroups()
-	unit := t.unit
-	all := t.all()
-	if n := len(failed); n >= 2 {
-		starts := make([]int64, 0, n)
-		for _, g := range failed {
-			starts = append(starts, t.lives[g].from.UnixNano())
-		}
-		slices.Sort(starts)
-		cut := starts[n-min(max(int(testShare*float64(n)+0.5), 1), n-1)]
-		before := func(g features.Group) bool { return t.lives[g].end.UnixNano() <= cut }
-		after := func(g features.Group) bool { return t.lives[g].failed && t.lives[g].from.UnixNano() >= cut }
-		known := 0
-		for _, g := range failed {
-			if before(g) {
-				known++
-			}
-		}
-		if known >= 2 && 2*known >= n { // else most lives were under way
-			return all.only(before), all.only(after), SplitTime, nil
-		}
-	}
-	units := unitsOf(failed, unit)
-	if len(units) < 2 {
-		return train, test, "", tooLittle("%d lives that ended by a failure, of %d equipments: none is left to judge the model by", len(failed), len(units))
-	}
-	shuffle(units, seed)
-	held := units[:max(int(testShare*float64(len(units))+0.5), 1)]
-	isHeld := func(g features.Group) bool { return slices.Contains(held, unit(g)) }
-	train = all.only(func(g features.Group) bool { return !isHeld(g) })
-	test = all.only(func(g features.Group) bool { return isHeld(g) && t.lives[g].failed })
-	return train, test, SplitUnits, nil
+// division tells which lives a model learns from and which judge it. The zero value is for learning from all.
+type division struct {
+	how         string
+	failures    int // how often equipments failed; a failure that several tags show counts once
+	train, test map[features.Group]bool
+	// cut is the time from which rows of lives that have not failed judge, where later lives judge earlier ones.
+	cut time.Time
 }
 
-// failedGroups returns the lives with rows that ended by a failure, in the order of units.
-func (t *table) failedGroups() (list []features.Group) {
-	for g, l := range t.lives {
+func (d division) trains(g features.Group) bool { return d.train == nil || d.train[g] }
+func (d division) tests(g features.Group) bool  { return d.test[g] }
+
+// divide divides lives that have rows. Later lives judge earlier ones; where lives do not follow each other, as of a fleet that started together,
+// units are held out. It takes at least so many failures.
+func divide(lives []life, needed int, seed uint64) (division, error) {
+	d := division{train: make(map[features.Group]bool), test: make(map[features.Group]bool)}
+	var failed []life
+	ends := make(map[lifeEnd]bool)
+	for _, l := range lives {
 		if l.failed {
-			list = append(list, g)
+			failed = append(failed, l)
+			ends[l.lifeEnd()] = true
 		}
 	}
-	slices.SortFunc(list, compareGroups)
+	if d.failures = len(ends); d.failures < needed {
+		return d, tooLittle("%d lives that ended by a failure, %d needed", d.failures, needed)
+	}
+	if d.byTime(lives, failed) {
+		return d, nil
+	}
+	units := unitsOf(failed)
+	if len(units) < 2 {
+		return d, tooLittle("%d lives that ended by a failure, of %d equipments: none is left to judge the model by", len(failed), len(units))
+	}
+	healthy := slices.DeleteFunc(unitsOf(lives), func(unit string) bool { return slices.Contains(units, unit) })
+	shuffle(units, seed)
+	shuffle(healthy, seed)
+	held := make(map[string]bool)
+	for _, unit := range slices.Concat(units[:max(testCount(len(units)), 1)], healthy[:testCount(len(healthy))]) {
+		held[unit] = true
+	}
+	d.how = SplitUnits
+	for _, l := range lives {
+		if held[l.equipment] {
+			d.test[l.group] = true
+		} else {
+			d.train[l.group] = true
+		}
+	}
+	return d, nil
+}
+
+func testCount(n int) int { return int(testShare*float64(n) + 0.5) }
+
+// byTime divides at a time, unless most of the lives that failed were under way then.
+func (d *division) byTime(lives, failed []life) bool {
+	n := len(failed)
+	if n < 2 {
+		return false
+	}
+	starts := make([]int64, 0, n)
+	for _, l := range failed {
+		starts = append(starts, l.from.UnixNano())
+	}
+	slices.Sort(starts)
+	cut := time.Unix(0, starts[n-min(max(testCount(n), 1), n-1)]).UTC()
+	known := 0
+	for _, l := range failed {
+		if !l.end.After(cut) {
+			known++
+		}
+	}
+	if known < 2 || 2*known < n {
+		return false
+	}
+	d.how, d.cut = SplitTime, cut
+	for _, l := range lives {
+		switch {
+		case !l.end.After(cut):
+			d.train[l.group] = true
+		case !l.failed || !l.from.Before(cut):
+			d.test[l.group] = true
+		}
+	}
+	return true
+}
+
+// withSamples leaves out lives without samples, such as those from before the history begins. It reads as far as the first sample of each.
+func (s *Service) withSamples(ctx context.Context, sources []source) ([]source, error) {
+	list := make([]source, 0, len(sources))
+	for _, src := range sources {
+		var lives []life
+		for _, l := range src.lives {
+			any, err := s.hasSample(ctx, src, l)
+			if err != nil {
+				return nil, err
+			}
+			if any {
+				lives = append(lives, l)
+			}
+		}
+		if src.lives = lives; len(lives) > 0 {
+			list = append(list, src)
+		}
+	}
+	return list, nil
+}
+
+func (s *Service) hasSample(ctx context.Context, src source, l life) (bool, error) {
+	for _, in := range src.inputs {
+		for sample, err := range s.deps.History.Samples(ctx, in.tag, l.from, l.end) {
+			if err != nil {
+				return false, fmt.Errorf("predictive: reading the history of %s: %w", in.tag, err)
+			}
+			if !sample.Bad && finite(sample.Value) && !sample.Time.Before(l.from) && sample.Time.Before(l.end) && !within(src.downtime, sample.Time) {
+				return true, nil
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// livesOfSources returns the lives of all sources.
+func livesOfSources(sources []source) (list []life) {
+	for _, src := range sources {
+		list = append(list, src.lives...)
+	}
 	return list
 }
 
@@ -70,36 +159,31 @@ func compareGroups(a, b features.Group) int {
 // unit returns the equipment of a life. What happens to it shows in all its tags and components, so they are not divided.
 func (t *table) unit(g features.Group) string { return t.lives[g].equipment }
 
-// failures returns how often equipments failed in lives with rows. A failure that several tags show counts once.
-func (t *table) failures() int {
-	seen := make(map[lifeEnd]bool)
-	for _, l := range t.lives {
-		if l.failed {
-			seen[lifeEnd{l.equipment, l.end.UnixNano()}] = true
-		}
-	}
-	return len(seen)
-}
-
 // lifeEnd is the end of a life, whose tags and components do not make it several.
 type lifeEnd struct {
 	equipment string
 	at        int64
 }
 
-// livesIn returns the lives that rows are of.
-func (t *table) livesIn(rows subset) map[lifeEnd]bool {
-	ends := make(map[lifeEnd]bool)
+func (l life) lifeEnd() lifeEnd { return lifeEnd{l.equipment, l.end.UnixNano()} }
+
+// livesIn returns the lives that rows are of, by whether they failed.
+func (t *table) livesIn(rows subset) (failed, unfinished map[lifeEnd]bool) {
+	failed, unfinished = make(map[lifeEnd]bool), make(map[lifeEnd]bool)
 	for i := range rows.rows {
-		l := t.lives[rows.Group(i)]
-		ends[lifeEnd{l.equipment, l.end.UnixNano()}] = true
+		if l := t.lives[rows.Group(i)]; l.failed {
+			failed[l.lifeEnd()] = true
+		} else {
+			unfinished[l.lifeEnd()] = true
+		}
 	}
-	return ends
+	return failed, unfinished
 }
 
-func unitsOf(groups []features.Group, unit func(features.Group) string) (list []string) {
-	for _, g := range groups {
-		list = append(list, unit(g))
+// unitsOf returns the equipments of lives in alphabetical order.
+func unitsOf(lives []life) (list []string) {
+	for _, l := range lives {
+		list = append(list, l.equipment)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -118,14 +202,16 @@ func (s subset) folds(seed uint64, unit func(features.Group) string) []fold {
 	for i := range s.rows {
 		groups[s.Group(i)] = true
 	}
-	list := make([]features.Group, 0, len(groups))
-	for g := range groups {
-		list = append(list, g)
+	list := slices.SortedFunc(maps.Keys(groups), compareGroups)
+	units := make([]string, 0, len(list))
+	for _, g := range list {
+		units = append(units, unit(g))
 	}
-	slices.SortFunc(list, compareGroups)
+	slices.Sort(units)
+	units = slices.Compact(units)
 	part := make(map[features.Group]int)
 	n := 0
-	if units := unitsOf(list, unit); len(units) >= 3 {
+	if len(units) >= 3 {
 		n = min(maxFolds, len(units))
 		shuffle(units, seed)
 		for _, g := range list {

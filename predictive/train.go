@@ -130,7 +130,9 @@ func (t *trainer) finish() {
 	t.meta.DataHash, t.meta.Units, t.meta.Lives = hex.EncodeToString(t.hash.Sum(nil)), len(t.units), len(t.ends)
 	for _, p := range b.predictors {
 		t.meta.Features = append(t.meta.Features, p.names()...)
-		t.meta.ExtractorVersion = p.extractor.Version()
+		if t.meta.ExtractorVersion == "" || p.key == pooledKey {
+			t.meta.ExtractorVersion = p.extractor.Version()
+		}
 		if b.modelType == FailureModel && (t.meta.Threshold == 0 || p.key == pooledKey) {
 			t.meta.Threshold = p.threshold
 		}
@@ -140,19 +142,23 @@ func (t *trainer) finish() {
 }
 
 // learn builds a table, fits a predictor to it and adds it to the bundle. Too little data is noted and no error.
-func (t *trainer) learn(ctx context.Context, key, stage string, p plan, limit float64) (evaluation, bool, error) {
+func (t *trainer) learn(ctx context.Context, key, stage string, p plan) (evaluation, bool, error) {
 	share := 1 / float64(t.parts)
 	start := float64(t.part) * share
 	t.part++
 	t.report(start, stage)
 	p.maxRows = t.s.o.MaxRows
 	p.progress = func(done, total int) { t.report(start+share*float64(done)/float64(total)/2, stage) }
+	p, err := t.divide(ctx, p)
+	if err != nil {
+		return evaluation{}, false, t.skip(stage, err)
+	}
 	tab, err := t.s.build(ctx, p)
 	if err != nil {
 		return evaluation{}, false, t.skip(stage, err)
 	}
 	fits := 0
-	l := lesson{table: tab, minFailures: t.s.o.MinFailures, horizon: t.bundle.horizon, limit: limit, seed: t.s.o.Seed, step: func() {
+	l := lesson{table: tab, minFailures: t.s.o.MinFailures, horizon: t.bundle.horizon, limit: p.limit, seed: t.s.o.Seed, step: func() {
 		fits++
 		t.report(start+share*(0.5+float64(fits)/float64(2*(maxFolds+1))), stage)
 	}}
@@ -201,7 +207,39 @@ func (t *trainer) count(tab *table, v subset) {
 		}
 	}
 	t.meta.Samples += len(v.rows)
-	maps.Copy(t.ends, tab.livesIn(v))
+	failed, unfinished := tab.livesIn(v)
+	maps.Copy(t.ends, failed)
+	maps.Copy(t.ends, unfinished)
+}
+
+// divide returns a plan with the division of its lives, and with what follows from those of the training: the step of its features and the longest
+// remaining life. Nothing of it is known from lives that judge.
+func (t *trainer) divide(ctx context.Context, p plan) (_ plan, err error) {
+	if p.sources, err = t.s.withSamples(ctx, p.sources); err != nil {
+		return p, err
+	}
+	needed := t.s.o.MinFailures
+	if t.bundle.modelType == RULModel { // boosting takes as many; a line serves with half of them
+		needed = max((needed+1)/2, 3)
+	}
+	lives := livesOfSources(p.sources)
+	if p.division, err = divide(lives, needed, t.s.o.Seed); err != nil {
+		return p, err
+	}
+	t.measure(&p, slices.DeleteFunc(lives, func(l life) bool { return !p.division.trains(l.group) }))
+	return p, nil
+}
+
+// measure sets what lives tell.
+func (t *trainer) measure(p *plan, lives []life) {
+	p.options, p.horizon, p.limit = t.options(lives), t.bundle.horizon, t.bundle.horizon
+	if t.bundle.modelType != RULModel {
+		return
+	}
+	p.limit = 0.6 * medianLife(lives).Hours()
+	if t.s.o.MaxLife > 0 {
+		p.limit = t.s.o.MaxLife.Hours()
+	}
 }
 
 // options returns the features for lives.

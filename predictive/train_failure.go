@@ -11,13 +11,13 @@ import (
 
 // failures trains the models of failures: one for each role with enough failures, and the pooled one of all tags.
 func (t *trainer) failures(ctx context.Context) error {
-	members, roles, o := t.failing()
+	members, roles := t.failing()
 	if len(roles) == 0 {
 		return nil
 	}
 	t.parts = len(roles) + 1
 	for _, role := range roles {
-		e, made, err := t.learn(ctx, role, role, t.planRole(members, role, o), 0)
+		e, made, err := t.learn(ctx, role, role, t.planRole(members, role))
 		if err != nil {
 			return err
 		}
@@ -25,22 +25,17 @@ func (t *trainer) failures(ctx context.Context) error {
 			t.all.join(e)
 		}
 	}
-	p, err := t.planPooled(ctx, members, roles, o)
-	if err != nil {
-		return err
-	}
-	t.pooled, _, err = t.learn(ctx, pooledKey, "all tags", p, 0)
+	e, _, err := t.learn(ctx, pooledKey, "all tags", t.planPooled(members, roles))
+	t.pooled = e
 	return err
 }
 
-// failing returns the equipments, the roles of those that failed, and how their features are computed.
-func (t *trainer) failing() (members []member, roles []string, o features.Options) {
+// failing returns the equipments and the roles of those that failed.
+func (t *trainer) failing() (members []member, roles []string) {
 	counts := make(map[string]int) // failures of equipments with a role
-	var lives []life
 	for _, m := range t.fleet.members {
-		list := t.livesOf(m, "")
-		n := failedLives(list)
-		members, lives = append(members, m), append(lives, list...)
+		n := failedLives(t.livesOf(m, ""))
+		members = append(members, m)
 		if n == 0 { // it counts where others with its roles failed
 			continue
 		}
@@ -53,7 +48,7 @@ func (t *trainer) failing() (members []member, roles []string, o features.Option
 		}
 	}
 	roles = byCount(counts)
-	return members, roles[:min(len(roles), t.s.o.MaxModels-1)], t.options(lives)
+	return members, roles[:min(len(roles), t.s.o.MaxModels-1)]
 }
 
 // livesOf returns the lives of an equipment: any failure or replacement ends one.
@@ -62,8 +57,7 @@ func (t *trainer) livesOf(m member, part string) []life {
 }
 
 // planRole plans the model of a role, from all equipments that have it and their common settings.
-func (t *trainer) planRole(members []member, role string, o features.Options) plan {
-	p := plan{options: o, limit: t.bundle.horizon}
+func (t *trainer) planRole(members []member, role string) (p plan) {
 	var having []member
 	for _, m := range members {
 		if slices.ContainsFunc(m.tags, func(tag Tag) bool { return tag.Role == role && !tag.Setting }) {
@@ -83,12 +77,8 @@ func (t *trainer) planRole(members []member, role string, o features.Options) pl
 }
 
 // planPooled plans the model of all tags.
-func (t *trainer) planPooled(ctx context.Context, members []member, roles []string, o features.Options) (plan, error) {
-	x, err := newPlainExtractor(ctx, []features.Signal{{Name: pooledSignal}}, o)
-	if err != nil {
-		return plan{}, err
-	}
-	p := plan{options: o, limit: t.bundle.horizon, extractor: x, shape: true}
+func (t *trainer) planPooled(members []member, roles []string) plan {
+	p := plan{signals: []features.Signal{{Name: pooledSignal}}, shape: true}
 	for _, m := range members {
 		for _, tag := range m.tags {
 			if !tag.Setting && slices.Contains(roles, tag.Role) {
@@ -96,7 +86,7 @@ func (t *trainer) planPooled(ctx context.Context, members []member, roles []stri
 			}
 		}
 	}
-	return p, nil
+	return p
 }
 
 // byCount returns keys, the most frequent first.

@@ -25,7 +25,7 @@ func (t *trainer) lives(ctx context.Context) error {
 	tasks = tasks[:min(len(tasks), t.s.o.MaxModels)]
 	t.parts = len(tasks)
 	for _, task := range tasks {
-		p, limit, missing := t.planRUL(task.only)
+		p, missing := t.planRUL(task.only)
 		stage := task.key
 		if stage == pooledKey {
 			stage = "all components"
@@ -35,7 +35,7 @@ func (t *trainer) lives(ctx context.Context) error {
 			t.short = append(t.short, missing)
 			continue
 		}
-		e, made, err := t.learn(ctx, task.key, stage, p, limit)
+		e, made, err := t.learn(ctx, task.key, stage, p)
 		switch {
 		case err != nil:
 			return err
@@ -70,11 +70,10 @@ func (t *trainer) components() []string {
 
 const noRoles = "the tags of the equipments with failures have no roles in common"
 
-// planRUL returns the plan for some components and the longest life to predict, or what is missing.
-func (t *trainer) planRUL(components []string) (p plan, limit float64, missing string) {
+// planRUL returns the plan for some components, or what is missing.
+func (t *trainer) planRUL(components []string) (p plan, missing string) {
 	var members []member
 	var owners []int // of the sources, among the members
-	var lives []life
 	for _, m := range t.fleet.members {
 		has := false
 		for _, component := range components {
@@ -83,7 +82,6 @@ func (t *trainer) planRUL(components []string) (p plan, limit float64, missing s
 				continue
 			}
 			has = true
-			lives = append(lives, list...)
 			p.sources, owners = append(p.sources, source{lives: list, downtime: m.downtime}), append(owners, len(members))
 		}
 		if has {
@@ -91,18 +89,34 @@ func (t *trainer) planRUL(components []string) (p plan, limit float64, missing s
 		}
 	}
 	if len(members) == 0 {
-		return p, 0, noFailures
+		return p, noFailures
 	}
-	p.signals, p.options = rolesOf(members), t.options(lives)
-	if !slices.ContainsFunc(p.signals, func(s features.Signal) bool { return !s.Setting }) {
-		return p, 0, noRoles
+	if p.signals = rolesOf(members); !slices.ContainsFunc(p.signals, func(s features.Signal) bool { return !s.Setting }) {
+		return p, noRoles
 	}
 	for i, owner := range owners {
 		p.sources[i].inputs = inputsOf(p.signals, members[owner].tags)
 	}
-	p.limit = 0.6 * medianLife(lives).Hours()
-	if t.s.o.MaxLife > 0 {
-		p.limit = t.s.o.MaxLife.Hours()
+	p.sources = append(p.sources, t.healthy(components, members, p.signals)...)
+	return p, ""
+}
+
+// healthy returns equipments that have all of the signals and whose components never failed. They are known to last as long as they did.
+func (t *trainer) healthy(components []string, failed []member, signals []features.Signal) (list []source) {
+	for _, m := range t.fleet.members {
+		inputs := inputsOf(signals, m.tags)
+		if len(inputs) < len(signals) || slices.ContainsFunc(failed, func(f member) bool { return f.id == m.id }) {
+			continue
+		}
+		parts := m.records.components()
+		parts = slices.DeleteFunc(parts, func(c string) bool { return !slices.Contains(components, c) })
+		if len(m.records.failures)+len(m.records.replacements) == 0 {
+			parts = []string{""}
+		}
+		for _, part := range parts {
+			lives := livesOf(m.id, part, m.records.only(part).events(), t.fleet.from, t.fleet.to)
+			list = append(list, source{inputs: inputs, lives: lives, downtime: m.downtime})
+		}
 	}
-	return p, p.limit, ""
+	return list
 }

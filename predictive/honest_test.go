@@ -1,0 +1,121 @@
+package predictive
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// testLives returns the lives that judge a model of a type, as a training divides them.
+func testLives(t *testing.T, s *Service, modelType ModelType) (list []life) {
+	t.Helper()
+	f, err := s.fleet(t.Context())
+	require.NoError(t, err)
+	tr := &trainer{s: s, fleet: f, bundle: bundle{modelType: modelType, horizon: s.o.Horizon.Hours()}}
+	p, missing := tr.planRUL(tr.components())
+	require.Empty(t, missing)
+	if modelType == FailureModel {
+		members, roles := tr.failing()
+		p = tr.planRole(members, roles[0])
+	}
+	p, err = tr.divide(t.Context(), p)
+	require.NoError(t, err)
+	for _, l := range livesOfSources(p.sources) {
+		if p.division.tests(l.group) {
+			list = append(list, l)
+		}
+	}
+	require.NotEmpty(t, list)
+	return list
+}
+
+// trainAnew returns the bytes and the metrics of a new model.
+func trainAnew(t *testing.T, p *plant, modelType ModelType) ([]byte, Metrics) {
+	t.Helper()
+	s := newService(t, p, func(_ *Deps, o *Options) { o.MaxRows = 50_000 })
+	_, err := s.Retrain(t.Context(), modelType)
+	require.NoError(t, err)
+	meta, data, err := s.deps.Registry.Get(t.Context(), modelType, 0)
+	require.NoError(t, err)
+	return data, meta.Metrics
+}
+
+// TestTrainingDoesNotSeeTheTest changes all that is known of the lives that judge: the model stays the same to the last bit.
+func TestTrainingDoesNotSeeTheTest(t *testing.T) {
+	for _, o := range []fleetOptions{{pumps: 1, lives: 12, sensors: 2, component: "Bearing", conditions: 4}, {pumps: 10, lives: 1, sensors: 2, component: "Bearing", conditions: 4}} {
+		for _, modelType := range ModelTypes() {
+			p := newFleet(t, o)
+			p.now = p.now.AddDate(1, 0, 0)
+			before, was := trainAnew(t, p, modelType)
+			for _, l := range testLives(t, newService(t, p), modelType) {
+				for tag, list := range p.samples {
+					for i := range list {
+						if RoleOf(l.equipment, tag) != tag && !list[i].Time.Before(l.from) && list[i].Time.Before(l.end) {
+							list[i].Value = 7*list[i].Value + float64(i%13)
+						}
+					}
+				}
+				if was.Split == SplitUnits && l.failed { // the lives that judge become shorter
+					require.NoError(t, p.AddFailures(t.Context(), []Failure{{ID: l.equipment + "-early", EquipmentID: l.equipment, Component: o.component,
+						Start: l.from.Add(l.end.Sub(l.from) / 3)}}))
+				}
+			}
+			after, is := trainAnew(t, p, modelType)
+			require.NotEqual(t, was, is)
+			require.True(t, bytes.Equal(before, after), "%s of %+v", modelType, o)
+		}
+	}
+}
+
+// TestFalseAlarmsOfHealthyEquipmentCount makes equipment that never failed look as if it would.
+func TestFalseAlarmsOfHealthyEquipmentCount(t *testing.T) {
+	o := fleetOptions{pumps: 6, lives: 2, sensors: 3, component: "Bearing", spares: 4}
+	p := newFleet(t, o)
+	p.now = laterOf(p.now, epoch.Add(540*time.Hour))
+	for n := range o.spares {
+		for k := range 6 { // a pump whose bearing is of unknown age
+			require.NoError(t, p.DeleteReplacement(t.Context(), fmt.Sprintf("spare%02d%d", n+1, k)))
+		}
+	}
+	models, metrics := make(map[ModelType][]byte), make(map[ModelType]Metrics)
+	for _, modelType := range ModelTypes() {
+		models[modelType], metrics[modelType] = trainAnew(t, p, modelType)
+	}
+	end := failureOf(t, p, "pump01")
+	for _, l := range testLives(t, newService(t, p), RULModel) {
+		if _, spare := strings.CutPrefix(l.equipment, "spare"); !spare {
+			continue
+		}
+		for j, tag := range p.tags[l.equipment] {
+			worn := p.samples[p.tags["pump01"][j].ID]
+			at := slices.IndexFunc(worn, func(s Sample) bool { return !s.Time.Before(end) }) - 1
+			list := p.samples[tag.ID]
+			for i := range list { // worn from the middle on
+				list[i].Value = worn[at-max(300-i, i%5)*at/300].Value
+			}
+		}
+	}
+	for _, modelType := range ModelTypes() {
+		was := metrics[modelType]
+		model, is := trainAnew(t, p, modelType)
+		require.True(t, bytes.Equal(models[modelType], model), modelType)
+		require.Positive(t, is.UnfinishedLives)
+		require.Greater(t, is.ConfusionMatrix.FalsePositive, was.ConfusionMatrix.FalsePositive, modelType)
+		require.Less(t, is.Precision, was.Precision, modelType)
+		require.Equal(t, []*float64{was.RMSE, was.MAE, was.NASAScore, was.Coverage}, []*float64{is.RMSE, is.MAE, is.NASAScore, is.Coverage}, "they need an end")
+		require.Equal(t, was.TestLives, is.TestLives)
+	}
+}
+
+// failureOf returns the time of the first failure of an equipment.
+func failureOf(t *testing.T, p *plant, equipment string) time.Time {
+	t.Helper()
+	list, err := p.Failures(t.Context(), RecordQuery{EquipmentID: equipment})
+	require.NoError(t, err)
+	return list.Items[0].Start
+}
