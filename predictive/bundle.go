@@ -50,6 +50,14 @@ type predictor struct {
 	drift     []*learn.Histogram // by column; nil where the training has no values
 }
 
+// answer returns the probability of a failure within the horizon, or the remaining hours.
+func (p *predictor) answer(row []float64) float64 {
+	if p.platt != nil {
+		return p.probability(row)
+	}
+	return p.hours(row)
+}
+
 // probability returns the calibrated probability of a failure within the horizon, 0 for a row that gives none.
 func (p *predictor) probability(row []float64) float64 {
 	return unit(p.platt.Probability(p.boost.Score(row)))

@@ -52,17 +52,27 @@ func (l lesson) judgeRUL(p *predictor, d divided) evaluation {
 	return e
 }
 
-func (e *evaluation) decide(decision, actual bool) {
+func (e *evaluation) decide(decided, actual bool) {
+	e.confusion = joined(e.confusion, decision(decided, actual))
+}
+
+// decision returns the confusion of one decision.
+func decision(decided, actual bool) learn.Confusion {
 	switch {
-	case decision && actual:
-		e.confusion.TruePositives++
-	case decision:
-		e.confusion.FalsePositives++
+	case decided && actual:
+		return learn.Confusion{TruePositives: 1}
+	case decided:
+		return learn.Confusion{FalsePositives: 1}
 	case actual:
-		e.confusion.FalseNegatives++
+		return learn.Confusion{FalseNegatives: 1}
 	default:
-		e.confusion.TrueNegatives++
+		return learn.Confusion{TrueNegatives: 1}
 	}
+}
+
+func joined(a, b learn.Confusion) learn.Confusion {
+	return learn.Confusion{TruePositives: a.TruePositives + b.TruePositives, FalsePositives: a.FalsePositives + b.FalsePositives,
+		TrueNegatives: a.TrueNegatives + b.TrueNegatives, FalseNegatives: a.FalseNegatives + b.FalseNegatives}
 }
 
 // join adds the predictions of another evaluation.
@@ -75,10 +85,7 @@ func (e *evaluation) join(o evaluation) {
 	}
 	maps.Copy(e.lives, o.lives)
 	maps.Copy(e.unfinished, o.unfinished)
-	e.confusion.TruePositives += o.confusion.TruePositives
-	e.confusion.FalsePositives += o.confusion.FalsePositives
-	e.confusion.TrueNegatives += o.confusion.TrueNegatives
-	e.confusion.FalseNegatives += o.confusion.FalseNegatives
+	e.confusion = joined(e.confusion, o.confusion)
 	e.probabilities, e.positive = append(e.probabilities, o.probabilities...), append(e.positive, o.positive...)
 	e.predicted, e.actual = append(e.predicted, o.predicted...), append(e.actual, o.actual...)
 	e.covered += o.covered

@@ -3,6 +3,8 @@ package predictive
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -118,4 +120,67 @@ func failureOf(t *testing.T, p *plant, equipment string) time.Time {
 	list, err := p.Failures(t.Context(), RecordQuery{EquipmentID: equipment})
 	require.NoError(t, err)
 	return list.Items[0].Start
+}
+
+// TestStaleModelDoesNotStay changes what the sensors show, and makes them noisier, so that the figures of the new model are worse than those that the
+// old one had. A model that is judged by figures of the past would stay.
+func TestStaleModelDoesNotStay(t *testing.T) {
+	for _, modelType := range ModelTypes() {
+		p := newFleet(t, fleetOptions{pumps: 1, lives: 20, sensors: 3, component: "Bearing"})
+		end := p.now
+		registry := new(MemoryRegistry)
+		s := newService(t, p, func(d *Deps, o *Options) { d.Registry, o.PromoteIfBetter, o.MinFailures = registry, true, 6 })
+		p.now = epoch.Add(end.Sub(epoch) / 2)
+		_, err := s.Retrain(t.Context(), modelType)
+		require.NoError(t, err)
+		was, err := s.Metrics(t.Context(), modelType, 0)
+		require.NoError(t, err)
+		random := rand.New(rand.NewPCG(1, 2))
+		for _, list := range p.samples {
+			mean, spread := moments(list)
+			for i := range list {
+				if list[i].Time.After(p.now) {
+					list[i].Value = mean - 3*(list[i].Value-mean) + spread*(10+2*random.NormFloat64())
+				}
+			}
+		}
+		p.now = end
+		r, err := s.Retrain(t.Context(), modelType)
+		require.NoError(t, err)
+		meta, _, err := registry.Get(t.Context(), modelType, r.Version)
+		require.NoError(t, err)
+		if modelType == RULModel {
+			require.Greater(t, *meta.Metrics.RMSE, *was.RMSE)
+		} else {
+			require.Less(t, meta.Metrics.F1Score, was.F1Score)
+		}
+		require.True(t, meta.Default, "%s: %s", modelType, r.Message)
+		r, err = s.Retrain(t.Context(), modelType) // the same again
+		require.NoError(t, err)
+		require.Contains(t, r.Message, "v2 stays")
+	}
+}
+
+// TestModelOfAnotherHorizonDoesNotStay is of a model that answers another question.
+func TestModelOfAnotherHorizonDoesNotStay(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	registry := new(MemoryRegistry)
+	for version, horizon := range []time.Duration{30 * time.Hour, 20 * time.Hour} {
+		s := newService(t, p, func(d *Deps, o *Options) { d.Registry, o.PromoteIfBetter, o.Horizon = registry, true, horizon })
+		_, err := s.Retrain(t.Context(), FailureModel)
+		require.NoError(t, err)
+		m, err := s.Metrics(t.Context(), FailureModel, 0)
+		require.NoError(t, err)
+		require.Equal(t, version+1, m.Version)
+	}
+}
+
+func moments(list []Sample) (mean, deviation float64) {
+	for _, s := range list {
+		mean += s.Value / float64(len(list))
+	}
+	for _, s := range list {
+		deviation += (s.Value - mean) * (s.Value - mean) / float64(len(list))
+	}
+	return mean, math.Sqrt(deviation)
 }

@@ -230,7 +230,16 @@ func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err e
 			err = fmt.Errorf("predictive: training panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
-	b, meta, err := s.train(ctx, j.ModelType, func(done float64, stage string) { s.progress(j, done, stage) })
+	parent, old, err := s.deps.Registry.Get(ctx, j.ModelType, 0)
+	// A new model is what repairs a registry in which all are damaged.
+	if err != nil && !errors.Is(err, ErrModelNotFound) && !errors.Is(err, ErrModelNotAvailable) {
+		return result, ErrTrainingFailed.Because("the model before cannot be read").Wrap(err)
+	}
+	var r *rival
+	if s.o.PromoteIfBetter && err == nil {
+		r = newRival(parent, old, s.o.Horizon)
+	}
+	b, meta, err := s.train(ctx, j.ModelType, r, func(done float64, stage string) { s.progress(j, done, stage) })
 	if err != nil {
 		return result, err
 	}
@@ -240,13 +249,7 @@ func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err e
 		return result, err
 	}
 	meta.TrainedAt = s.o.Clock()
-	parent, _, err := s.deps.Registry.Get(ctx, j.ModelType, 0)
-	// A new model is what repairs a registry in which all are damaged.
-	if err != nil && !errors.Is(err, ErrModelNotFound) && !errors.Is(err, ErrModelNotAvailable) {
-		return result, ErrTrainingFailed.Because("the model before cannot be read").Wrap(err)
-	}
-	meta.Parent = parent.Version
-	meta.Default = parent.Version == 0 || !s.o.PromoteIfBetter || better(meta.Metrics, parent.Metrics)
+	meta.Parent, meta.Default = parent.Version, !r.wins(j.ModelType)
 	version, err := s.deps.Registry.Put(ctx, meta, data)
 	if err != nil {
 		return result, ErrTrainingFailed.Because("the model cannot be stored").Wrap(err)
@@ -260,14 +263,6 @@ func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err e
 		result.Message += fmt.Sprintf("; %s stays the default, because it is not worse", FormatVersion(parent.Version))
 	}
 	return result, nil
-}
-
-// better reports whether a model is better than another one.
-func better(m, than Metrics) bool {
-	if m.RMSE != nil && than.RMSE != nil {
-		return *m.RMSE < *than.RMSE
-	}
-	return m.F1Score > than.F1Score
 }
 
 // progressStep is the least progress that is reported.

@@ -45,7 +45,9 @@ type Options struct {
 	MinFailures int
 	// Seed makes trainings repeatable.
 	Seed uint64
-	// PromoteIfBetter keeps the default model unless the new one is better, by F1 score or RMSE.
+	// PromoteIfBetter keeps the default model unless the new one is better, by F1 score or RMSE. Both are judged by the test of the new one: by its rows that
+	// are newer than all that the default model learned from, once a failure is among them, so that a model does not stay when the plant has
+	// changed; until then by all, of which the default model may know some. One that cannot be read or has another horizon does not stay.
 	PromoteIfBetter bool
 	// TrainingTimeout bounds a training. Default: 1 hour.
 	TrainingTimeout time.Duration

@@ -69,6 +69,7 @@ type trainer struct {
 	bundle bundle
 	all    evaluation // of the predictors of keys
 	pooled evaluation
+	rival  *rival // nil: none
 	meta   Meta
 	hash   hash.Hash
 	units  map[string]bool
@@ -80,13 +81,13 @@ type trainer struct {
 	part   int
 }
 
-// train makes a model of a type and its metadata.
-func (s *Service) train(ctx context.Context, modelType ModelType, report func(float64, string)) (*bundle, Meta, error) {
+// train makes a model of a type and its metadata, and compares it with its rival.
+func (s *Service) train(ctx context.Context, modelType ModelType, r *rival, report func(float64, string)) (*bundle, Meta, error) {
 	f, err := s.fleet(ctx)
 	if err != nil {
 		return nil, Meta{}, err
 	}
-	t := &trainer{s: s, fleet: f, report: report, hash: sha256.New(), units: make(map[string]bool), ends: make(map[lifeEnd]bool)}
+	t := &trainer{s: s, fleet: f, rival: r, report: report, hash: sha256.New(), units: make(map[string]bool), ends: make(map[lifeEnd]bool)}
 	t.bundle = bundle{modelType: modelType, horizon: s.o.Horizon.Hours()}
 	t.meta = Meta{ModelType: modelType, Kind: KindBundle, Seed: s.o.Seed, Horizon: s.o.Horizon, Library: s.o.Library}
 	if modelType == FailureModel {
@@ -171,6 +172,9 @@ func (t *trainer) learn(ctx context.Context, key, stage string, p plan) (evaluat
 		return evaluation{}, false, t.skip(stage, err)
 	}
 	model.key, model.shape = key, p.shape
+	if err := t.compete(ctx, p, l, &model, d.test); err != nil {
+		return evaluation{}, false, err
+	}
 	t.bundle.predictors = append(t.bundle.predictors, model)
 	t.count(tab, d.train)
 	return d.evaluation, true, nil
