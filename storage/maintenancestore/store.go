@@ -13,11 +13,18 @@ var migrations embed.FS
 
 // Schema returns the tables of failures and replacements, and of the position up to which failures are recorded from alarms.
 func Schema() storage.Schema {
-	return storage.Schema{Name: "maintenance", Set: storage.State, Migrations: migrations, Tables: []storage.Table{
+	return storage.Schema{Name: "maintenance", Set: storage.State, Migrations: migrations, Upgrade: removeGivenUp, Tables: []storage.Table{
+		{Name: "maintenance_imports", Key: "id"},
 		{Name: "maintenance_failures", Key: "id"},
 		{Name: "maintenance_replacements", Key: "id"},
 		{Name: "maintenance_positions", Key: "name", Seeded: true},
 	}}
+}
+
+// removeGivenUp removes the imports of processes that were killed.
+func removeGivenUp(ctx context.Context, set *storage.Set, update storage.Updater) error {
+	_, err := sweep(ctx, set, update)
+	return err
 }
 
 // Store is a [predictive.RecordStore]. Safe for concurrent use, by several processes too.

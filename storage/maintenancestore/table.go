@@ -2,6 +2,7 @@ package maintenancestore
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/otkit/otkit/predictive"
@@ -23,9 +24,15 @@ type recordKey struct {
 	us                           int64
 }
 
-func (t *table[R]) add(ctx context.Context, set *storage.Set, list []R) error {
-	rows := make([][]any, 0, len(list))
-	byID, alarms := make(map[string]R, len(list)), make(map[recordKey]bool)
+// distinct are the records of a list, but for alarms that are in it twice.
+type distinct[R any] struct {
+	rows [][]any
+	byID map[string]R
+}
+
+func (t *table[R]) distinct(list []R) (*distinct[R], error) {
+	d := &distinct[R]{make([][]any, 0, len(list)), make(map[string]R, len(list))}
+	alarms := make(map[recordKey]bool)
 	for _, r := range list {
 		if key, source := t.key(r); source == predictive.SourceAlarm {
 			if alarms[key] {
@@ -35,40 +42,73 @@ func (t *table[R]) add(ctx context.Context, set *storage.Set, list []R) error {
 		}
 		row := t.row(r)
 		id := row[0].(string)
-		if _, twice := byID[id]; twice {
-			return predictive.ErrRecordExists.On("id", id)
+		if _, twice := d.byID[id]; twice {
+			return nil, predictive.ErrRecordExists.On("id", id)
 		}
-		byID[id] = r
-		rows = append(rows, row)
+		d.byID[id] = r
+		d.rows = append(d.rows, row)
 	}
-	if len(rows) == 0 {
-		return nil
+	return d, nil
+}
+
+// add adds all records or none.
+func (t *table[R]) add(ctx context.Context, set *storage.Set, list []R) error {
+	d, err := t.distinct(list)
+	if err != nil || len(d.rows) == 0 {
+		return err
+	}
+	err = t.addDistinct(ctx, set, d)
+	if errors.Is(err, ErrImporting) { // by a process that was killed
+		if n, swept := sweep(ctx, set, set.UpdateVital); n > 0 && swept == nil {
+			err = t.addDistinct(ctx, set, d)
+		}
+	}
+	return err
+}
+
+func (t *table[R]) addDistinct(ctx context.Context, set *storage.Set, d *distinct[R]) error {
+	if len(d.rows) > batch {
+		return t.load(ctx, set, d)
 	}
 	return set.Update(ctx, "maintenance.add", func(ctx context.Context, tx *storage.Tx) error {
-		if err := tx.Lock(ctx, t.name); err != nil { // an alarm may be recorded by several at the same time
-			return err
-		}
-		added := make(map[string]bool, len(rows))
-		err := tx.InsertReturning(ctx, "INSERT INTO "+t.name+" ("+t.columns+") VALUES", rows, "ON CONFLICT DO NOTHING RETURNING id", func(row storage.Scanner) error {
-			var id string
-			err := row.Scan(&id)
-			added[id] = true
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		left := make(map[string]R)
-		for id, r := range byID {
-			if _, source := t.key(r); added[id] {
-				continue
-			} else if source != predictive.SourceAlarm {
-				return predictive.ErrRecordExists.On("id", id)
-			}
-			left[id] = r
-		}
-		return t.mustRepeat(ctx, tx, left)
+		return t.insert(ctx, tx, d.rows, d.byID, 0)
 	})
+}
+
+// insert adds rows of an import, 0 for none. byID has their records, and may have others.
+func (t *table[R]) insert(ctx context.Context, tx *storage.Tx, rows [][]any, byID map[string]R, imported int64) error {
+	if err := tx.Lock(ctx, t.name); err != nil { // an alarm may be recorded by several at the same time
+		return err
+	}
+	whole := make([][]any, len(rows))
+	for i, row := range rows {
+		whole[i] = append(row[:len(row):len(row)], imported)
+	}
+	added := make(map[string]bool, len(rows))
+	err := tx.InsertReturning(ctx, "INSERT INTO "+t.name+" ("+t.columns+", import_id) VALUES", whole, "ON CONFLICT DO NOTHING RETURNING id", func(row storage.Scanner) error {
+		var id string
+		err := row.Scan(&id)
+		added[id] = true
+		return err
+	})
+	if err != nil || len(added) == len(rows) {
+		return err
+	}
+	if err := otherImports(ctx, tx, imported); err != nil {
+		return err
+	}
+	left := make(map[string]R)
+	for _, row := range rows {
+		id := row[0].(string)
+		if added[id] {
+			continue
+		}
+		if _, source := t.key(byID[id]); source != predictive.SourceAlarm {
+			return predictive.ErrRecordExists.On("id", id)
+		}
+		left[id] = byID[id]
+	}
+	return t.mustRepeat(ctx, tx, left)
 }
 
 // mustRepeat returns ErrRecordExists unless each of the records, which were not added, is of an alarm that there is a record of.
@@ -108,7 +148,7 @@ func (t *table[R]) mustRepeat(ctx context.Context, tx *storage.Tx, left map[stri
 }
 
 func (t *table[R]) find(ctx context.Context, set *storage.Set, q predictive.RecordQuery) (p predictive.Page[R], err error) {
-	where, args := " WHERE 1 = 1", []any(nil)
+	where, args := " WHERE "+visible, []any(nil)
 	and := func(condition string, value any) {
 		where += " AND " + condition
 		args = append(args, value)
@@ -148,7 +188,7 @@ func (t *table[R]) find(ctx context.Context, set *storage.Set, q predictive.Reco
 
 func (t *table[R]) remove(ctx context.Context, set *storage.Set, id string) error {
 	return set.UpdateVital(ctx, "maintenance.remove", func(ctx context.Context, tx *storage.Tx) error {
-		n, err := tx.Exec(ctx, "DELETE FROM "+t.name+" WHERE id = ?", storage.Text(id))
+		n, err := tx.Exec(ctx, "DELETE FROM "+t.name+" WHERE id = ? AND "+visible, storage.Text(id))
 		if err == nil && n == 0 {
 			return predictive.ErrRecordNotFound.On("id", id)
 		}
