@@ -292,3 +292,25 @@ func TestOptions(t *testing.T) {
 	}
 	put(t, open(t, registry.Options{Dir: filepath.Join(t.TempDir(), "made", "on", "the way")}), true)
 }
+
+// Versions that are damaged take no place of whole ones, and go with the whole ones before them.
+func TestDamagedVersionsDoNotPushOutWholeOnes(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, registry.Options{Dir: dir, Keep: 2, Logger: slog.New(slog.DiscardHandler)})
+	put(t, r, true)
+	put(t, r, true)
+	for version := 3; version <= 5; version++ {
+		put(t, r, true)
+		path := filepath.Join(dir, fmt.Sprintf("RUL_v%d", version))
+		require.NoError(t, os.WriteFile(path, []byte("junk"), 0o600))
+	}
+	require.Equal(t, []int{2}, versions(t, r)) // v1 went when v3 was whole
+	put(t, r, true)
+	require.Equal(t, []int{6, 2}, versions(t, r))
+	require.Equal(t, []int{5, 4, 3}, damaged(t, r))
+	require.NoError(t, r.Delete(t.Context(), rul, 4))
+	require.Equal(t, []int{5, 3}, damaged(t, r))
+	put(t, r, true)
+	require.Equal(t, []int{7, 6}, versions(t, r))
+	require.Empty(t, damaged(t, r))
+}

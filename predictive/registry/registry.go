@@ -136,7 +136,8 @@ func (r *Registry) sweep(root *os.Root, l *listing) {
 	}
 }
 
-// retain deletes the oldest versions.
+// retain deletes the oldest versions. Damaged ones do not count, so that they take no place of a whole one, and go with the whole ones before
+// them.
 func (r *Registry) retain(root *os.Root, t predictive.ModelType) {
 	if r.opts.Keep < 0 {
 		return
@@ -144,9 +145,13 @@ func (r *Registry) retain(root *os.Root, t predictive.ModelType) {
 	l, err := list(root, t)
 	if err == nil && len(l.versions) > r.opts.Keep {
 		v := &view{r: r, ctx: context.Background(), root: root, list: l}
-		serving := v.serving()
-		for _, version := range l.versions[r.opts.Keep:] {
-			if version != serving {
+		serving, kept := v.serving(), 0
+		for _, version := range l.versions {
+			if kept < r.opts.Keep {
+				if _, _, damage := v.load(version); damage == nil {
+					kept++
+				}
+			} else if version != serving {
 				err = errors.Join(err, remove(root, l, version))
 			}
 		}
