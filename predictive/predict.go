@@ -103,7 +103,7 @@ func (s *Service) failurePrediction(ctx context.Context, equipment, tag string) 
 		return FailurePrediction{}, err
 	}
 	result := FailurePrediction{EquipmentID: equipment, TagID: tag, FailureProbability: p.probability(o.row), Prediction: PredictionNormal,
-		PredictedAt: now, Features: threeOf(p.extractor.Names(), o.raw), Threshold: p.threshold, HorizonHours: b.horizon, ModelVersion: meta.Version}
+		PredictedAt: now, SampledAt: o.newest, Step: p.extractor.Step(), Features: threeOf(p.extractor.Names(), o.raw), Threshold: p.threshold, HorizonHours: b.horizon, ModelVersion: meta.Version}
 	if result.FailureProbability >= p.threshold {
 		result.Prediction = PredictionFailure
 	}
@@ -163,7 +163,8 @@ func (s *Service) rul(ctx context.Context, equipment, component string) (RUL, er
 	}
 	hours := p.hours(o.row)
 	low, high := p.interval(hours)
-	result := newRUL(RUL{EquipmentID: equipment, ComponentName: component, PredictedAt: now, ModelVersion: meta.Version}, hours, p.limit, b.horizon)
+	result := newRUL(RUL{EquipmentID: equipment, ComponentName: component, PredictedAt: now, SampledAt: o.newest, Step: p.extractor.Step(),
+		ModelVersion: meta.Version}, hours, p.limit, b.horizon)
 	result.LowDays, result.HighDays = low/24, high/24
 	result.ConfidenceDetail = p.confidence(o, pooled, 1-unit((high-low)/p.limit))
 	result.Confidence = result.ConfidenceDetail.product()
@@ -198,6 +199,7 @@ type observation struct {
 	raw       []float64 // of its extractor
 	support   float64
 	freshness float64
+	newest    time.Time // sample of a signal that is no setting
 }
 
 // observe computes the features of a life as of now. It reads the beginning of the life, which makes its baseline, and the newest
@@ -309,6 +311,7 @@ func (o *observation) measure(p *predictor, seen map[int]*presence, steps int, n
 		}
 		any = true
 		o.support += min(float64(s.steps)/float64(needed), 1)
+		o.newest = laterOf(o.newest, s.newest)
 		if s.newest.Before(oldest) {
 			oldest = s.newest
 		}

@@ -131,10 +131,17 @@ const (
 	MaxRecordNote = 4 << 10 // bytes of a note
 )
 
+// MaxRecordSkew is how far the clock of who reports a record may be ahead.
+const MaxRecordSkew = 5 * time.Minute
+
 // Validate returns [ErrInvalidRequest] with each member that breaks a rule, by its name in JSON: id, equipmentId, source and start are
 // required; noticed and end are not before start; times are from 1970 to 9999.
-func (f Failure) Validate() error {
-	var v recordRules
+func (f Failure) Validate() error { return f.ValidateAt(time.Time{}) }
+
+// ValidateAt is Validate that also refuses times more than [MaxRecordSkew] after now, unless now is zero: nobody knows yet when an equipment
+// fails, or works again.
+func (f Failure) ValidateAt(now time.Time) error {
+	v := recordRules{now: now}
 	v.name("id", f.ID, true)
 	v.name("equipmentId", f.EquipmentID, true)
 	v.name("component", f.Component, false)
@@ -156,8 +163,11 @@ func (f Failure) Validate() error {
 
 // Validate returns [ErrInvalidRequest] with each member that breaks a rule, by its name in JSON: all but note are required, and the time is
 // from 1970 to 9999.
-func (r Replacement) Validate() error {
-	var v recordRules
+func (r Replacement) Validate() error { return r.ValidateAt(time.Time{}) }
+
+// ValidateAt is Validate that also refuses a time more than [MaxRecordSkew] after now, unless now is zero.
+func (r Replacement) ValidateAt(now time.Time) error {
+	v := recordRules{now: now}
 	v.name("id", r.ID, true)
 	v.name("equipmentId", r.EquipmentID, true)
 	v.name("component", r.Component, true)
@@ -169,7 +179,10 @@ func (r Replacement) Validate() error {
 }
 
 // recordRules collects the rules that a record breaks.
-type recordRules struct{ fields []fault.Field }
+type recordRules struct {
+	now    time.Time // zero: times of the future are allowed
+	fields []fault.Field
+}
 
 func (v *recordRules) add(member, rule string) {
 	v.fields = append(v.fields, fault.Field{Field: member, Message: rule})
@@ -210,6 +223,8 @@ func (v *recordRules) time(member string, t time.Time, required bool) {
 		v.add(member, "is required")
 	case !t.IsZero() && (t.UTC().Year() < 1970 || t.UTC().Year() > 9999):
 		v.add(member, "must be from 1970 to 9999")
+	case !v.now.IsZero() && t.After(v.now.Add(MaxRecordSkew)):
+		v.add(member, "must not be in the future; it is now "+v.now.UTC().Format(time.RFC3339))
 	}
 }
 

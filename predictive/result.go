@@ -13,8 +13,12 @@ type FailurePrediction struct {
 	// Confidence is how far the answer can be relied on, from 0 to 1; see [Confidence].
 	Confidence  float64
 	PredictedAt time.Time
-	Features    FailureFeatures
-	Threshold   float64
+	// SampledAt is the time of the newest sample, and Step the distance of the rows that the model was trained with. Within a step, predictions see
+	// nearly the same.
+	SampledAt time.Time
+	Step      time.Duration
+	Features  FailureFeatures
+	Threshold float64
 	// HorizonHours is the horizon in hours.
 	HorizonHours     float64
 	ModelVersion     int // 0 for one of [Deps.Models]
@@ -66,8 +70,11 @@ type RUL struct {
 	Confidence           float64
 	PredictedFailureDate time.Time
 	// HealthScore is the remaining life divided by the longest one that the model predicts, from 0 to 1.
-	HealthScore      float64
-	PredictedAt      time.Time
+	HealthScore float64
+	PredictedAt time.Time
+	// SampledAt and Step are as of a FailurePrediction.
+	SampledAt        time.Time
+	Step             time.Duration
 	Recommendation   string
 	ModelVersion     int // 0 for one of [Deps.Models]
 	ConfidenceDetail Confidence

@@ -117,3 +117,15 @@ func (s *Service) Models(ctx context.Context, modelType ModelType) (Models, erro
 	}
 	return m, err
 }
+
+// DeleteModel removes a version of a model, damaged or not, or returns [ErrModelNotFound]. Without the version that serves, the one before serves.
+func (s *Service) DeleteModel(ctx context.Context, modelType ModelType, version int) error {
+	if version < 1 {
+		return ErrModelVersion
+	}
+	err := s.deps.Registry.Delete(ctx, modelType, version)
+	if err == nil {
+		s.refresh(modelType)
+	}
+	return err
+}

@@ -1669,6 +1669,9 @@ type Failure struct {
 	Noticed time.Time    `json:"noticed,omitempty,omitzero"`
 	Source  RecordSource `json:"source"`
 	Start   time.Time    `json:"start"`
+
+	// Warning Of a record that has just been added: what is probably wrong with it.
+	Warning string `json:"warning,omitempty,omitzero"`
 }
 
 // FailureFeatures Of the newest window of the tag, in its unit.
@@ -1709,8 +1712,11 @@ type FailurePrediction struct {
 
 	// Prediction Failure if the probability reaches the threshold.
 	Prediction FailurePredictionPrediction `json:"prediction"`
-	TagID      string                      `json:"tagId"`
-	Threshold  float64                     `json:"threshold"`
+
+	// SampledAt Time of the newest sample of the tag.
+	SampledAt time.Time `json:"sampledAt,omitempty,omitzero"`
+	TagID     string    `json:"tagId"`
+	Threshold float64   `json:"threshold"`
 }
 
 // FailurePredictionPrediction Failure if the probability reaches the threshold.
@@ -2057,6 +2063,9 @@ type RULPrediction struct {
 
 	// RulLowDays The remaining life is from this to rulHighDays with a probability of 90%.
 	RulLowDays float64 `json:"rulLowDays"`
+
+	// SampledAt Time of the newest sample of the tags.
+	SampledAt time.Time `json:"sampledAt,omitempty,omitzero"`
 }
 
 // RecentAlarm defines model for RecentAlarm.
@@ -2076,6 +2085,12 @@ type RecordImport struct {
 
 	// Skipped Rows that were recorded already.
 	Skipped int `json:"skipped"`
+
+	// UnknownEquipment Rows whose equipmentId names no equipment that is known now, if there are any. They are added too.
+	UnknownEquipment int `json:"unknownEquipment,omitempty,omitzero"`
+
+	// Warning Which these are.
+	Warning string `json:"warning,omitempty,omitzero"`
 }
 
 // RecordSource defines model for RecordSource.
@@ -2100,6 +2115,9 @@ type Replacement struct {
 	// Reason preventive: it still worked, or was installed new.
 	Reason ReplacementReason `json:"reason"`
 	Source RecordSource      `json:"source"`
+
+	// Warning Of a record that has just been added: what is probably wrong with it.
+	Warning string `json:"warning,omitempty,omitzero"`
 }
 
 // ReplacementPage defines model for ReplacementPage.
@@ -3537,8 +3555,9 @@ type ClientInterface interface {
 	//
 	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-	// is sent.
+	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC, and
+	// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+	// a warning.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3549,8 +3568,9 @@ type ClientInterface interface {
 	//
 	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-	// is sent.
+	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC, and
+	// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+	// a warning.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3616,6 +3636,13 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1.0/predictive-maintenance/models/{modelType} (the `ListModels` operationId).
 	ListModels(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteModel Remove a version of a model, damaged or not
+	//
+	// Without the version that serves, the one before serves. The number is not used again.
+	//
+	// Corresponds with DELETE /api/v1.0/predictive-maintenance/models/{modelType}/{version} (the `DeleteModel` operationId).
+	DeleteModel(ctx context.Context, modelType ModelType, version string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListReplacements Recorded replacements, by time
 	//
 	// With `Accept: text/csv` the answer is a file that addReplacements reads, with all records that the filters select; offset and limit do not
@@ -3628,8 +3655,9 @@ type ClientInterface interface {
 	//
 	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-	// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-	// is sent.
+	// at, reason, source and note, in any order. Times without an offset are UTC, and
+	// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+	// a warning.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3640,8 +3668,9 @@ type ClientInterface interface {
 	//
 	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-	// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-	// is sent.
+	// at, reason, source and note, in any order. Times without an offset are UTC, and
+	// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+	// a warning.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5105,8 +5134,9 @@ func (c *Client) ListFailures(ctx context.Context, params *ListFailuresParams, r
 //
 // Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 // other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-// is sent.
+// code, source, start, noticed, end and note, in any order. Times without an offset are UTC, and
+// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+// a warning.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5127,8 +5157,9 @@ func (c *Client) AddFailuresWithBody(ctx context.Context, contentType string, bo
 //
 // Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 // other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-// is sent.
+// code, source, start, noticed, end and note, in any order. Times without an offset are UTC, and
+// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+// a warning.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5294,6 +5325,23 @@ func (c *Client) ListModels(ctx context.Context, modelType ModelType, reqEditors
 	return c.Client.Do(req)
 }
 
+// DeleteModel Remove a version of a model, damaged or not
+//
+// Without the version that serves, the one before serves. The number is not used again.
+//
+// Corresponds with DELETE /api/v1.0/predictive-maintenance/models/{modelType}/{version} (the `DeleteModel` operationId).
+func (c *Client) DeleteModel(ctx context.Context, modelType ModelType, version string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteModelRequest(c.Server, modelType, version)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListReplacements Recorded replacements, by time
 //
 // With `Accept: text/csv` the answer is a file that addReplacements reads, with all records that the filters select; offset and limit do not
@@ -5316,8 +5364,9 @@ func (c *Client) ListReplacements(ctx context.Context, params *ListReplacementsP
 //
 // Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 // other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-// is sent.
+// at, reason, source and note, in any order. Times without an offset are UTC, and
+// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+// a warning.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5338,8 +5387,9 @@ func (c *Client) AddReplacementsWithBody(ctx context.Context, contentType string
 //
 // Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 // other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-// is sent.
+// at, reason, source and note, in any order. Times without an offset are UTC, and
+// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+// a warning.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9191,6 +9241,47 @@ func NewListModelsRequest(server string, modelType ModelType) (*http.Request, er
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteModelRequest constructs an http.Request for the DeleteModel method
+func NewDeleteModelRequest(server string, modelType ModelType, version string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "modelType", modelType, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "version", version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/predictive-maintenance/models/%s/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -14211,8 +14302,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-	// is sent.
+	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC, and
+	// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+	// a warning.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14223,8 +14315,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-	// is sent.
+	// code, source, start, noticed, end and note, in any order. Times without an offset are UTC, and
+	// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+	// a warning.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14304,6 +14397,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1.0/predictive-maintenance/models/{modelType} (the `ListModels` operationId).
 	ListModelsWithResponse(ctx context.Context, modelType ModelType, reqEditors ...RequestEditorFn) (*ListModelsResponse, error)
 
+	// DeleteModelWithResponse Remove a version of a model, damaged or not
+	//
+	// Without the version that serves, the one before serves. The number is not used again.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1.0/predictive-maintenance/models/{modelType}/{version} (the `DeleteModel` operationId).
+	DeleteModelWithResponse(ctx context.Context, modelType ModelType, version string, reqEditors ...RequestEditorFn) (*DeleteModelResponse, error)
+
 	// ListReplacementsWithResponse Recorded replacements, by time
 	//
 	// With `Accept: text/csv` the answer is a file that addReplacements reads, with all records that the filters select; offset and limit do not
@@ -14318,8 +14420,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-	// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-	// is sent.
+	// at, reason, source and note, in any order. Times without an offset are UTC, and
+	// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+	// a warning.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14330,8 +14433,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 	// other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-	// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-	// is sent.
+	// at, reason, source and note, in any order. Times without an offset are UTC, and
+	// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+	// a warning.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18990,6 +19094,89 @@ func (r ListModelsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListModelsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteModelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DeleteModelResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DeleteModelResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DeleteModelResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DeleteModelResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r DeleteModelResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DeleteModelResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DeleteModelResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteModelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteModelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteModelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteModelResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -28058,8 +28245,9 @@ func (c *ClientWithResponses) ListFailuresWithResponse(ctx context.Context, para
 //
 // Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 // other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-// is sent.
+// code, source, start, noticed, end and note, in any order. Times without an offset are UTC, and
+// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+// a warning.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -28076,8 +28264,9 @@ func (c *ClientWithResponses) AddFailuresWithBodyWithResponse(ctx context.Contex
 //
 // Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 // other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-// code, source, start, noticed, end and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-// is sent.
+// code, source, start, noticed, end and note, in any order. Times without an offset are UTC, and
+// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+// a warning.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -28217,6 +28406,21 @@ func (c *ClientWithResponses) ListModelsWithResponse(ctx context.Context, modelT
 	return ParseListModelsResponse(rsp)
 }
 
+// DeleteModelWithResponse Remove a version of a model, damaged or not
+//
+// Without the version that serves, the one before serves. The number is not used again.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1.0/predictive-maintenance/models/{modelType}/{version} (the `DeleteModel` operationId).
+func (c *ClientWithResponses) DeleteModelWithResponse(ctx context.Context, modelType ModelType, version string, reqEditors ...RequestEditorFn) (*DeleteModelResponse, error) {
+	rsp, err := c.DeleteModel(ctx, modelType, version, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteModelResponse(rsp)
+}
+
 // ListReplacementsWithResponse Recorded replacements, by time
 //
 // With `Accept: text/csv` the answer is a file that addReplacements reads, with all records that the filters select; offset and limit do not
@@ -28237,8 +28441,9 @@ func (c *ClientWithResponses) ListReplacementsWithResponse(ctx context.Context, 
 //
 // Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 // other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-// is sent.
+// at, reason, source and note, in any order. Times without an offset are UTC, and
+// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+// a warning.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -28255,8 +28460,9 @@ func (c *ClientWithResponses) AddReplacementsWithBodyWithResponse(ctx context.Co
 //
 // Of a file all rows are added, or none. A row whose id is recorded with the same content is skipped, so that a file may be sent again; with
 // other content it is 409. 400 names the lines and columns that are wrong. The columns are id, equipmentId, component,
-// at, reason, source and note, in any order. Times without an offset are UTC. A record without an id gets a new one each time that it
-// is sent.
+// at, reason, source and note, in any order. Times without an offset are UTC, and
+// none may be in the future. A record without an id gets a new one each time that it is sent. Equipment that is not known is accepted with
+// a warning.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -33037,6 +33243,77 @@ func ParseListModelsResponse(rsp *http.Response) (*ListModelsResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteModelResponse parses an HTTP response from a DeleteModelWithResponse call
+func ParseDeleteModelResponse(rsp *http.Response) (*DeleteModelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteModelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 

@@ -34,6 +34,7 @@ type Options struct {
 	MaxRows  int            // rows below the first; default 100,000
 	Location *time.Location // of times without an offset; default UTC
 	NewID    func() string  // ids of records without one; default random UUIDs
+	Now      time.Time      // of the import: times after it are refused; zero allows them
 }
 
 func (o Options) withDefaults() Options {
@@ -49,14 +50,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ReadFailures reads failures row by row, each valid by [predictive.Failure.Validate]. A row that is not gives an [ErrFile] with a field for each
+// ReadFailures reads failures row by row, each valid by [predictive.Failure.ValidateAt]. A row that is not gives an [ErrFile] with a field for each
 // cell, and the next rows follow. Every other error ends the sequence: what is no CSV, a row above [MaxRow], [ErrTooManyRows], an error of
 // r. Memory does not grow with the file.
 func ReadFailures(r io.Reader, o Options) iter.Seq2[predictive.Failure, error] {
 	o = o.withDefaults()
 	return read(r, o, failureColumns, func(f *predictive.Failure) error {
 		f.ID, f.Source = orNew(f.ID, o), orCSV(f.Source)
-		return f.Validate()
+		return f.ValidateAt(o.Now)
 	})
 }
 
@@ -65,7 +66,7 @@ func ReadReplacements(r io.Reader, o Options) iter.Seq2[predictive.Replacement, 
 	o = o.withDefaults()
 	return read(r, o, replacementColumns, func(r *predictive.Replacement) error {
 		r.ID, r.Source, r.Reason = orNew(r.ID, o), orCSV(r.Source), predictive.Reason(strings.ToLower(string(r.Reason)))
-		return r.Validate()
+		return r.ValidateAt(o.Now)
 	})
 }
 

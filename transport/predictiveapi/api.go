@@ -77,6 +77,9 @@ func New(service *predictive.Service, records predictive.RecordStore, o Options)
 	if o.NewID == nil {
 		o.NewID = uuid.NewString
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Known == nil {
 		o.Known = func(context.Context) bool { return false }
 	}

@@ -3,8 +3,12 @@ package predictiveapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -14,10 +18,17 @@ import (
 	"github.com/otkit/otkit/transport/problem"
 )
 
+// alarmKey identifies a record of the source alarm, which stores keep once.
+type alarmKey struct {
+	equipment, component, detail string
+	us                           int64
+}
+
 // recordKind is what adding failures and adding replacements have in common.
 type recordKind[R any] struct {
 	store   predictive.RecordStore
 	newID   func() string
+	now     func() time.Time
 	maxBody int64
 	maxRows int
 
@@ -25,13 +36,20 @@ type recordKind[R any] struct {
 	all   func(context.Context, predictive.RecordReader, predictive.RecordQuery) iter.Seq2[R, error]
 	write func(context.Context, []R) error
 	key   func(R) (id string, at time.Time)
-	same  func(a, b R) bool
+	// equipment returns that of a record.
+	equipment func(R) string
+	alarm     func(R) (alarmKey, bool)
+	same      func(a, b R) bool
 }
 
 func failuresOf(store predictive.RecordStore, o Options) recordKind[predictive.Failure] {
-	return recordKind[predictive.Failure]{store: store, newID: o.NewID, maxBody: o.MaxBody, maxRows: o.MaxRows,
+	return recordKind[predictive.Failure]{store: store, newID: o.NewID, now: o.Now, maxBody: o.MaxBody, maxRows: o.MaxRows,
 		read: recordcsv.ReadFailures, all: recordcsv.Failures, write: store.AddFailures,
-		key: func(f predictive.Failure) (string, time.Time) { return f.ID, f.Start },
+		key:       func(f predictive.Failure) (string, time.Time) { return f.ID, f.Start },
+		equipment: func(f predictive.Failure) string { return f.EquipmentID },
+		alarm: func(f predictive.Failure) (alarmKey, bool) {
+			return alarmKey{f.EquipmentID, f.Component, f.Code, f.Start.UnixMicro()}, f.Source == predictive.SourceAlarm
+		},
 		same: func(a, b predictive.Failure) bool {
 			equal := a.Start.Equal(b.Start) && a.Noticed.Equal(b.Noticed) && a.End.Equal(b.End)
 			b.Start, b.Noticed, b.End = a.Start, a.Noticed, a.End
@@ -40,9 +58,13 @@ func failuresOf(store predictive.RecordStore, o Options) recordKind[predictive.F
 }
 
 func replacementsOf(store predictive.RecordStore, o Options) recordKind[predictive.Replacement] {
-	return recordKind[predictive.Replacement]{store: store, newID: o.NewID, maxBody: o.MaxBody, maxRows: o.MaxRows,
+	return recordKind[predictive.Replacement]{store: store, newID: o.NewID, now: o.Now, maxBody: o.MaxBody, maxRows: o.MaxRows,
 		read: recordcsv.ReadReplacements, all: recordcsv.Replacements, write: store.AddReplacements,
-		key: func(r predictive.Replacement) (string, time.Time) { return r.ID, r.At },
+		key:       func(r predictive.Replacement) (string, time.Time) { return r.ID, r.At },
+		equipment: func(r predictive.Replacement) string { return r.EquipmentID },
+		alarm: func(r predictive.Replacement) (alarmKey, bool) {
+			return alarmKey{r.EquipmentID, r.Component, string(r.Reason), r.At.UnixMicro()}, r.Source == predictive.SourceAlarm
+		},
 		same: func(a, b predictive.Replacement) bool {
 			equal := a.At.Equal(b.At)
 			b.At = a.At
@@ -62,12 +84,12 @@ func (k *recordKind[R]) identify(id *string) (made map[string]bool) {
 // maxBadCells is how many cells of a file an error names.
 const maxBadCells = 100
 
-// load adds the records of a CSV file.
-func (k *recordKind[R]) load(ctx context.Context, body io.Reader) (gen.RecordImport, error) {
+// load adds the records of a CSV file. known are the equipments that are.
+func (k *recordKind[R]) load(ctx context.Context, body io.Reader, known []string) (gen.RecordImport, error) {
 	// The last byte tells a file that is as large as allowed from a larger one.
 	limited := &io.LimitedReader{R: body, N: k.maxBody + 1}
 	made := make(map[string]bool)
-	o := recordcsv.Options{MaxRows: k.maxRows, NewID: func() string {
+	o := recordcsv.Options{MaxRows: k.maxRows, Now: k.now(), NewID: func() string {
 		id := k.newID()
 		made[id] = true
 		return id
@@ -96,7 +118,34 @@ func (k *recordKind[R]) load(ctx context.Context, body io.Reader) (gen.RecordImp
 		return gen.RecordImport{}, recordcsv.ErrFile.Invalid(bad[:min(len(bad), maxBadCells)]...)
 	}
 	added, err := k.add(ctx, rows, made)
-	return gen.RecordImport{Added: added, Skipped: len(rows) - added}, err
+	done := gen.RecordImport{Added: added, Skipped: len(rows) - added}
+	done.UnknownEquipment, done.Warning = k.unknown(rows, known)
+	return done, err
+}
+
+// maxUnknown is how many equipments a warning names.
+const maxUnknown = 10
+
+// unknown counts the records of equipment that is not known, and returns a warning that names it. Known is sorted. The equipment may come later, or be that
+// of another engine, so that such records are kept.
+func (k *recordKind[R]) unknown(rows []R, known []string) (n int, warning string) {
+	found := make(map[string]bool)
+	for _, r := range rows {
+		id := k.equipment(r)
+		if _, ok := slices.BinarySearch(known, id); !ok {
+			n++
+			found[id] = true
+		}
+	}
+	if n == 0 {
+		return 0, ""
+	}
+	ids := slices.Sorted(maps.Keys(found))
+	warning = "no equipment is known by the equipmentId " + strings.Join(ids[:min(len(ids), maxUnknown)], ", ")
+	if more := len(ids) - maxUnknown; more > 0 {
+		warning += fmt.Sprintf(" and %d more", more)
+	}
+	return n, warning + "; GET equipments lists those that are"
 }
 
 // add adds all records or none, except for those that are recorded already with the same content, and returns how many it added. Records with
@@ -117,13 +166,21 @@ func (k *recordKind[R]) add(ctx context.Context, rows []R, made map[string]bool)
 // fresh returns the records that are not recorded already. It looks for them at their times.
 func (k *recordKind[R]) fresh(ctx context.Context, rows []R, made map[string]bool) ([]R, error) {
 	var first, last time.Time
-	byID := make(map[string]int, len(rows)-len(made))
+	byID, alarms := make(map[string]int, len(rows)-len(made)), make(map[alarmKey]bool)
+	known := make([]bool, len(rows))
 	for i, r := range rows {
 		id, at := k.key(r)
-		if made[id] {
+		alarm, isAlarm := k.alarm(r)
+		if isAlarm {
+			known[i] = alarms[alarm] // twice in the list
+			alarms[alarm] = true
+		}
+		if made[id] && !isAlarm {
 			continue
 		}
-		byID[id] = i
+		if !made[id] {
+			byID[id] = i
+		}
 		if first.IsZero() || at.Before(first) {
 			first = at
 		}
@@ -131,29 +188,28 @@ func (k *recordKind[R]) fresh(ctx context.Context, rows []R, made map[string]boo
 			last = at
 		}
 	}
-	if len(byID) == 0 {
+	if first.IsZero() {
 		return rows, nil
 	}
-	known := make(map[string]bool)
+	recorded := make(map[alarmKey]bool)
 	for r, err := range k.all(ctx, k.store, predictive.RecordQuery{From: first, To: last.Add(time.Microsecond)}) {
 		if err != nil {
 			return nil, err
 		}
+		if alarm, ok := k.alarm(r); ok && alarms[alarm] {
+			recorded[alarm] = true
+		}
 		id, _ := k.key(r)
-		i, ok := byID[id]
-		switch {
-		case ok && !k.same(rows[i], r):
-			return nil, predictive.ErrRecordExists.On("id", id)
-		case ok:
-			known[id] = true
+		if i, ok := byID[id]; ok {
+			if _, isAlarm := k.alarm(rows[i]); !isAlarm && !k.same(rows[i], r) {
+				return nil, predictive.ErrRecordExists.On("id", id)
+			}
+			known[i] = known[i] || k.same(rows[i], r)
 		}
 	}
-	if len(known) == 0 {
-		return rows, nil
-	}
-	var fresh []R
-	for _, r := range rows {
-		if id, _ := k.key(r); !known[id] {
+	fresh := make([]R, 0, len(rows))
+	for i, r := range rows {
+		if alarm, isAlarm := k.alarm(r); !known[i] && !(isAlarm && recorded[alarm]) {
 			fresh = append(fresh, r)
 		}
 	}

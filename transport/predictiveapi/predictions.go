@@ -25,7 +25,7 @@ func (h *handlers) PredictFailure(ctx context.Context, r gen.PredictFailureReque
 		return nil, err
 	}
 	return gen.PredictFailure200JSONResponse{EquipmentID: p.EquipmentID, TagID: p.TagID, FailureProbability: p.FailureProbability,
-		Prediction: gen.FailurePredictionPrediction(p.Prediction), Confidence: p.Confidence, PredictedAt: p.PredictedAt.UTC(),
+		Prediction: gen.FailurePredictionPrediction(p.Prediction), Confidence: p.Confidence, PredictedAt: p.PredictedAt.UTC(), SampledAt: p.SampledAt.UTC(),
 		Features:  gen.FailureFeatures{Mean: p.Features.Mean, StdDev: p.Features.StdDev, Trend: p.Features.Trend},
 		Threshold: p.Threshold, HorizonHours: p.HorizonHours, ModelVersion: versionOf(p.ModelVersion), ConfidenceDetail: confidenceOf(p.ConfidenceDetail)}, nil
 }
@@ -46,7 +46,7 @@ func (h *handlers) PredictRUL(ctx context.Context, r gen.PredictRULRequestObject
 	}
 	return gen.PredictRUL200JSONResponse{EquipmentID: p.EquipmentID, ComponentName: p.ComponentName, RulDays: p.RULDays, RulLowDays: p.LowDays,
 		RulHighDays: p.HighDays, Capped: p.Capped, Confidence: p.Confidence, PredictedFailureDate: p.PredictedFailureDate.UTC(), HealthScore: p.HealthScore,
-		PredictedAt: p.PredictedAt.UTC(), Recommendation: p.Recommendation, ModelVersion: versionOf(p.ModelVersion),
+		PredictedAt: p.PredictedAt.UTC(), SampledAt: p.SampledAt.UTC(), Recommendation: p.Recommendation, ModelVersion: versionOf(p.ModelVersion),
 		ConfidenceDetail: confidenceOf(p.ConfidenceDetail)}, nil
 }
 

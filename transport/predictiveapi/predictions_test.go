@@ -155,3 +155,23 @@ func TestModelsAreListedWithDamagedOnes(t *testing.T) {
 	require.Greater(t, strings.Count(a.body, "\n"), 100)
 	require.Empty(t, p.call(t.Context(), http.MethodHead, "/training-set/RUL", "").body)
 }
+
+func TestAVersionOfAModelIsRemoved(t *testing.T) {
+	p := newPlant(t, options{failures: 20})
+	for _, version := range []string{"v1", "v2"} {
+		require.Equal(t, version, p.post("/retrain/RUL", "").json(200)["version"])
+	}
+	remove := func(path string) answer { return p.call(t.Context(), http.MethodDelete, path, "") }
+	life := "/rul/" + pumpPath + "/Bearing"
+	v := p.get(life).json(200)
+	require.Equal(t, "v2", v["modelVersion"])
+	require.Equal(t, p.now.Truncate(time.Hour).UTC().Format(time.RFC3339), v["sampledAt"])
+	require.Equal(t, 204, remove("/models/rul/v2").status)
+	require.Equal(t, "v1", p.get(life).json(200)["modelVersion"], "the one before serves")
+	remove("/models/RUL/v2").refused(404, "MODEL_NOT_FOUND")
+	remove("/models/RUL/newest").refused(400, "MODEL_VERSION")
+	remove("/models/weather/v1").refused(400, "MODEL_TYPE")
+	require.Equal(t, 204, remove("/models/RUL/1").status)
+	p.get(life).refused(500, "MODEL_NOT_AVAILABLE")
+	require.Equal(t, "v3", p.post("/retrain/RUL", "").json(200)["version"])
+}

@@ -78,7 +78,11 @@ func (h *handlers) ListFailures(ctx context.Context, r gen.ListFailuresRequestOb
 func (h *handlers) AddFailures(ctx context.Context, r gen.AddFailuresRequestObject) (gen.AddFailuresResponseObject, error) {
 	switch {
 	case r.Body != nil:
-		done, err := h.failures.load(ctx, r.Body)
+		known, err := h.service.Equipments(ctx)
+		if err != nil {
+			return nil, err
+		}
+		done, err := h.failures.load(ctx, r.Body, known)
 		if err != nil {
 			return nil, err
 		}
@@ -90,13 +94,19 @@ func (h *handlers) AddFailures(ctx context.Context, r gen.AddFailuresRequestObje
 	f := predictive.Failure{ID: b.ID, EquipmentID: b.EquipmentID, Component: b.Component, Code: b.Code, Source: predictive.SourceManual, Note: b.Note,
 		Start: stored(b.Start), Noticed: stored(b.Noticed), End: stored(b.End)}
 	made := h.failures.identify(&f.ID)
-	if err := f.Validate(); err != nil {
+	if err := f.ValidateAt(h.failures.now()); err != nil {
+		return nil, err
+	}
+	known, err := h.service.Equipments(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if _, err := h.failures.add(ctx, []predictive.Failure{f}, made); err != nil {
 		return nil, err
 	}
-	return gen.AddFailures201JSONResponse(failureOf(f)), nil
+	answer := failureOf(f)
+	_, answer.Warning = h.failures.unknown([]predictive.Failure{f}, known)
+	return gen.AddFailures201JSONResponse(answer), nil
 }
 
 // DeleteFailure implements DELETE .../failures/{id}.
@@ -134,7 +144,11 @@ func (h *handlers) ListReplacements(ctx context.Context, r gen.ListReplacementsR
 func (h *handlers) AddReplacements(ctx context.Context, r gen.AddReplacementsRequestObject) (gen.AddReplacementsResponseObject, error) {
 	switch {
 	case r.Body != nil:
-		done, err := h.replacements.load(ctx, r.Body)
+		known, err := h.service.Equipments(ctx)
+		if err != nil {
+			return nil, err
+		}
+		done, err := h.replacements.load(ctx, r.Body, known)
 		if err != nil {
 			return nil, err
 		}
@@ -146,13 +160,19 @@ func (h *handlers) AddReplacements(ctx context.Context, r gen.AddReplacementsReq
 	c := predictive.Replacement{ID: b.ID, EquipmentID: b.EquipmentID, Component: b.Component, At: stored(b.At), Reason: predictive.Reason(b.Reason),
 		Source: predictive.SourceManual, Note: b.Note}
 	made := h.replacements.identify(&c.ID)
-	if err := c.Validate(); err != nil {
+	if err := c.ValidateAt(h.replacements.now()); err != nil {
+		return nil, err
+	}
+	known, err := h.service.Equipments(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if _, err := h.replacements.add(ctx, []predictive.Replacement{c}, made); err != nil {
 		return nil, err
 	}
-	return gen.AddReplacements201JSONResponse(replacementOf(c)), nil
+	answer := replacementOf(c)
+	_, answer.Warning = h.replacements.unknown([]predictive.Replacement{c}, known)
+	return gen.AddReplacements201JSONResponse(answer), nil
 }
 
 // DeleteReplacement implements DELETE .../replacements/{id}.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,6 +30,8 @@ func TestRecordsAreAddedAndRemoved(t *testing.T) {
 	require.Equal(t, "2026-03-01T10:00:00.123456Z", made["start"], "as it is stored")
 	require.Equal(t, "manual", made["source"])
 	require.NotContains(t, made, "noticed")
+	require.Equal(t, "no equipment is known by the equipmentId pump; GET equipments lists those that are", made["warning"])
+	delete(made, "warning")
 	id := made["id"].(string)
 	require.Len(t, id, 36)
 	list := p.get("/failures").json(200)
@@ -39,7 +42,11 @@ func TestRecordsAreAddedAndRemoved(t *testing.T) {
 	require.Equal(t, []any{}, p.get("/failures").json(200)["items"])
 
 	made = p.post("/replacements", `{"id":"r-1","equipmentId":"pump","component":"Seal","at":"2026-03-01T12:00:00Z","reason":"preventive"}`).json(201)
-	require.Equal(t, []any{made}, p.get("/replacements").json(200)["items"])
+	require.Contains(t, made["warning"], "equipmentId pump;")
+	list = p.get("/replacements").json(200)
+	require.NotContains(t, list["items"].([]any)[0], "warning")
+	list["items"].([]any)[0].(map[string]any)["warning"] = made["warning"]
+	require.Equal(t, []any{made}, list["items"])
 	require.Equal(t, made, p.post("/replacements", `{"id":"r-1","equipmentId":"pump","component":"Seal","at":"2026-03-01T13:00:00+01:00","reason":"preventive"}`).json(201),
 		"a sender that repeats")
 	p.post("/replacements", `{"id":"r-1","equipmentId":"pump","component":"Seal","at":"2026-03-01T12:00:00Z","reason":"failure"}`).refused(409, "RECORD_EXISTS")
@@ -100,21 +107,29 @@ func TestListsOfRecordsArePagedAndFiltered(t *testing.T) {
 	}
 }
 
+// imported asserts how many records of a file were added and skipped.
+func (a answer) imported(added, skipped int) {
+	a.t.Helper()
+	v := a.json(200)
+	require.EqualValues(a.t, added, v["added"], a.body)
+	require.EqualValues(a.t, skipped, v["skipped"], a.body)
+}
+
 func TestAFileIsImportedAgain(t *testing.T) {
 	from := newPlant(t, options{failures: 20})
-	require.JSONEq(t, `{"added":2,"skipped":0}`, from.csv("/failures", "equipmentId,start,end,code,source,note\n=1+1,2026-01-02 08:00,2026-01-02 09:00,-5,alarm,\"two\nlines\"\np,2026-01-31,,,,\n").body)
-	require.JSONEq(t, `{"added":2,"skipped":0}`, from.csv("/replacements", "equipmentId;component;at;reason\np;Seal;2026-01-31;Failure\np;Seal;2026-02-28;preventive\n").body)
+	from.csv("/failures", "equipmentId,start,end,code,source,note\n=1+1,2026-01-02 08:00,2026-01-02 09:00,-5,alarm,\"two\nlines\"\np,2026-01-31,,,,\n").imported(2, 0)
+	from.csv("/replacements", "equipmentId;component;at;reason\np;Seal;2026-01-31;Failure\np;Seal;2026-02-28;preventive\n").imported(2, 0)
 	to := newPlant(t, options{})
 	for path, rows := range map[string]int{"/failures": 22, "/replacements": 2} {
 		file := from.file(path)
 		require.Equal(t, 200, file.status)
 		require.Contains(t, file.header.Get("Content-Disposition"), path[1:]+".csv")
-		require.JSONEq(t, fmt.Sprintf(`{"added":0,"skipped":%d}`, rows), from.csv(path, file.body).body)
-		require.JSONEq(t, fmt.Sprintf(`{"added":%d,"skipped":0}`, rows), to.csv(path, file.body).body)
+		from.csv(path, file.body).imported(0, rows)
+		to.csv(path, file.body).imported(rows, 0)
 		require.Equal(t, file.body, to.file(path).body)
 		// A row more, and none of the others twice.
 		more := file.body + map[string]string{"/failures": ",p,,,,2026-03-01,,,\r\n", "/replacements": ",p,Seal,2026-03-01,failure,,\r\n"}[path]
-		require.JSONEq(t, fmt.Sprintf(`{"added":1,"skipped":%d}`, rows), to.csv(path, more).body)
+		to.csv(path, more).imported(1, rows)
 		require.EqualValues(t, rows+1, to.get(path).json(200)["totalCount"])
 	}
 	// A row that was changed meanwhile is not overwritten, and nothing of its file is added.
@@ -161,7 +176,7 @@ func TestABadFileAddsNothing(t *testing.T) {
 	require.Contains(t, p.csv("/failures", "equipmentId,start,note\n"+strings.Repeat("p,2026-01-31,"+note+"\n", 6)).refused(413, "BODY_TOO_LARGE"), "20000")
 	require.Equal(t, 200, p.csv("/failures", "equipmentId,start,note\n").status)
 	require.Empty(t, p.get("/failures").json(200)["items"])
-	require.JSONEq(t, `{"added":200,"skipped":0}`, p.csv("/failures", head+strings.Repeat("p,2026-01-31\n", 200)).body)
+	p.csv("/failures", head+strings.Repeat("p,2026-01-31\n", 200)).imported(200, 0)
 }
 
 // broken is a store that fails after so many pages.
@@ -198,4 +213,43 @@ func TestAFileThatIsNotWholeBreaksTheConnection(t *testing.T) {
 	require.ErrorContains(t, err, "unexpected EOF")
 	store.pages = 100
 	require.Equal(t, 3001, strings.Count(p.file("/failures").body, "\n"))
+}
+
+func TestRecordsOfTheFutureAreRefused(t *testing.T) {
+	now := start.Add(1000 * time.Hour)
+	p := newPlant(t, options{api: predictiveapi.Options{Now: func() time.Time { return now }}})
+	at := func(d time.Duration) string { return now.Add(d).UTC().Format(time.RFC3339) }
+	body := func(begin, end time.Duration) string {
+		return fmt.Sprintf(`{"equipmentId":%q,"start":%q,"end":%q}`, pump, at(begin), at(end))
+	}
+	require.Contains(t, p.post("/failures", body(time.Hour, 2*time.Hour)).refused(400, "INVALID_REQUEST"), "start must not be in the future; it is now "+at(0))
+	require.Contains(t, p.post("/failures", body(-time.Hour, 24*time.Hour)).refused(400, "INVALID_REQUEST"), "end must not be in the future")
+	require.Contains(t, p.post("/replacements", fmt.Sprintf(`{"equipmentId":%q,"component":"Seal","reason":"failure","at":%q}`, pump, at(time.Hour))).refused(400, "INVALID_REQUEST"),
+		"at must not be in the future")
+	require.Contains(t, p.csv("/failures", "equipmentId,start,end\n"+pump+","+at(-time.Hour)+","+at(0)+"\n"+pump+","+at(-time.Hour)+","+at(time.Hour)+"\n").refused(400, "INVALID_CSV"),
+		"line 3, column end must not be in the future")
+	require.Contains(t, p.csv("/replacements", "equipmentId,component,reason,at\n"+pump+",Seal,failure,"+at(time.Hour)+"\n").refused(400, "INVALID_CSV"), "line 2, column at")
+	require.Empty(t, p.get("/failures").json(200)["items"])
+	require.NotContains(t, p.post("/failures", body(-time.Hour, time.Minute)).json(201), "warning", "a clock that is ahead")
+}
+
+func TestAFileOfEquipmentThatIsNotKnown(t *testing.T) {
+	p := newPlant(t, options{})
+	require.JSONEq(t, `{"added":3,"skipped":0,"unknownEquipment":2,"warning":"no equipment is known by the equipmentId pomp; GET equipments lists those that are"}`,
+		p.csv("/failures", "equipmentId,start\n"+pump+",2026-01-31\npomp,2026-01-31\npomp,2026-02-01\n").body)
+	var rows strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&rows, "p%02d,Seal,failure,2026-01-31\n", i)
+	}
+	require.Contains(t, p.csv("/replacements", "equipmentId,component,reason,at\n"+rows.String()).json(200)["warning"], "p00, p01, p02, p03, p04, p05, p06, p07, p08, p09 and 2 more;")
+}
+
+// Stores keep an alarm once.
+func TestAlarmsThatAreRecordedAlreadyAreSkipped(t *testing.T) {
+	p := newPlant(t, options{})
+	head := "id,equipmentId,code,source,start,note\n"
+	one := "," + pump + ",7,alarm,2026-01-31,\n"
+	require.JSONEq(t, `{"added":1,"skipped":1}`, p.csv("/failures", head+one+one).body, "twice in the file")
+	require.JSONEq(t, `{"added":1,"skipped":2}`, p.csv("/failures", head+one+"other,"+pump+",7,alarm,2026-01-31,hot\n,"+pump+",8,alarm,2026-01-31,\n").body)
+	require.EqualValues(t, 2, p.get("/failures").json(200)["totalCount"])
 }

@@ -142,6 +142,22 @@ func (h *handlers) ListModels(ctx context.Context, r gen.ListModelsRequestObject
 	return answer, nil
 }
 
+// DeleteModel implements DELETE .../models/{modelType}/{version}.
+func (h *handlers) DeleteModel(ctx context.Context, r gen.DeleteModelRequestObject) (gen.DeleteModelResponseObject, error) {
+	modelType, err := predictive.ParseModelType(r.ModelType)
+	if err != nil {
+		return nil, err
+	}
+	version, err := predictive.ParseVersion(r.Version)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.DeleteModel(ctx, modelType, version); err != nil {
+		return nil, err
+	}
+	return gen.DeleteModel204Response{}, nil
+}
+
 func modelOf(m predictive.Meta, serving bool) gen.ModelVersion {
 	metrics := m.Metrics
 	metrics.ModelType, metrics.Version, metrics.TrainedAt = m.ModelType, m.Version, m.TrainedAt

@@ -81,7 +81,7 @@ func TestEngineOperationsMakeATable(t *testing.T) {
 		if strings.HasPrefix(op.Path, "/api/v1.0/predictive-maintenance/") {
 			// Not what trainings learn from and what they are told.
 			want = !slices.Contains([]string{"startTraining", "cancelTraining", "listFailures", "addFailures", "deleteFailure", "listReplacements",
-				"addReplacements", "deleteReplacement", "listModels", "exportTrainingSet"}, op.ID)
+				"addReplacements", "deleteReplacement", "listModels", "deleteModel", "exportTrainingSet"}, op.ID)
 		}
 		require.Equal(t, want, open, op.ID)
 	}

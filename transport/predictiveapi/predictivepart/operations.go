@@ -43,6 +43,7 @@ func Operations() []auth.Operation {
 		{ID: "deleteReplacement", Method: http.MethodDelete, Path: replacements + "/{id}", Access: auth.Operator},
 
 		{ID: "listModels", Method: http.MethodGet, Path: base + "/models/{modelType}", Access: auth.Viewer},
+		{ID: "deleteModel", Method: http.MethodDelete, Path: base + "/models/{modelType}/{version}", Access: auth.Admin},
 		{ID: "exportTrainingSet", Method: http.MethodGet, Path: base + "/training-set/{modelType}", Access: auth.Viewer},
 	}
 }

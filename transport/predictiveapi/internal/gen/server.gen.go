@@ -192,6 +192,9 @@ type Failure struct {
 	Noticed time.Time    `json:"noticed,omitempty,omitzero"`
 	Source  RecordSource `json:"source"`
 	Start   time.Time    `json:"start"`
+
+	// Warning Of a record that has just been added: what is probably wrong with it.
+	Warning string `json:"warning,omitempty,omitzero"`
 }
 
 // FailureFeatures Of the newest window of the tag, in its unit.
@@ -232,8 +235,11 @@ type FailurePrediction struct {
 
 	// Prediction Failure if the probability reaches the threshold.
 	Prediction FailurePredictionPrediction `json:"prediction"`
-	TagID      string                      `json:"tagId"`
-	Threshold  float64                     `json:"threshold"`
+
+	// SampledAt Time of the newest sample of the tag.
+	SampledAt time.Time `json:"sampledAt,omitempty,omitzero"`
+	TagID     string    `json:"tagId"`
+	Threshold float64   `json:"threshold"`
 }
 
 // FailurePredictionPrediction Failure if the probability reaches the threshold.
@@ -458,6 +464,9 @@ type RULPrediction struct {
 
 	// RulLowDays The remaining life is from this to rulHighDays with a probability of 90%.
 	RulLowDays float64 `json:"rulLowDays"`
+
+	// SampledAt Time of the newest sample of the tags.
+	SampledAt time.Time `json:"sampledAt,omitempty,omitzero"`
 }
 
 // RecordImport defines model for RecordImport.
@@ -466,6 +475,12 @@ type RecordImport struct {
 
 	// Skipped Rows that were recorded already.
 	Skipped int `json:"skipped"`
+
+	// UnknownEquipment Rows whose equipmentId names no equipment that is known now, if there are any. They are added too.
+	UnknownEquipment int `json:"unknownEquipment,omitempty,omitzero"`
+
+	// Warning Which these are.
+	Warning string `json:"warning,omitempty,omitzero"`
 }
 
 // RecordSource defines model for RecordSource.
@@ -482,6 +497,9 @@ type Replacement struct {
 	// Reason preventive: it still worked, or was installed new.
 	Reason ReplacementReason `json:"reason"`
 	Source RecordSource      `json:"source"`
+
+	// Warning Of a record that has just been added: what is probably wrong with it.
+	Warning string `json:"warning,omitempty,omitzero"`
 }
 
 // ReplacementPage defines model for ReplacementPage.
@@ -656,6 +674,9 @@ type ServerInterface interface {
 	// ListModels The versions of a model
 	// (GET /api/v1.0/predictive-maintenance/models/{modelType})
 	ListModels(w http.ResponseWriter, r *http.Request, modelType ModelType)
+	// DeleteModel Remove a version of a model, damaged or not
+	// (DELETE /api/v1.0/predictive-maintenance/models/{modelType}/{version})
+	DeleteModel(w http.ResponseWriter, r *http.Request, modelType ModelType, version string)
 	// ListReplacements Recorded replacements, by time
 	// (GET /api/v1.0/predictive-maintenance/replacements)
 	ListReplacements(w http.ResponseWriter, r *http.Request, params ListReplacementsParams)
@@ -773,6 +794,12 @@ func (_ Unimplemented) GetModelMetrics(w http.ResponseWriter, r *http.Request, m
 // ListModels The versions of a model
 // (GET /api/v1.0/predictive-maintenance/models/{modelType})
 func (_ Unimplemented) ListModels(w http.ResponseWriter, r *http.Request, modelType ModelType) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// DeleteModel Remove a version of a model, damaged or not
+// (DELETE /api/v1.0/predictive-maintenance/models/{modelType}/{version})
+func (_ Unimplemented) DeleteModel(w http.ResponseWriter, r *http.Request, modelType ModelType, version string) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1315,6 +1342,41 @@ func (siw *ServerInterfaceWrapper) ListModels(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// DeleteModel operation middleware
+func (siw *ServerInterfaceWrapper) DeleteModel(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "modelType" -------------
+	var modelType ModelType
+
+	err = runtime.BindStyledParameterWithOptions("simple", "modelType", chi.URLParam(r, "modelType"), &modelType, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "modelType", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "version" -------------
+	var version string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "version", chi.URLParam(r, "version"), &version, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "version", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteModel(w, r, modelType, version)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListReplacements operation middleware
 func (siw *ServerInterfaceWrapper) ListReplacements(w http.ResponseWriter, r *http.Request) {
 
@@ -1646,6 +1708,7 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	handle("GET", "/api/v1.0/predictive-maintenance/jobs/stream", wrapper.StreamTrainingJobs)
 	handle("GET", "/api/v1.0/predictive-maintenance/metrics/{modelType}", wrapper.GetModelMetrics)
 	handle("GET", "/api/v1.0/predictive-maintenance/models/{modelType}", wrapper.ListModels)
+	handle("DELETE", "/api/v1.0/predictive-maintenance/models/{modelType}/{version}", wrapper.DeleteModel)
 	handle("GET", "/api/v1.0/predictive-maintenance/replacements", wrapper.ListReplacements)
 	handle("POST", "/api/v1.0/predictive-maintenance/replacements", wrapper.AddReplacements)
 	handle("DELETE", "/api/v1.0/predictive-maintenance/replacements/{id}", wrapper.DeleteReplacement)
@@ -2085,6 +2148,23 @@ func (response ListModels200JSONResponse) VisitListModelsResponse(w http.Respons
 	return err
 }
 
+type DeleteModelRequestObject struct {
+	ModelType ModelType `json:"modelType"`
+	Version   string    `json:"version"`
+}
+
+type DeleteModelResponseObject interface {
+	VisitDeleteModelResponse(w http.ResponseWriter) error
+}
+
+type DeleteModel204Response struct {
+}
+
+func (response DeleteModel204Response) VisitDeleteModelResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
 type ListReplacementsRequestObject struct {
 	Params ListReplacementsParams
 }
@@ -2309,6 +2389,9 @@ type StrictServerInterface interface {
 	// ListModels The versions of a model
 	// (GET /api/v1.0/predictive-maintenance/models/{modelType})
 	ListModels(ctx context.Context, request ListModelsRequestObject) (ListModelsResponseObject, error)
+	// DeleteModel Remove a version of a model, damaged or not
+	// (DELETE /api/v1.0/predictive-maintenance/models/{modelType}/{version})
+	DeleteModel(ctx context.Context, request DeleteModelRequestObject) (DeleteModelResponseObject, error)
 	// ListReplacements Recorded replacements, by time
 	// (GET /api/v1.0/predictive-maintenance/replacements)
 	ListReplacements(ctx context.Context, request ListReplacementsRequestObject) (ListReplacementsResponseObject, error)
@@ -2797,6 +2880,33 @@ func (sh *strictHandler) ListModels(w http.ResponseWriter, r *http.Request, mode
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListModelsResponseObject); ok {
 		if err := validResponse.VisitListModelsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteModel operation middleware
+func (sh *strictHandler) DeleteModel(w http.ResponseWriter, r *http.Request, modelType ModelType, version string) {
+	var request DeleteModelRequestObject
+
+	request.ModelType = modelType
+	request.Version = version
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteModel(ctx, request.(DeleteModelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteModel")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteModelResponseObject); ok {
+		if err := validResponse.VisitDeleteModelResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
