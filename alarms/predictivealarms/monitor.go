@@ -90,7 +90,7 @@ func (m *Monitor) step(ctx context.Context) (err error) {
 	var gone []monitor.Target
 	for t, since := range m.absent {
 		switch age := now.Sub(since); {
-		case m.o.Disabled, age >= m.o.AbsentAfter:
+		case m.o.Disabled, age >= max(m.o.AbsentAfter, 4*m.o.Period()):
 			gone = append(gone, t)
 		case age < 0: // the clock was set back
 			m.absent[t] = now

@@ -244,6 +244,24 @@ func TestAlarmsEndAfterTheClockWasSetBack(t *testing.T) {
 	})
 }
 
+// The first predictions of very many targets take hours.
+func TestAlarmsStayWhileTheFirstPredictionsAreMade(t *testing.T) {
+	run(t, predictivealarms.Options{}, func(t *testing.T, s *site) {
+		s.put(monitor.Failure, "pump1", "a", monitor.Failing, 0.9)
+		s.put(monitor.Failure, "pump2", "a", monitor.Failing, 0.9)
+		pass(time.Second)
+		began := time.Now()
+		s.restart(predictivealarms.Options{Period: func() time.Duration { return min(time.Since(began), 3*time.Hour) }})
+		pass(3 * time.Hour)
+		s.put(monitor.Failure, "pump1", "a", monitor.Failing, 0.9)
+		require.Len(t, s.active(), 2)
+		pass(8 * time.Hour)
+		require.Len(t, s.active(), 2)
+		pass(2 * time.Hour)
+		require.Len(t, s.active(), 1)
+	})
+}
+
 func TestEnginesLeaveTheAlarmsOfOthersAlone(t *testing.T) {
 	run(t, predictivealarms.Options{Engine: "a"}, func(t *testing.T, s *site) {
 		s.put(monitor.Failure, "pump1", "a", monitor.Failing, 0.9)

@@ -22,6 +22,9 @@ type Options struct {
 	// AbsentAfter is how long a target of an active alarm may have no result after a start. Then it is taken for one that is no longer
 	// monitored. Default: 1 hour, four intervals of a monitor.
 	AbsentAfter time.Duration
+	// Period returns how far apart the results of a target are at present; see monitor.Monitor.Period. A target is not taken for one that is no
+	// longer monitored before four of them have passed. Default: only AbsentAfter counts.
+	Period func() time.Duration
 
 	// Engine names this engine if several use one store. It then leaves the alarms of engines of other names alone. Default: no other
 	// engine uses the store.
@@ -41,6 +44,9 @@ func (o *Options) complete() error {
 		severities[kind] = severity
 	}
 	o.Severities = severities
+	if o.Period == nil {
+		o.Period = func() time.Duration { return 0 }
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

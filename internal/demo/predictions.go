@@ -53,6 +53,10 @@ func setPredictions(o *predictivepart.Options) {
 	if len(o.Monitor.Tags) == 0 {
 		o.Monitor.Tags = []string{"pump*.vibration"}
 	}
+	// A result counts once an hour, the step of the models; the first alarms should come with the first.
+	if p, r := o.Monitor.Positive, o.Monitor.Results; (p == 0 || p == 3) && (r == 0 || r == 5) {
+		o.Monitor.Positive, o.Monitor.Results = 1, 2
+	}
 }
 
 // TrainModels starts trainings of the models that are missing, if there is a pump to train them with.

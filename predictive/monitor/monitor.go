@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,9 @@ type Monitor struct {
 	place   int      // of the next one
 	fresh   []Target // to predict for before all others
 	windows map[Target]*window
+	turns   list.List     // of *window, that which was predicted for the longest ago in front
+	elapsed time.Duration // while it predicted, without times in which the process stood still
+	stepped time.Time     // the last prediction
 
 	listAt  time.Time     // when targets are listed again
 	listing time.Duration // after which they are then listed again
@@ -46,8 +50,10 @@ type Monitor struct {
 	warned  bool      // that targets are omitted
 
 	renew                                chan struct{}
-	targets, omitted                     atomic.Int64
+	targets                              atomic.Int64
+	omitted                              atomic.Pointer[omission]
 	predictions, failures, skipped, last atomic.Int64
+	period                               atomic.Int64
 }
 
 // New returns a monitor, which works while [Monitor.Run] does. predictor and sink are required.
@@ -61,25 +67,35 @@ func New(predictor Predictor, sink Sink, o Options) (*Monitor, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	return &Monitor{predictor: predictor, sink: sink, o: o, windows: make(map[Target]*window), renew: make(chan struct{}, 1)}, nil
+	m := &Monitor{predictor: predictor, sink: sink, o: o, windows: make(map[Target]*window), renew: make(chan struct{}, 1)}
+	m.omitted.Store(new(omission))
+	m.period.Store(int64(o.Interval))
+	return m, nil
 }
 
 // Stats are figures of a monitor since it was made.
 type Stats struct {
 	Targets     int    // monitored now
-	Omitted     int    // beyond Options.MaxTargets, without the components of equipments that are omitted
+	Omitted     int    // beyond Options.MaxTargets
 	Predictions uint64 // made, those that failed included
 	Failures    uint64 // predictions that could not be made
 	Skipped     uint64 // predictions that were due and not made
 	// Round is how long the last round of all targets took.
 	Round time.Duration
+	// OmittedOf has the targets beyond Options.MaxTargets by their kinds. It must not be changed.
+	OmittedOf map[Kind]int
 }
 
 // Stats returns the figures.
 func (m *Monitor) Stats() Stats {
-	return Stats{Targets: int(m.targets.Load()), Omitted: int(m.omitted.Load()), Predictions: uint64(m.predictions.Load()),
+	omitted := m.omitted.Load()
+	return Stats{Targets: int(m.targets.Load()), Omitted: omitted.count, OmittedOf: omitted.kinds, Predictions: uint64(m.predictions.Load()),
 		Failures: uint64(m.failures.Load()), Skipped: uint64(m.skipped.Load()), Round: time.Duration(m.last.Load())}
 }
+
+// Period returns how far apart the predictions for a target are at present: Options.Interval or, if there are too many for Options.MaxLoad,
+// longer. After the start it grows until each target was predicted for once.
+func (m *Monitor) Period() time.Duration { return time.Duration(m.period.Load()) }
 
 // Renew predicts for all targets again, as fast as Options.MaxLoad allows, such as with a new model. It does not wait.
 func (m *Monitor) Renew() {
@@ -139,6 +155,7 @@ func (m *Monitor) next() time.Time {
 func (m *Monitor) step(ctx context.Context) {
 	began := time.Now()
 	pace := max(m.o.Interval/time.Duration(len(m.ring)), 1)
+	m.elapse(began, pace)
 	var target Target
 	if len(m.fresh) > 0 {
 		target, m.fresh = m.fresh[0], m.fresh[1:]
@@ -155,6 +172,16 @@ func (m *Monitor) step(ctx context.Context) {
 	m.predict(ctx, target)
 	took := min(time.Since(began), m.o.Timeout) // a process that was stopped has not worked
 	m.restAt = time.Now().Add(time.Duration(float64(took) * (1/m.o.MaxLoad - 1)))
+}
+
+// elapse counts the time since the last prediction. What is longer than the pace and the load explain is that of a process that was stopped.
+func (m *Monitor) elapse(now time.Time, pace time.Duration) {
+	if !m.stepped.IsZero() {
+		m.elapsed += min(now.Sub(m.stepped), max(pace, time.Duration(float64(m.o.Timeout)/m.o.MaxLoad)))
+	}
+	m.stepped = now
+	oldest := m.turns.Front().Value.(*window)
+	m.period.Store(int64(max(m.o.Interval, m.elapsed-oldest.asked)))
 }
 
 // advance moves to the next target.
@@ -187,6 +214,8 @@ func (m *Monitor) predict(ctx context.Context, t Target) {
 	}
 	m.predictions.Add(1)
 	w := m.windows[t]
+	w.asked = m.elapsed
+	m.turns.MoveToBack(w.turn)
 	if r.Err != nil {
 		m.failures.Add(1)
 		r.At = m.o.Clock()
@@ -203,10 +232,11 @@ func (m *Monitor) logError(t Target, err error) {
 	switch {
 	case err == nil:
 		m.failing = ""
-		if omitted := m.omitted.Load(); omitted > 0 && !m.warned { // not before there is a model
-			m.warned = true
-			m.o.Log.Warn("too many targets of predictions; some are omitted", "targets", len(m.ring), "omitted", omitted)
+		omitted := m.omitted.Load()
+		if omitted.count > 0 && !m.warned { // not before there is a model
+			m.o.Log.Warn("too many targets of predictions; some are omitted", "targets", len(m.ring), "omitted", omitted.count, "equipments", omitted.names())
 		}
+		m.warned = omitted.count > 0
 	case fault.KindOf(err) != fault.Internal || errors.Is(err, predictive.ErrModelNotAvailable):
 	case err.Error() != m.failing:
 		m.failing = err.Error()
@@ -242,18 +272,17 @@ func (m *Monitor) ask(ctx context.Context, t Target) (r Result) {
 	return r
 }
 
-// judge reports whether a result is positive, and whether it counts: a sample that was judged before does not.
+// judge reports whether a result is positive, and whether it counts: one that has seen nothing new does not.
 func (m *Monitor) judge(r *Result, w *window) (positive, counts bool) {
 	switch r.Kind {
 	case Failure:
 		likely := r.Failure.FailureProbability >= m.o.MinProbability
-		return likely && r.Failure.Prediction == predictive.PredictionFailure, r.Failure.Confidence >= m.o.MinConfidence
+		counts = r.Failure.Confidence >= m.o.MinConfidence && w.fresh(r.Failure.SampledAt.Truncate(r.Failure.Step))
+		return likely && r.Failure.Prediction == predictive.PredictionFailure, counts
 	case RUL:
 		short := r.RUL.PredictedFailureDate.Sub(r.RUL.PredictedAt) <= m.o.Within
-		return short && !r.RUL.Capped, r.RUL.Confidence >= m.o.MinConfidence
+		return short && !r.RUL.Capped, r.RUL.Confidence >= m.o.MinConfidence && w.fresh(r.RUL.SampledAt.Truncate(r.RUL.Step))
 	default:
-		counts = !r.Anomaly.SampledAt.Equal(w.sampled)
-		w.sampled = r.Anomaly.SampledAt
-		return r.Anomaly.IsAnomaly, counts
+		return r.Anomaly.IsAnomaly, w.fresh(r.Anomaly.SampledAt)
 	}
 }

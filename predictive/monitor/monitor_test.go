@@ -206,6 +206,47 @@ func TestTargetsAreChosenByPatterns(t *testing.T) {
 	}
 }
 
+// No equipment has all targets because its name comes first.
+func TestEachEquipmentHasItsShareOfTheTargets(t *testing.T) {
+	f := &fleet{tags: map[string][]string{"a": {"a.1", "a.2", "a.3", "a.4", "a.5"}, "b": {"b.1"}, "c": {"c.1", "c.2", "c.3"}},
+		components: map[string][]string{"b": {"Seal"}, "c": {"Bearing", "Seal"}}}
+	watch(t, f, monitor.Options{MaxTargets: 8}, func(t *testing.T, s *site) {
+		pass(time.Minute)
+		require.ElementsMatch(t, []string{"rul b/Seal", "rul c/Bearing", "rul c/Seal", "failure a.1", "failure a.2", "failure b.1", "failure c.1", "failure c.2"}, s.asked())
+		stats := s.monitor.Stats()
+		require.Equal(t, 4, stats.Omitted)
+		require.Equal(t, map[monitor.Kind]int{monitor.Failure: 4}, stats.OmittedOf)
+		require.Contains(t, s.log.String(), `targets=8 omitted=4 equipments="a, c"`)
+	})
+	watch(t, f, monitor.Options{MaxTargets: 3}, func(t *testing.T, s *site) {
+		pass(time.Minute)
+		require.ElementsMatch(t, []string{"rul b/Seal", "rul c/Bearing", "rul c/Seal"}, s.asked())
+	})
+}
+
+// Who shows results must know how far apart they are, from the first prediction on.
+func TestThePeriodFollowsTheLoad(t *testing.T) {
+	f := &fleet{tags: pumps(600), took: 6 * time.Second}
+	watch(t, f, monitor.Options{Interval: time.Minute, MaxLoad: 0.5}, func(t *testing.T, s *site) {
+		pass(time.Second)
+		require.Equal(t, time.Minute, s.monitor.Period())
+		pass(time.Hour)
+		require.InDelta(t, time.Hour, s.monitor.Period(), float64(time.Minute), "the first round")
+		pass(time.Hour + 10*time.Minute)
+		s.monitor.Renew()
+		pass(time.Hour)
+		require.Greater(t, s.monitor.Period(), 2*time.Hour, "those at the end of the ring")
+		s.set(func() { f.took = 0 })
+		pass(10 * time.Minute)
+		require.Equal(t, time.Minute, s.monitor.Period())
+		s.set(func() { f.took = 10 * time.Hour }) // the process was stopped
+		pass(10*time.Hour + 2*time.Minute)
+		s.set(func() { f.took = 0 })
+		pass(5 * time.Minute)
+		require.LessOrEqual(t, s.monitor.Period(), 3*time.Minute)
+	})
+}
+
 func TestPredictionsAreSpreadOverTheInterval(t *testing.T) {
 	f := &fleet{tags: pumps(60), took: time.Millisecond}
 	watch(t, f, monitor.Options{Interval: time.Minute}, func(t *testing.T, s *site) {
@@ -243,6 +284,8 @@ func TestMoreTargetsThanCanBePredictedFor(t *testing.T) {
 		require.Greater(t, stats.Skipped, uint64(100_000))
 		require.Contains(t, s.log.String(), "targets are predicted for less often")
 		require.Contains(t, s.log.String(), "some are omitted")
+		require.Contains(t, s.log.String(), `equipments="pump00590, pump00591, pump00592, pump00593, pump00594, pump00595, pump00596, pump00597, pump00598, pump00599"`)
+		require.InDelta(t, 295, s.monitor.Period().Seconds(), 5)
 		require.Len(t, s.states(), 590)
 	})
 }
@@ -340,6 +383,48 @@ func TestASampleIsJudgedOnce(t *testing.T) {
 			}
 			require.Equal(t, "failing", s.states()[name])
 		})
+}
+
+// What has seen the same samples, or those of the same step of the model, is no further evidence.
+func TestAResultCountsWithNewSamplesOfANewStep(t *testing.T) {
+	f := &fleet{tags: pumps(1), components: map[string][]string{"pump00000": {"Seal"}}}
+	var sampled time.Time // zero: the last minute
+	at := func() time.Time {
+		if sampled.IsZero() {
+			return time.Now().Truncate(time.Minute)
+		}
+		return sampled
+	}
+	confidence := 1.0
+	f.failure = func(string) (predictive.FailurePrediction, error) {
+		p := failing()
+		p.SampledAt, p.Step, p.Confidence = at(), 6*time.Hour, confidence
+		return p, nil
+	}
+	f.rul = func(string) (predictive.RUL, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return predictive.RUL{Confidence: confidence, PredictedAt: time.Now(), SampledAt: at(), Step: 6 * time.Hour, PredictedFailureDate: time.Now().Add(time.Hour)}, nil
+	}
+	watch(t, f, monitor.Options{MinConfidence: 0.1}, func(t *testing.T, s *site) {
+		both := func(state string) map[string]string {
+			return map[string]string{"failure pump00000.vibration": state, "rul Seal": state}
+		}
+		s.set(func() { confidence = 0.05 })
+		pass(5 * time.Hour)
+		s.set(func() { confidence = 1 })
+		pass(6*time.Hour - time.Minute) // until 11 o'clock, in the second step
+		s.monitor.Renew()
+		s.monitor.Renew()
+		pass(time.Minute)
+		require.Equal(t, both(""), s.states())
+		s.set(func() { sampled = time.Now() })
+		pass(24 * time.Hour)
+		require.Equal(t, both(""), s.states(), "the tag has sent nothing more")
+		s.set(func() { sampled = time.Time{} })
+		pass(20 * time.Minute)
+		require.Equal(t, both("failing"), s.states())
+	})
 }
 
 // A store that has stopped costs no more than the load, and the results come back with it.

@@ -25,13 +25,15 @@ type Options struct {
 	// MaxLoad is the share of time that predictions may take, from 0.01 to 1. Beyond it, each target is predicted for less often.
 	// Default: 0.25.
 	MaxLoad float64
-	// MaxTargets bounds the targets; further ones are omitted. Default: 1000.
+	// MaxTargets bounds the targets; further ones are omitted. Remaining lives come first, and the equipments take turns. The components of more
+	// equipments than MaxTargets are not looked for. Default: 1000.
 	MaxTargets int
 	// Timeout bounds a prediction. Default: 30 seconds.
 	Timeout time.Duration
 
 	// A target is failing from Positive positive results among the last Results, and normal again if at most Clear of them are
-	// positive. Defaults: 3 of 5, and 0.
+	// positive. A result counts if the newest sample is in another step of the model than that of the one before, and that of an anomaly if it
+	// is about another sample: what has seen the same is no further evidence. Defaults: 3 of 5, and 0.
 	Positive, Results, Clear int
 	// MinProbability is the probability below which a prediction of a failure is not positive, above 0 and up to 1. The threshold of a
 	// tag that shows little is so low that most of its predictions are of a failure; an alarm should be right more often than not. Default: 0.5.

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"container/list"
 	"math/bits"
 	"time"
 )
@@ -10,7 +11,17 @@ type window struct {
 	state    State
 	positive uint64
 	count    int
-	sampled  time.Time // of the last anomaly that counted
+	newest   time.Time     // sample of the last result that counted, or the step that it is in
+	asked    time.Duration // when it was predicted for last, or came; see Monitor.elapsed
+	turn     *list.Element // of Monitor.turns
+}
+
+// fresh reports whether a newest sample, or the step that it is in, is another one than that of the last result that counted. Zero, from a
+// predictor that does not tell it, always is.
+func (w *window) fresh(newest time.Time) bool {
+	fresh := newest.IsZero() || !newest.Equal(w.newest)
+	w.newest = newest
+	return fresh
 }
 
 // add counts a result: the target is Failing from n positive ones among the last m, and Normal again when at most clearing ones

@@ -32,7 +32,10 @@ type Options struct {
 	Interval time.Duration
 	// StaleAfter is the age from which a result is Bad. Default: 1 hour, four intervals of a monitor.
 	StaleAfter time.Duration
-	Now        func() time.Time // default: time.Now
+	// Period returns how far apart the results of a target are at present; see monitor.Monitor.Period. A result is not Bad before four of them
+	// have passed. Default: only StaleAfter counts.
+	Period func() time.Duration
+	Now    func() time.Time // default: time.Now
 }
 
 // Driver is a tags.Driver whose points are members of results. As with every driver, Connect, Read, Write and Close are for one
@@ -65,6 +68,9 @@ func New(source Source, o Options) (*Driver, error) {
 		return nil, fmt.Errorf("predictivetags: Options.StaleAfter must not be negative, not %v", o.StaleAfter)
 	}
 	o.Interval, o.StaleAfter = cmp.Or(o.Interval, time.Second), cmp.Or(o.StaleAfter, time.Hour)
+	if o.Period == nil {
+		o.Period = func() time.Duration { return 0 }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -159,7 +165,7 @@ func (d *Driver) readingOf(r *row, m *member, kind tags.DataType, now time.Time)
 	}
 	out := tags.Reading{Value: m.value(r.Result), Quality: tags.Good, Time: r.At}
 	switch {
-	case now.Sub(r.received) > d.opts.StaleAfter:
+	case now.Sub(r.received) > max(d.opts.StaleAfter, 4*d.opts.Period()):
 		out.Quality, out.Reason = tags.Bad, tags.ReasonStale
 	case m.name == failing && r.State == monitor.Unknown:
 		out.Quality, out.Reason = tags.Uncertain, tags.ReasonWaiting

@@ -71,13 +71,16 @@ type plant struct {
 	latest  monitor.Latest
 	engine  *tags.Engine
 	defined atomic.Int64 // how often
+	refuses atomic.Bool  // tags cannot be defined
+	period  atomic.Int64 // between the results of a target
 }
 
 func run(t *testing.T, test func(t *testing.T, p *plant)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &plant{t: t}
-		driver, err := predictivetags.New(&p.latest, predictivetags.Options{Interval: 100 * time.Millisecond})
+		driver, err := predictivetags.New(&p.latest, predictivetags.Options{Interval: 100 * time.Millisecond,
+			Period: func() time.Duration { return time.Duration(p.period.Load()) }})
 		require.NoError(t, err)
 		p.engine, err = tags.New(tags.Options{})
 		require.NoError(t, err)
@@ -86,8 +89,10 @@ func run(t *testing.T, test func(t *testing.T, p *plant)) {
 		done := make(chan error, 1)
 		go func() {
 			known := map[string]bool{}
-			done <- driver.Follow(ctx, func(list []tags.Tag) {
-				p.defined.Add(1)
+			done <- driver.Follow(ctx, func(list []tags.Tag) error {
+				if p.defined.Add(1); p.refuses.Load() {
+					return errors.New("the configuration cannot be written")
+				}
 				gone := known
 				known = map[string]bool{}
 				for _, tag := range list {
@@ -97,9 +102,7 @@ func run(t *testing.T, test func(t *testing.T, p *plant)) {
 				for name := range gone {
 					p.engine.RemoveTags(name)
 				}
-				if err := p.engine.DefineTags(list...); err != nil {
-					panic(err)
-				}
+				return p.engine.DefineTags(list...)
 			})
 		}()
 		defer func() {
@@ -216,9 +219,10 @@ func TestManyTargetsAreDefinedTogether(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done, defined, most := make(chan error, 1), 0, 0
 		go func() {
-			done <- driver.Follow(ctx, func(list []tags.Tag) {
+			done <- driver.Follow(ctx, func(list []tags.Tag) error {
 				defined, most = defined+1, len(list)
 				time.Sleep(time.Second)
+				return nil
 			})
 		}()
 		for i := range 600 {
@@ -259,4 +263,32 @@ func TestTheDriverRefusesBadOptions(t *testing.T) {
 	require.ErrorContains(t, err, "Interval")
 	_, err = predictivetags.New(new(monitor.Latest), predictivetags.Options{StaleAfter: -1})
 	require.ErrorContains(t, err, "StaleAfter")
+}
+
+func TestTagsThatCannotBeDefinedAreDefinedLater(t *testing.T) {
+	run(t, func(t *testing.T, p *plant) {
+		p.refuses.Store(true)
+		p.latest.Put(result(target(monitor.Failure, "pump1", "pump1.vibration"), 0.25))
+		pass(time.Minute)
+		require.Empty(t, p.all())
+		require.InDelta(t, 6, p.defined.Load(), 1, "not without a pause")
+		p.refuses.Store(false)
+		pass(15 * time.Second)
+		require.Equal(t, "0.25", p.all()["pump1.pump1.vibration.failureProbability"])
+		defined := p.defined.Load()
+		pass(time.Hour)
+		require.Equal(t, defined, p.defined.Load())
+	})
+}
+
+// More targets than can be predicted for in an interval have their turns hours apart.
+func TestResultsAreGoodUntilTheNextOnesAreDue(t *testing.T) {
+	run(t, func(t *testing.T, p *plant) {
+		p.period.Store(int64(2 * time.Hour))
+		p.latest.Put(result(target(monitor.Failure, "pump1", "pump1.vibration"), 0.25))
+		pass(7 * time.Hour)
+		require.Equal(t, "0.25", p.all()["pump1.pump1.vibration.failureProbability"])
+		pass(2 * time.Hour)
+		require.Contains(t, p.all()["pump1.pump1.vibration.failureProbability"], "Bad")
+	})
 }

@@ -82,12 +82,16 @@ func sameError(a, b error) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Error() == b.Error()
 }
 
-// definePause is how many times as long as define takes it is not called again: a tag configuration is laid over all tags each time,
-// and the targets of a large plant come one after the other.
-const definePause = 20
+const (
+	// definePause is how many times as long as define takes it is not called again: a tag configuration is laid over all tags each time,
+	// and the targets of a large plant come one after the other.
+	definePause = 20
+	// defineRetry is when define is called again if it has failed.
+	defineRetry = 10 * time.Second
+)
 
-// Follow calls define with the tags of all targets when they have changed. It returns when ctx ends.
-func (d *Driver) Follow(ctx context.Context, define func([]tags.Tag)) error {
+// Follow calls define with the tags of all targets when they have changed, and again later if it fails. It returns when ctx ends.
+func (d *Driver) Follow(ctx context.Context, define func([]tags.Tag) error) error {
 	ticker := time.NewTicker(d.opts.Interval)
 	defer ticker.Stop()
 	known, changed := make(map[monitor.Target]bool), false
@@ -97,8 +101,12 @@ func (d *Driver) Follow(ctx context.Context, define func([]tags.Tag)) error {
 		position = next
 		changed = take(known, list, all) || changed
 		if now := time.Now(); changed && !now.Before(pause) {
-			define(tagsFor(slices.Collect(maps.Keys(known))))
-			changed, pause = false, time.Now().Add(definePause*time.Since(now))
+			changed = define(tagsFor(slices.Collect(maps.Keys(known)))) != nil
+			wait := definePause * time.Since(now)
+			if changed {
+				wait = max(wait, defineRetry)
+			}
+			pause = time.Now().Add(wait)
 		}
 		select {
 		case <-ctx.Done():

@@ -84,6 +84,9 @@ func (p *Predictive) raise(a *alarmspart.Alarms, results *monitor.Latest, absent
 	}
 	o.Disabled = o.Disabled || p.opts.WithoutMonitor
 	o.AbsentAfter = cmp.Or(o.AbsentAfter, absentAfter)
+	if o.Period == nil && p.monitor != nil {
+		o.Period = p.monitor.Period
+	}
 	raiser, err := predictivealarms.New(results, a.Service(), o)
 	if err == nil {
 		p.jobs = append(p.jobs, raiser.Run)
@@ -96,13 +99,12 @@ const refreshTags = 10 * time.Second
 
 // showTags adds the job that shows results as tags. The driver comes with the first result.
 func (p *Predictive) showTags(t *tagspart.Tags, latest *monitor.Latest, staleAfter time.Duration) error {
-	driver, err := predictivetags.New(latest, predictivetags.Options{Now: p.opts.Now, StaleAfter: staleAfter})
+	driver, err := predictivetags.New(latest, predictivetags.Options{Now: p.opts.Now, StaleAfter: staleAfter, Period: p.monitor.Period})
 	if err != nil {
 		return err
 	}
 	added, failed := false, ""
-	define := func(list []tags.Tag) {
-		var err error
+	define := func(list []tags.Tag) (err error) {
 		switch {
 		case added:
 			err = t.SetTags(predictivetags.DriverID, list)
@@ -116,8 +118,9 @@ func (p *Predictive) showTags(t *tagspart.Tags, latest *monitor.Latest, staleAft
 			failed = ""
 		case err.Error() != failed: // such as a driver of the same id that the settings name
 			failed = err.Error()
-			p.opts.Logger.Error("failed to show predictions as tags", "error", err)
+			p.opts.Logger.Error("failed to show predictions as tags; retrying", "error", err)
 		}
+		return err
 	}
 	p.jobs = append(p.jobs, func(ctx context.Context) { _ = driver.Follow(ctx, define) })
 	return nil

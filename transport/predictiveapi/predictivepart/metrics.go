@@ -96,13 +96,17 @@ func monitorMetrics(m *monitor.Monitor) []prometheus.Collector {
 	gauge := func(name, help string, value func(monitor.Stats) float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "otkit_predictive_monitor_" + name, Help: help}, func() float64 { return value(m.Stats()) })
 	}
-	return []prometheus.Collector{
+	list := []prometheus.Collector{
 		gauge("targets", "Targets that are predicted for on a timer.", func(s monitor.Stats) float64 { return float64(s.Targets) }),
-		gauge("targets_omitted", "Targets beyond the limit.", func(s monitor.Stats) float64 { return float64(s.Omitted) }),
 		gauge("round_seconds", "Duration of the last round of all targets.", func(s monitor.Stats) float64 { return s.Round.Seconds() }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "otkit_predictive_monitor_skipped_total", Help: "Predictions that were due and not made, to limit the load."},
 			func() float64 { return float64(m.Stats().Skipped) }),
 	}
+	for _, kind := range []monitor.Kind{monitor.Failure, monitor.RUL, monitor.Anomaly} {
+		list = append(list, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "otkit_predictive_monitor_targets_omitted", Help: "Targets beyond the limit, by what would be predicted.",
+			ConstLabels: prometheus.Labels{"kind": string(kind)}}, func() float64 { return float64(m.Stats().OmittedOf[kind]) }))
+	}
+	return list
 }
 
 func newModelCollector(registry predictive.Registry, now func() time.Time) *modelCollector {
