@@ -21,7 +21,7 @@ type Predictive struct {
 	PromoteIfBetter bool          `key:"promoteIfBetter" doc:"Keep the model in use unless the new one is better, by F1 score or RMSE."`
 	Seed            int           `key:"seed" rule:"0.." doc:"Seed of trainings: with the same data and seed, the model is the same."`
 	TrainingTimeout time.Duration `key:"trainingTimeout" default:"1h" rule:"1s.." doc:"Longest time of a training."`
-	Keep            int           `key:"keep" default:"10" rule:"1..|-1 for all" doc:"Versions of each model type that are kept in the folder models of the data directory. The one in use is kept always."`
+	Keep            int           `key:"keep" default:"10" rule:"1..|-1 for all" doc:"Undamaged versions of each model type that are kept in the folder models of the data directory. The one in use is kept always."`
 	SettingTags     []string      `key:"settingTags" doc:"Patterns over the names of tags that say how equipment is run, such as *.speed or *.load; * stands for any text without a /."`
 	ExcludeDrivers  []string      `key:"excludeDrivers" doc:"Drivers that are no equipment."`
 

@@ -16,14 +16,14 @@ type PredictiveMonitor struct {
 	Enabled       bool          `key:"enabled" default:"true" doc:"Predict on a timer. Without a trained model, only anomalies are looked for."`
 	Interval      time.Duration `key:"interval" default:"15m" rule:"1s.." doc:"How often a prediction is made for each tag and component."`
 	MaxLoad       float64       `key:"maxLoad" default:"0.25" rule:"0.01..1" doc:"Share of the time that predictions may take. If there are too many for the interval, each is made less often."`
-	MaxTargets    int           `key:"maxTargets" default:"1000" rule:"1..1000000" doc:"Largest number of tags and components that are predicted for; further ones are omitted."`
+	MaxTargets    int           `key:"maxTargets" default:"1000" rule:"1..1000000" doc:"Largest number of tags and components that are predicted for: components first, then tags of each equipment in turn. The log names equipment with further ones."`
 	Equipments    []string      `key:"equipments" doc:"Patterns over the ids of the equipment that is predicted for, such as pump*. Default: all."`
 	FailureTags   []string      `key:"failureTags" doc:"Patterns over the names of tags that failures are predicted from. Default: all."`
 	Components    []string      `key:"components" doc:"Patterns over the components whose remaining lives are predicted, of those that failures and replacements name. Default: all."`
 	AnomalyTags   []string      `key:"anomalyTags" doc:"Patterns over the names of tags whose samples are checked for anomalies, such as *.vibration. Default: none."`
 	MinConfidence float64       `key:"minConfidence" default:"0.1" rule:"0..1" doc:"Confidence below which a prediction does not count."`
 	RemainingLife time.Duration `key:"remainingLife" rule:"1h..|0 for predictive.horizon" doc:"Remaining life up to which a component counts as failing, unless it is the longest that the model predicts."`
-	Results       int           `key:"results" default:"5" rule:"1..63" doc:"Number of last predictions that are counted."`
+	Results       int           `key:"results" default:"5" rule:"1..63" doc:"Number of last predictions that are counted. Those from samples of one step of the model count once."`
 	Positive      int           `key:"positive" default:"3" rule:"1..63" doc:"So many of the last predictions must be of a failure or an anomaly before the alarm."`
 	Clear         int           `key:"clear" default:"0" rule:"0..62" doc:"At most so many of the last predictions may still be before the alarm is cleared."`
 	Tags          bool          `key:"tags" default:"true" doc:"Show the results as tags of the driver predictive."`
@@ -56,8 +56,8 @@ type PredictiveAlarms struct {
 	FailureSeverity string        `key:"failureSeverity" default:"Warning" rule:"Info|Warning|Error|Critical" doc:"Severity of a predicted failure."`
 	RULSeverity     string        `key:"rulSeverity" default:"Warning" rule:"Info|Warning|Error|Critical" doc:"Severity of a short remaining life."`
 	AnomalySeverity string        `key:"anomalySeverity" default:"Warning" rule:"Info|Warning|Error|Critical" doc:"Severity of an anomaly."`
-	RecordFailures  bool          `key:"recordFailures" default:"true" doc:"Record a failure of the equipment for each Critical alarm of its tags that is over. Trainings learn from them."`
-	FailureKeys     []string      `key:"failureKeys" doc:"Patterns over the keys of the alarms that are recorded as failures, such as rule:trip-*. Default: all."`
+	RecordFailures  bool          `key:"recordFailures" default:"true" doc:"Record a failure for each Critical alarm of an equipment that is over and has the label equipmentId or component, or one of failureKeys. Trainings learn from them."`
+	FailureKeys     []string      `key:"failureKeys" doc:"Patterns over the keys of the Critical alarms that are recorded as failures of the driver of their tag, such as rule:trip-*. Default: only those whose labels tell what has failed."`
 	MergeGap        time.Duration `key:"mergeGap" default:"1h" rule:"1s.." doc:"An alarm that is raised again within this time after its end is one failure with it."`
 }
 

@@ -33,7 +33,8 @@ func Example() {
 		id, _, _ := strings.Cut(source, ".")
 		return id, nil
 	}
-	recorder, err := alarmfailures.New(alarmfailures.Deps{Journal: service, Records: records, Equipment: equipment}, alarmfailures.Options{})
+	recorder, err := alarmfailures.New(alarmfailures.Deps{Journal: service, Records: records, Equipment: equipment},
+		alarmfailures.Options{Keys: []string{"rule:trip*"}})
 	if err != nil {
 		fmt.Println(err)
 		return

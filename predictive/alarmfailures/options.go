@@ -61,8 +61,8 @@ func (m *MemoryPositions) SetPosition(_ context.Context, seq int64) error {
 type Deps struct {
 	Journal Journal
 	Records Records
-	// Equipment returns the equipment of the source of an alarm, such as the driver of a tag, and an empty text for a source that is
-	// of none.
+	// Equipment returns the equipment of the source of an alarm, such as the driver of a tag, that of an equipment itself, and an empty text for a
+	// source that is of none. It is called with the label [EquipmentLabel] of an alarm that has it.
 	Equipment func(ctx context.Context, source string) (string, error)
 	// Positions defaults to MemoryPositions. The whole journal is then read after each start; what is recorded is not recorded twice.
 	Positions Positions
@@ -70,7 +70,8 @@ type Deps struct {
 
 // Options configure a [Recorder]. The zero value works.
 type Options struct {
-	// Keys are patterns of path.Match for the keys of the alarms that are failures, such as rule:trip-*. Default: all.
+	// Keys are patterns of path.Match for the keys of the alarms that are failures, such as rule:trip-*. Default: none, so that only alarms with the
+	// label [EquipmentLabel] or [ComponentLabel] are: a Critical alarm need not be a failure, and its source may be a controller of many machines.
 	Keys []string
 	// MergeGap is how soon after its end an alarm is raised again that is one failure with it. Default: 1 hour.
 	MergeGap time.Duration
@@ -107,13 +108,19 @@ func (o *Options) complete() error {
 // alarms/bridgealarms and alarms/predictivealarms. A prediction that is recorded as a failure would confirm itself.
 var never = []string{"driver-", "bridge-", "predictive-"}
 
-// chosen reports whether an alarm with a key can be a failure.
-func (o *Options) chosen(key string) bool {
-	if slices.ContainsFunc(never, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
+// The labels of alarms that tell what has failed. Such an alarm is a failure whatever its key.
+const (
+	EquipmentLabel = "equipmentId" // of the equipment, in place of that of the source
+	ComponentLabel = "component"
+)
+
+// chosen reports whether an alarm can be a failure.
+func (o *Options) chosen(a *alarms.Occurrence) bool {
+	if slices.ContainsFunc(never, func(prefix string) bool { return strings.HasPrefix(a.Key, prefix) }) {
 		return false
 	}
-	return len(o.Keys) == 0 || slices.ContainsFunc(o.Keys, func(pattern string) bool {
-		ok, _ := path.Match(pattern, key)
+	return a.Labels[EquipmentLabel] != "" || a.Labels[ComponentLabel] != "" || slices.ContainsFunc(o.Keys, func(pattern string) bool {
+		ok, _ := path.Match(pattern, a.Key)
 		return ok
 	})
 }

@@ -1,6 +1,7 @@
 package alarmfailures
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -170,7 +171,7 @@ func within(o *alarms.Occurrence, c *chain, gap time.Duration) bool {
 // begin begins a chain with an occurrence that is over. One that was reported late is recorded alone if there is a newer chain.
 func (r *Recorder) begin(ctx context.Context, e *alarms.Event, c *chain) error {
 	o := &e.Occurrence
-	equipment, err := r.d.Equipment(ctx, o.Source)
+	equipment, err := r.d.Equipment(ctx, cmp.Or(o.Labels[EquipmentLabel], o.Source))
 	if err != nil || equipment == "" {
 		return err
 	}
@@ -189,7 +190,7 @@ func (r *Recorder) begin(ctx context.Context, e *alarms.Event, c *chain) error {
 
 // counts reports whether an occurrence that is over was a failure.
 func (r *Recorder) counts(o *alarms.Occurrence) bool {
-	return o.Severity == alarms.Critical && o.Suppression&(alarms.SuppressionByDesign|alarms.SuppressionOutOfService) == 0 && r.o.chosen(o.Key)
+	return o.Severity == alarms.Critical && o.Suppression&(alarms.SuppressionByDesign|alarms.SuppressionOutOfService) == 0 && r.o.chosen(o)
 }
 
 // endOf returns when the condition of an occurrence was normal again, which may be before a latching one was reset.
@@ -204,7 +205,7 @@ func endOf(o *alarms.Occurrence) time.Time {
 func failureOf(o *alarms.Occurrence, equipment string) predictive.Failure {
 	f := predictive.Failure{ID: "alarm-" + o.ID, EquipmentID: equipment, Code: strconv.FormatInt(o.Code, 10), Source: predictive.SourceAlarm,
 		Note: clip(o.Message, predictive.MaxRecordNote), Start: o.RaisedAt, Noticed: o.RaisedAt, End: endOf(o)}
-	if component := o.Labels["component"]; len(component) <= predictive.MaxRecordName {
+	if component := o.Labels[ComponentLabel]; len(component) <= predictive.MaxRecordName {
 		f.Component = component
 	}
 	return f

@@ -70,6 +70,9 @@ func (s *shop) Wait(ctx context.Context, after int64) error { return s.alarms.Wa
 
 func run(t *testing.T, o alarmfailures.Options, test func(t *testing.T, s *shop)) {
 	t.Helper()
+	if o.Keys == nil {
+		o.Keys = []string{"*"}
+	}
 	synctest.Test(t, func(t *testing.T) {
 		s := &shop{t: t, records: new(predictive.MemoryRecords), began: time.Now(), o: o}
 		var err error
@@ -98,8 +101,13 @@ func (s *shop) start() {
 // alarm lets an alarm of a tag be active for a time.
 func (s *shop) alarm(source string, severity alarms.Severity, d time.Duration) {
 	s.t.Helper()
+	s.labeled(source, severity, d, nil)
+}
+
+func (s *shop) labeled(source string, severity alarms.Severity, d time.Duration, labels map[string]string) {
+	s.t.Helper()
 	key := "rule:" + source
-	_, err := s.alarms.Raise(s.t.Context(), alarms.Alarm{Key: key, Source: source, Message: "Trip of " + source, Severity: severity})
+	_, err := s.alarms.Raise(s.t.Context(), alarms.Alarm{Key: key, Source: source, Message: "Trip of " + source, Severity: severity, Labels: labels})
 	require.NoError(s.t, err)
 	pass(d)
 	_, err = s.alarms.Clear(s.t.Context(), alarms.ByKey(key), "", "")
@@ -141,6 +149,23 @@ func TestCriticalAlarmsAreFailures(t *testing.T) {
 		require.Equal(t, "1", f.Code)
 		require.Equal(t, f.Start, f.Noticed)
 		require.NoError(t, f.Validate())
+	})
+}
+
+// A controller of many machines is one source: an alarm must tell what has failed unless the operator does.
+func TestOnlyAlarmsThatTellWhatHasFailedAreFailuresByThemselves(t *testing.T) {
+	run(t, alarmfailures.Options{Keys: []string{}}, func(t *testing.T, s *shop) {
+		s.alarm("plc.any", alarms.Critical, time.Minute)
+		s.labeled("plc.press", alarms.Critical, time.Minute, map[string]string{"equipmentId": "pump-press", "area": "hall 1"})
+		s.labeled("plc.oil", alarms.Critical, time.Minute, map[string]string{"component": "Seal"})
+		s.labeled("plc.oven", alarms.Critical, time.Minute, map[string]string{"equipmentId": "unknown"})
+		s.labeled("plc.door", alarms.Critical, time.Minute, map[string]string{"area": "hall 1"})
+		s.labeled("plc.warm", alarms.Error, time.Minute, map[string]string{"component": "Motor"})
+		pass(2 * time.Hour)
+		require.Equal(t, []string{"pump-press 1m0s-2m0s", "plc 2m0s-3m0s"}, s.failures())
+		page, err := s.records.Failures(t.Context(), predictive.RecordQuery{EquipmentID: "plc"})
+		require.NoError(t, err)
+		require.Equal(t, "Seal", page.Items[0].Component)
 	})
 }
 

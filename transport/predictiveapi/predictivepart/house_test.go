@@ -163,6 +163,7 @@ func TestCriticalAlarmsAreRecordedAsFailures(t *testing.T) {
 }
 
 func testCriticalAlarms(t *testing.T, o predictivepart.Options) {
+	o.Failures.Keys = []string{"rule:*"}
 	inHouse(t, o, func(t *testing.T, h *house) {
 		require.NoError(t, h.tags.Engine().DefineTags(tag("oven", "oven.temp"), tag("door", "door.open")))
 		for _, source := range []string{"oven.temp", "oven", "door", "door.open", "nothing"} {
