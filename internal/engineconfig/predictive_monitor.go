@@ -57,7 +57,7 @@ type PredictiveAlarms struct {
 	RULSeverity     string        `key:"rulSeverity" default:"Warning" rule:"Info|Warning|Error|Critical" doc:"Severity of a short remaining life."`
 	AnomalySeverity string        `key:"anomalySeverity" default:"Warning" rule:"Info|Warning|Error|Critical" doc:"Severity of an anomaly."`
 	RecordFailures  bool          `key:"recordFailures" default:"true" doc:"Record a failure for each Critical alarm of an equipment that is over and has the label equipmentId or component, or one of failureKeys. Trainings learn from them."`
-	FailureKeys     []string      `key:"failureKeys" doc:"Patterns over the keys of the Critical alarms that are recorded as failures of the driver of their tag, such as rule:trip-*. Default: only those whose labels tell what has failed."`
+	FailureKeys     []string      `key:"failureKeys" doc:"Patterns over the keys of the Critical alarms that are recorded as failures, such as rule:trip-*, of the driver of their tag, and webhook:* for alerts of other systems. Default: only other alarms whose labels tell what has failed."`
 	MergeGap        time.Duration `key:"mergeGap" default:"1h" rule:"1s.." doc:"An alarm that is raised again within this time after its end is one failure with it."`
 }
 

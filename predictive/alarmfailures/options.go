@@ -71,7 +71,8 @@ type Deps struct {
 // Options configure a [Recorder]. The zero value works.
 type Options struct {
 	// Keys are patterns of path.Match for the keys of the alarms that are failures, such as rule:trip-*. Default: none, so that only alarms with the
-	// label [EquipmentLabel] or [ComponentLabel] are: a Critical alarm need not be a failure, and its source may be a controller of many machines.
+	// label [EquipmentLabel] or [ComponentLabel] are, but for alerts of other systems, whose keys begin with webhook: and which may need no token. A
+	// Critical alarm need not be a failure, and its source may be a controller of many machines.
 	Keys []string
 	// MergeGap is how soon after its end an alarm is raised again that is one failure with it. Default: 1 hour.
 	MergeGap time.Duration
@@ -108,7 +109,10 @@ func (o *Options) complete() error {
 // alarms/bridgealarms and alarms/predictivealarms. A prediction that is recorded as a failure would confirm itself.
 var never = []string{"driver-", "bridge-", "predictive-"}
 
-// The labels of alarms that tell what has failed. Such an alarm is a failure whatever its key.
+// received is the prefix of the keys of alerts of other systems: alerting.ReceivedKeyPrefix.
+const received = "webhook:"
+
+// The labels of alarms that tell what has failed.
 const (
 	EquipmentLabel = "equipmentId" // of the equipment, in place of that of the source
 	ComponentLabel = "component"
@@ -119,7 +123,8 @@ func (o *Options) chosen(a *alarms.Occurrence) bool {
 	if slices.ContainsFunc(never, func(prefix string) bool { return strings.HasPrefix(a.Key, prefix) }) {
 		return false
 	}
-	return a.Labels[EquipmentLabel] != "" || a.Labels[ComponentLabel] != "" || slices.ContainsFunc(o.Keys, func(pattern string) bool {
+	labeled := a.Labels[EquipmentLabel] != "" || a.Labels[ComponentLabel] != ""
+	return labeled && !strings.HasPrefix(a.Key, received) || slices.ContainsFunc(o.Keys, func(pattern string) bool {
 		ok, _ := path.Match(pattern, a.Key)
 		return ok
 	})

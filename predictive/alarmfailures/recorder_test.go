@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alerting"
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/predictive/alarmfailures"
 )
@@ -161,6 +162,11 @@ func TestOnlyAlarmsThatTellWhatHasFailedAreFailuresByThemselves(t *testing.T) {
 		s.labeled("plc.oven", alarms.Critical, time.Minute, map[string]string{"equipmentId": "unknown"})
 		s.labeled("plc.door", alarms.Critical, time.Minute, map[string]string{"area": "hall 1"})
 		s.labeled("plc.warm", alarms.Error, time.Minute, map[string]string{"component": "Motor"})
+		// Anyone on the machine may send alerts.
+		_, err := s.alarms.Raise(t.Context(), alarms.Alarm{Key: alerting.ReceivedKeyPrefix + "1", Source: "plc", Severity: alarms.Critical, Labels: map[string]string{"equipmentId": "pump-1"}})
+		require.NoError(t, err)
+		_, err = s.alarms.Clear(t.Context(), alarms.ByKey(alerting.ReceivedKeyPrefix+"1"), "", "")
+		require.NoError(t, err)
 		pass(2 * time.Hour)
 		require.Equal(t, []string{"pump-press 1m0s-2m0s", "plc 2m0s-3m0s"}, s.failures())
 		page, err := s.records.Failures(t.Context(), predictive.RecordQuery{EquipmentID: "plc"})
