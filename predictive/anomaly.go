@@ -36,8 +36,14 @@ func (s *Service) anomaly(ctx context.Context, tag string) (Anomaly, error) {
 	if err != nil {
 		return Anomaly{}, err
 	}
+	large := 0
+	if slices.ContainsFunc(samples, func(s Sample) bool { return tooLarge(s.Value) }) {
+		all := len(samples)
+		samples = slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return tooLarge(s.Value) })
+		large = all - len(samples)
+	}
 	if n := len(samples); n < minAnomalySamples {
-		return Anomaly{}, insufficient("%d samples in the last %s, at least %d are needed", n, s.o.AnomalyLookback, minAnomalySamples)
+		return Anomaly{}, insufficient("%d samples in the last %s, at least %d are needed%s", n, s.o.AnomalyLookback, minAnomalySamples, leftOut(large))
 	}
 	part := stretchOf(samples)
 	last, single, err := s.detectors.of(tag).judge(ctx, samples, part)
@@ -45,7 +51,7 @@ func (s *Service) anomaly(ctx context.Context, tag string) (Anomaly, error) {
 		return Anomaly{}, err
 	}
 	if last.Ignored || !last.Ready {
-		return Anomaly{}, insufficient("%d samples in the last %s are not enough to judge the newest", len(samples), s.o.AnomalyLookback)
+		return Anomaly{}, insufficient("%d samples in the last %s are not enough to judge the newest%s", len(samples), s.o.AnomalyLookback, leftOut(large))
 	}
 	return anomalyOf(tag, samples[len(samples)-1], last, single, now), nil
 }

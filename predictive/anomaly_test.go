@@ -69,6 +69,24 @@ func TestAnomaly(t *testing.T) {
 	require.Equal(t, list[len(list)-2].Time, bad.SampledAt, "a value that is no number is not judged")
 }
 
+// Some sensors send such values when they fail.
+func TestValuesThatAreTooLargeAreLeftOut(t *testing.T) {
+	p := newSignals(1, 1000)
+	s := newService(t, p)
+	list := p.samples["m.t00"]
+	list[len(list)-1].Value = math.MaxFloat64
+	a, err := s.Anomaly(t.Context(), "m.t00")
+	require.NoError(t, err)
+	require.Equal(t, list[len(list)-2].Time, a.SampledAt)
+	for i := range list[:900] {
+		list[i].Value = -1e101
+	}
+	_, err = s.Anomaly(t.Context(), "m.t00")
+	require.ErrorIs(t, err, ErrInsufficientData)
+	require.ErrorContains(t, err, "99 samples")
+	require.ErrorContains(t, err, "901 more are left out, because their values are beyond 1e+100")
+}
+
 func TestAnomalyNeedsHistory(t *testing.T) {
 	p := newSignals(1, 150)
 	s := newService(t, p)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -252,7 +255,7 @@ func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err e
 	meta.Parent, meta.Default = parent.Version, !r.wins(j.ModelType)
 	version, err := s.deps.Registry.Put(ctx, meta, data)
 	if err != nil {
-		return result, ErrTrainingFailed.Because("the model cannot be stored").Wrap(err)
+		return result, ErrTrainingFailed.Because("the model cannot be stored%s", whyNotStored(err)).Wrap(err)
 	}
 	s.refresh(j.ModelType)
 	m := meta.Metrics
@@ -263,6 +266,20 @@ func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err e
 		result.Message += fmt.Sprintf("; %s stays the default, because it is not worse", FormatVersion(parent.Version))
 	}
 	return result, nil
+}
+
+// whyNotStored returns what callers may know of an error of a registry, which may name files: what its operator can mend.
+func whyNotStored(err error) string {
+	const windowsDiskFull = syscall.Errno(112)
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), runtime.GOOS == "windows" && errors.Is(err, windowsDiskFull):
+		return ": the disk of the models is full"
+	case errors.Is(err, syscall.EROFS):
+		return ": the disk of the models is read-only"
+	case errors.Is(err, fs.ErrPermission):
+		return ": their directory may not be written"
+	}
+	return ""
 }
 
 // progressStep is the least progress that is reported.

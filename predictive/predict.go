@@ -245,7 +245,8 @@ func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l l
 			return o, err
 		}
 	}
-	if err := read(ctx, s.deps.History, inputs, from, now.Add(1), use(state)); err != nil {
+	window := &largeCounter{History: s.deps.History}
+	if err := read(ctx, window, inputs, from, now.Add(1), use(state)); err != nil {
 		return o, err
 	}
 	o.raw = make([]float64, len(x.Names()))
@@ -255,7 +256,7 @@ func (s *Service) observe(ctx context.Context, p *predictor, inputs []input, l l
 	if o.row = o.raw; p.shape {
 		o.row = shape(o.raw)
 	}
-	return o, o.measure(p, seen, int(steps), now)
+	return o, o.measure(p, seen, int(steps), now, window.n)
 }
 
 // readSettings feeds the last value of each setting before a window that is not of a planned stop.
@@ -296,8 +297,8 @@ func (p *presence) add(at time.Time, step time.Duration) {
 	p.newest = at
 }
 
-// measure computes how much there is to see, or returns [ErrInsufficientData].
-func (o *observation) measure(p *predictor, seen map[int]*presence, steps int, now time.Time) error {
+// measure computes how much there is to see, or returns [ErrInsufficientData]. large is how many samples were left out.
+func (o *observation) measure(p *predictor, seen map[int]*presence, steps int, now time.Time, large int) error {
 	needed := max(steps/2, 1)
 	signals, oldest, any := 0, now, false
 	for i, signal := range p.extractor.Signals() {
@@ -317,7 +318,7 @@ func (o *observation) measure(p *predictor, seen map[int]*presence, steps int, n
 		}
 	}
 	if !any {
-		return insufficient("no samples in the last %s; samples in 1 to %d steps of %s are needed", p.extractor.Span(), needed, p.extractor.Step())
+		return insufficient("no samples in the last %s; samples in 1 to %d steps of %s are needed%s", p.extractor.Span(), needed, p.extractor.Step(), leftOut(large))
 	}
 	o.support = unit(o.support / float64(max(signals, 1)))
 	step, span := p.extractor.Step(), p.extractor.Span()

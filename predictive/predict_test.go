@@ -3,9 +3,12 @@ package predictive
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"iter"
 	"math"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -223,6 +226,65 @@ func TestModelServesWhileTheRegistryFails(t *testing.T) {
 	s.refresh(RULModel)
 	_, err = s.RUL(t.Context(), "pump01", "Bearing")
 	require.ErrorIs(t, err, ErrModelNotAvailable)
+}
+
+// full is a registry that takes no model.
+type full struct {
+	MemoryRegistry
+	err error
+}
+
+func (r *full) Put(context.Context, Meta, []byte) (int, error) { return 0, r.err }
+
+func TestTrainingTellsWhyTheModelCannotBeStored(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	registry := new(full)
+	s := newService(t, p, func(d *Deps, _ *Options) { d.Registry = registry })
+	for want, err := range map[string]error{
+		"cannot be stored: the disk of the models is full":      syscall.ENOSPC,
+		"cannot be stored: the disk of the models is read-only": syscall.EROFS,
+		"cannot be stored: their directory may not be written":  fs.ErrPermission,
+		"cannot be stored": errors.New("something else"),
+	} {
+		registry.err = fmt.Errorf("registry: %w", &fs.PathError{Op: "open", Path: "/secret/RUL_v1", Err: err})
+		r, err := s.Retrain(t.Context(), RULModel)
+		require.ErrorIs(t, err, ErrTrainingFailed)
+		require.Equal(t, "training failed: the model "+want, messageOf(err))
+		require.NotContains(t, r.Message, "secret")
+	}
+}
+
+// A dead sensor has samples, which cannot be used.
+func TestPredictionTellsOfValuesThatAreTooLarge(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	s := newService(t, p)
+	for _, model := range ModelTypes() {
+		_, err := s.Retrain(t.Context(), model)
+		require.NoError(t, err)
+	}
+	r, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	var newest time.Time
+	for _, sample := range p.samples["pump01.sensor1"] {
+		if !sample.Time.After(p.now) {
+			newest = sample.Time
+		}
+	}
+	require.Equal(t, newest, r.SampledAt)
+	require.Positive(t, r.Step)
+	f, err := s.FailurePrediction(t.Context(), "pump01", "pump01.sensor1")
+	require.NoError(t, err)
+	require.Equal(t, newest, f.SampledAt)
+	for _, list := range p.samples {
+		for i := range list {
+			list[i].Value = 1e200
+		}
+	}
+	_, err = s.FailurePrediction(t.Context(), "pump01", "pump01.sensor1")
+	require.ErrorIs(t, err, ErrInsufficientData)
+	require.ErrorContains(t, err, "left out, because their values are beyond 1e+100")
+	_, err = s.RUL(t.Context(), "pump01", "Bearing")
+	require.ErrorContains(t, err, "left out")
 }
 
 func TestTrainingRepairsARegistryOfDamagedModels(t *testing.T) {

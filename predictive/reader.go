@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -113,6 +114,37 @@ func (q *queue) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]
 	return last
+}
+
+// tooLarge reports whether a value is a number that features and detectors cannot be computed with, such as what some sensors send when they fail.
+func tooLarge(v float64) bool { return finite(v) && math.Abs(v) > features.MaxValue }
+
+// leftOut tells of samples that are too large, empty for none.
+func leftOut(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d more are left out, because their values are beyond %g", n, float64(features.MaxValue))
+}
+
+// largeCounter is a history that counts the samples that are too large.
+type largeCounter struct {
+	History
+	n int
+}
+
+// Samples implements [History].
+func (c *largeCounter) Samples(ctx context.Context, tag string, from, to time.Time) iter.Seq2[Sample, error] {
+	return func(yield func(Sample, error) bool) {
+		for sample, err := range c.History.Samples(ctx, tag, from, to) {
+			if err == nil && !sample.Bad && tooLarge(sample.Value) {
+				c.n++
+			}
+			if !yield(sample, err) {
+				return
+			}
+		}
+	}
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -44,8 +44,10 @@ func Clean(samples []Sample, signals []Signal) []Sample {
 	return kept
 }
 
-// usable reports whether sums of squares of x are finite.
-func usable(x float64) bool { return math.Abs(x) <= 1e100 }
+// MaxValue is the largest magnitude of a value that is used: sums of squares stay finite.
+const MaxValue = 1e100
+
+func usable(x float64) bool { return math.Abs(x) <= MaxValue }
 
 // inRange reports whether nanoseconds since 1970 can tell t.
 func inRange(t time.Time) bool { return t.Year() > 1678 && t.Year() < 2262 }
