@@ -49,6 +49,13 @@ func BenchmarkCMAPSS(b *testing.B) {
 			})
 		}
 		b.Run(set+"/official", func(b *testing.B) { officialTest(b, s, dir, set) })
+		half := loadEngines(b, filepath.Join(dir, "cmapss", "train_"+set+".txt.gz"), true)
+		half.now = engines.now
+		half.keepRunning(b)
+		s = newService(b, half, func(_ *Deps, o *Options) { o.MaxLife, o.MaxRows = 125*time.Hour, 50_000 })
+		_, err := s.Retrain(b.Context(), RULModel)
+		require.NoError(b, err)
+		b.Run(set+"/half of them run", func(b *testing.B) { officialTest(b, s, dir, set) })
 	}
 }
 
@@ -124,4 +131,25 @@ func loadEngines(b *testing.B, path string, failed bool) *plant {
 		}
 	}
 	return p
+}
+
+// keepRunning lets every second engine run still, after a part of its life.
+func (p *plant) keepRunning(b *testing.B) {
+	b.Helper()
+	for unit := 2; unit <= len(p.tags); unit += 2 {
+		id := fmt.Sprintf("engine%03d", unit)
+		require.NoError(b, p.DeleteFailure(b.Context(), id))
+		require.NoError(b, p.DeleteReplacement(b.Context(), id+"-new"))
+		var moved time.Duration
+		for _, tag := range p.tags[id] {
+			list := p.samples[tag.ID]
+			list = list[:len(list)*(25+unit*37%70)/100]
+			moved = p.now.Add(-time.Hour).Sub(list[len(list)-1].Time)
+			for i := range list {
+				list[i].Time = list[i].Time.Add(moved)
+			}
+			p.samples[tag.ID] = list
+		}
+		p.addReplacement(b, id, "Motor", epoch.Add(moved))
+	}
 }

@@ -62,12 +62,13 @@ type fleetOptions struct {
 	component             string
 	spares                int // pumps whose bearing is renewed each 90 hours, before it fails
 	conditions            int // under which they run, told by a setting
+	seed                  uint64
 }
 
 // newFleet returns a plant in which each pump has had so many failures and runs again since.
 func newFleet(t testing.TB, o fleetOptions) *plant {
 	t.Helper()
-	units, err := simfleet.New(simfleet.Options{Units: o.pumps * (o.lives + 1), Settings: 1, Sensors: o.sensors, Seed: 7})
+	units, err := simfleet.New(simfleet.Options{Units: o.pumps * (o.lives + 1), Settings: 1, Sensors: o.sensors, Seed: 7 + o.seed})
 	require.NoError(t, err)
 	if o.conditions > 1 {
 		require.NoError(t, simfleet.Operate(units, o.conditions, 5))

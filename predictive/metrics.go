@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/otkit/otkit/predictive/features"
+	"github.com/otkit/otkit/predictive/learn"
 )
 
 // Metrics returns the quality of a model; version 0 is the default one. Without such a model it returns [ErrModelNotFound].
@@ -43,7 +45,8 @@ const (
 	driftTime   = 5 * time.Second
 	driftModels = 16
 	driftUnits  = 20
-	driftRows   = 30 // of each unit
+	driftRows   = 2400 // of all units
+	driftNewest = 30   // of each unit
 	maxDrift    = 20
 )
 
@@ -94,24 +97,24 @@ func (s *Service) drift(ctx context.Context, b *bundle) ([]FeatureDrift, error) 
 		if p.shape && len(b.predictors) > 1 {
 			continue // the models of the roles say more
 		}
-		columns, err := s.recent(ctx, p, ids)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			break // what is known by then must do
-		}
+		rows, err := s.recent(ctx, p, ids)
 		if err != nil {
 			return nil, err
 		}
 		for j, name := range p.names() {
-			if p.drift[j] == nil || len(columns[j]) == 0 || isDrifting(name) {
+			if p.drift[j] == nil || len(rows.all[j]) == 0 || isDrifting(name) {
 				continue
 			}
-			d, err := p.drift[j].Compare(columns[j])
+			d, err := p.driftOf(j, rows)
 			if err != nil || !finite(d.PSI) || !finite(d.KS) || !finite(d.Missing) {
 				continue
 			}
 			if old, ok := worst[name]; !ok || d.PSI > old.PSI {
 				worst[name] = FeatureDrift{name, d.PSI, d.KS, d.Missing}
 			}
+		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			break // what is known by then must do
 		}
 	}
 	list := make([]FeatureDrift, 0, len(worst))
@@ -124,54 +127,114 @@ func (s *Service) drift(ctx context.Context, b *bundle) ([]FeatureDrift, error) 
 	return list[:min(len(list), maxDrift)], nil
 }
 
+// recentRows are columns of rows of several lives of equipments, and of the newest rows of each.
+type recentRows struct {
+	all, newest [][]float64
+	lives       int
+}
+
+// driftOf compares recent rows with those of the training. Those of several lives tell a small change, and the newest a large one soon. The index
+// is what exceeds that of chance, as the newest rows of a few equipments are of a part of a life each, and unlike whole lives without any change.
+func (p *predictor) driftOf(column int, rows recentRows) (learn.Drift, error) {
+	h, window := p.drift[column], float64(p.extractor.Span()/p.extractor.Step())
+	all, err := h.Compare(rows.all[column])
+	if err != nil {
+		return all, err
+	}
+	newest, err := h.Compare(rows.newest[column])
+	if err != nil {
+		return all, err
+	}
+	// Rows of overlapping windows tell the same, so that distinct windows count. The lives of the training had about as many as the recent ones have.
+	several, few := float64(len(rows.all[column]))/window, float64(len(rows.newest[column]))/window
+	trained := several * float64(p.lives) / float64(max(rows.lives, 1))
+	all.PSI = max(all.PSI-chance(h.Bins(), several, trained), newest.PSI-chance(h.Bins(), few, trained), 0)
+	return all, nil
+}
+
+// chance returns the population stability index that independent values do not exceed with a probability of 95%, without any change. It is distributed
+// about as chi-squared with bins-1 degrees of freedom, times 1/n+1/m.
+//
+// Sources: B. Yurdakul and J. Naranjo, "Statistical properties of the population stability index", Journal of Risk Model Validation 14, 2020;
+// E. B. Wilson and M. M. Hilferty, "The distribution of chi-square", Proceedings of the National Academy of Sciences 17, 1931.
+func chance(bins int, n, m float64) float64 {
+	const normal = 1.645 // that 95% do not exceed
+	k := float64(bins - 1)
+	return k * math.Pow(1-2/(9*k)+normal*math.Sqrt(2/(9*k)), 3) * (1/max(n, 1) + 1/max(m, 1))
+}
+
 // isDrifting reports whether a feature changes with each life, so that drift means nothing.
 func isDrifting(feature string) bool {
 	return feature == string(features.Age) || strings.Contains(feature, string(features.BaselineDifference))
 }
 
-// recent returns the columns of the newest rows of equipments that have the signals of a predictor.
-func (s *Service) recent(ctx context.Context, p *predictor, ids []string) ([][]float64, error) {
-	now := s.o.Clock()
-	x := p.extractor
-	columns := make([][]float64, len(p.names()))
-	for units, k := 0, 0; k < len(ids) && units < driftUnits; k++ {
+// recent returns the recent rows of equipments that have the signals of a predictor. The fewer these are, the farther their rows reach back.
+// When ctx has no time left, it returns what it has.
+func (s *Service) recent(ctx context.Context, p *predictor, ids []string) (rows recentRows, err error) {
+	now, x := s.o.Clock(), p.extractor
+	rows.all, rows.newest = make([][]float64, len(p.names())), make([][]float64, len(p.names()))
+	var units []source
+	var names []string
+	for k := 0; k < len(ids) && len(units) < driftUnits; k++ {
 		tags, err := s.tags(ctx, ids[k])
 		if err != nil {
-			return nil, err
+			return rows, err
 		}
 		inputs := inputsOf(x.Signals(), tags)
 		if i := slices.IndexFunc(tags, func(t Tag) bool { return !t.Setting }); p.shape && i >= 0 {
 			inputs = []input{{0, tags[i].ID, false}}
 		}
-		if len(inputs) == 0 {
+		if len(inputs) > 0 {
+			units, names = append(units, source{inputs: inputs}), append(names, ids[k])
+		}
+	}
+	for i, src := range units {
+		from := laterOf(now.Add(-s.o.Lookback), now.Add(-time.Duration(driftRows/len(units))*x.Step()))
+		r, err := s.records(ctx, names[i], now)
+		if err != nil {
+			return rows, err
+		}
+		src.lives = livesOf(names[i], "", r.events(), from.Add(-x.Span()), now)
+		if src.downtime, err = s.downtime(ctx, names[i], from.Add(-x.Span()), now); err != nil {
+			return rows, err
+		}
+		err = s.addRecent(ctx, p, src, from, &rows)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			break
+		}
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+// addRecent adds the rows of an equipment from a time on.
+func (s *Service) addRecent(ctx context.Context, p *predictor, src source, from time.Time, rows *recentRows) error {
+	t := &table{extractor: p.extractor, lives: make(map[features.Group]life)}
+	var err error
+	if t.data, err = features.NewDataset(p.names(), features.DatasetOptions{}); err != nil {
+		return err
+	}
+	for _, l := range src.lives {
+		l.failed = true // every row is wanted
+		if err := s.addLife(ctx, t, plan{shape: p.shape}, src, l); err != nil {
+			return err
+		}
+	}
+	rows.lives += len(t.lives)
+	list := t.all()
+	n := len(list.rows)
+	for i := range n {
+		if list.Time(i).Before(from) {
 			continue
 		}
-		units++
-		r, err := s.records(ctx, ids[k], now)
-		if err != nil {
-			return nil, err
-		}
-		l := openLife(ids[k], r.events(), now.Add(-s.o.Lookback), now)
-		from := laterOf(l.from, now.Add(-driftRows*x.Step()-x.Span()))
-		l.from, l.end, l.failed, l.open = from, now, true, false // every row is wanted
-		stops, err := s.downtime(ctx, ids[k], from, now)
-		if err != nil {
-			return nil, err
-		}
-		state := &table{extractor: x, lives: make(map[features.Group]life)}
-		if state.data, err = features.NewDataset(p.names(), features.DatasetOptions{}); err != nil {
-			return nil, err
-		}
-		if err := s.addLife(ctx, state, plan{shape: p.shape}, source{inputs: inputs, downtime: stops}, l); err != nil {
-			return nil, err
-		}
-		rows := state.all()
-		n := len(rows.rows)
-		for i := max(n-driftRows, 0); i < n; i++ {
-			for j, v := range rows.Row(i) {
-				columns[j] = append(columns[j], v)
+		for j, v := range list.Row(i) {
+			rows.all[j] = append(rows.all[j], v)
+			if i >= n-driftNewest {
+				rows.newest[j] = append(rows.newest[j], v)
 			}
 		}
 	}
-	return columns, nil
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -318,7 +319,7 @@ func TestWorseModelIsNotPromoted(t *testing.T) {
 }
 
 func TestDrift(t *testing.T) {
-	p := newFleet(t, smallFleet)
+	p := newFleet(t, fleetOptions{pumps: 6, lives: 3, sensors: 3, component: "Bearing"})
 	s := newService(t, p)
 	_, err := s.Retrain(t.Context(), RULModel)
 	require.NoError(t, err)
@@ -346,6 +347,51 @@ func TestDrift(t *testing.T) {
 	require.InDelta(t, before, psi(), 0, "not computed for each caller")
 	p.now = p.now.Add(2 * time.Minute)
 	require.Greater(t, psi(), before+1)
+}
+
+// TestDriftOfSixPumps trains with the first half of a history and judges the second, in which nothing changes, or one sensor.
+func TestDriftOfSixPumps(t *testing.T) {
+	for seed := range uint64(3) {
+		p := newFleet(t, fleetOptions{pumps: 6, lives: 6, sensors: 4, component: "Bearing", seed: seed})
+		registry := new(MemoryRegistry)
+		half := p.now.Sub(epoch) / 2
+		p.now = epoch.Add(half)
+		trained := p.now
+		for _, modelType := range ModelTypes() {
+			_, err := newService(t, p, func(d *Deps, _ *Options) { d.Registry = registry }).Retrain(t.Context(), modelType)
+			require.NoError(t, err)
+		}
+		worst := func(after float64) (list []FeatureDrift) {
+			p.now = trained.Add(time.Duration(after * float64(half)))
+			for _, modelType := range ModelTypes() {
+				m, err := newService(t, p, func(d *Deps, _ *Options) { d.Registry = registry }).Metrics(t.Context(), modelType, 0)
+				require.NoError(t, err)
+				require.NotEmpty(t, m.Drift)
+				list = append(list, m.Drift[0])
+			}
+			return list
+		}
+		for _, after := range []float64{0, 0.1, 0.3, 0.6, 1} {
+			for _, d := range worst(after) {
+				require.Less(t, d.PSI, 0.25, "%s after %v", d.Feature, after)
+			}
+		}
+		for tag, list := range p.samples {
+			if _, deviation := moments(list); strings.HasSuffix(tag, ".sensor3") {
+				for i := range list {
+					if list[i].Time.After(trained) {
+						list[i].Value += 2 * deviation
+					}
+				}
+			}
+		}
+		for _, after := range []float64{0.1, 0.3, 0.6, 1} {
+			for _, d := range worst(after) {
+				require.Greater(t, d.PSI, 0.25, "after %v", after)
+				require.Contains(t, d.Feature, "sensor3.")
+			}
+		}
+	}
 }
 
 func TestOptions(t *testing.T) {
