@@ -205,7 +205,8 @@ type Calibration struct {
 
 // FeatureDrift is how far recent values of a feature are from those of the training; see [learn.Drift].
 type FeatureDrift struct {
-	Feature string  `json:"feature"`
+	Feature string `json:"feature"`
+	// PSI is what exceeds the index that chance stays below with a probability of 95%.
 	PSI     float64 `json:"psi"`
 	KS      float64 `json:"ks"`
 	Missing float64 `json:"missing"`

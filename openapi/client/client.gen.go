@@ -1732,7 +1732,7 @@ type FeatureDrift struct {
 	// Missing Share of the recent values that are missing.
 	Missing float64 `json:"missing"`
 
-	// Psi Population stability index; more than 0.25 is a large change.
+	// Psi Population stability index, as far as it exceeds that of chance; more than 0.25 is a large change.
 	Psi float64 `json:"psi"`
 }
 
@@ -1866,16 +1866,19 @@ type ModelMetrics struct {
 	// Rmse In days.
 	Rmse *float64 `json:"rmse,omitempty"`
 
-	// Split How the test data were chosen: time (lives that began after all lives of the training) or units (equipments that the training did not see).
+	// Split How the test data were chosen: time (lives that began after all lives of the training, and later samples of lives that have not failed) or units (equipments that the training did not see).
 	Split string `json:"split"`
 
-	// TestLives How many lives the samples are of.
+	// TestLives How many lives that ended by a failure the samples are of.
 	TestLives int `json:"testLives"`
 
 	// TestSampleCount The confusion matrix adds up to it.
 	TestSampleCount int       `json:"testSampleCount"`
 	TrainedAt       time.Time `json:"trainedAt"`
-	Version         string    `json:"version"`
+
+	// UnfinishedLives How many lives that have not failed, as of healthy equipment, the samples are of. Only samples that are farther than the horizon from the end of what is known count.
+	UnfinishedLives int    `json:"unfinishedLives"`
+	Version         string `json:"version"`
 }
 
 // ModelVersion defines model for ModelVersion.

@@ -172,7 +172,7 @@ func metricsOf(m predictive.Metrics) gen.ModelMetrics {
 	answer := gen.ModelMetrics{ModelType: string(m.ModelType), Version: versionOf(m.Version), TrainedAt: m.TrainedAt.UTC(), TestSampleCount: m.TestSampleCount,
 		Accuracy: m.Accuracy, Precision: m.Precision, Recall: m.Recall, F1Score: m.F1Score,
 		ConfusionMatrix: gen.ConfusionMatrix{TruePositive: c.TruePositive, TrueNegative: c.TrueNegative, FalsePositive: c.FalsePositive, FalseNegative: c.FalseNegative},
-		Split:           m.Split, TestLives: m.TestLives, Auc: m.AUC, Ece: m.ECE, Brier: m.Brier, Rmse: m.RMSE, Mae: m.MAE, NasaScore: m.NASAScore,
+		Split:           m.Split, TestLives: m.TestLives, UnfinishedLives: m.UnfinishedLives, Auc: m.AUC, Ece: m.ECE, Brier: m.Brier, Rmse: m.RMSE, Mae: m.MAE, NasaScore: m.NASAScore,
 		Coverage: m.Coverage, CapDays: m.CapDays}
 	for _, c := range m.Calibration {
 		answer.Calibration = append(answer.Calibration, gen.Calibration{Low: c.Low, High: c.High, Predicted: c.Predicted, Observed: c.Observed, Count: c.Count})
