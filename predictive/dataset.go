@@ -96,6 +96,9 @@ func (s *Service) build(ctx context.Context, p plan) (*table, error) {
 	}
 	for _, src := range p.sources {
 		for _, l := range src.lives {
+			if p.division.trains(l.group) {
+				l = p.division.known(l)
+			}
 			if p.division.trains(l.group) || p.division.tests(l.group) {
 				if err := s.addLife(ctx, t, p, src, l); err != nil {
 					return nil, err
@@ -118,6 +121,7 @@ func (s *Service) fitExtractor(ctx context.Context, p plan, progress func()) (*f
 			if !p.division.trains(l.group) {
 				continue
 			}
+			l = p.division.known(l)
 			fitter.Begin()
 			err := read(ctx, s.deps.History, src.inputs, l.from, l.end, func(signal int, at time.Time, value float64) error {
 				if !within(src.downtime, at) {

@@ -184,3 +184,31 @@ func moments(list []Sample) (mean, deviation float64) {
 	}
 	return mean, math.Sqrt(deviation)
 }
+
+// TestHealthyEquipmentIsKnown has pumps that never fail beside two that wear out, one life after the other. A model that is made of lives that ended
+// takes the healthy ones for worn.
+func TestHealthyEquipmentIsKnown(t *testing.T) {
+	o := fleetOptions{pumps: 2, lives: 9, sensors: 4, component: "Bearing", spares: 6, seed: 2}
+	p := newFleet(t, o)
+	hours := int(p.now.Sub(epoch) / time.Hour)
+	for n := range o.spares {
+		pump := fmt.Sprintf("spare%02d", n+1)
+		for k := range 6 {
+			require.NoError(t, p.DeleteReplacement(t.Context(), fmt.Sprintf("%s%d", pump, k)))
+		}
+		for _, tag := range p.tags[pump] {
+			list := p.samples[tag.ID]
+			for i := len(list); i < hours; i++ {
+				list = append(list, Sample{Time: list[i-1].Time.Add(time.Hour), Value: list[i%540].Value})
+			}
+			p.samples[tag.ID] = list
+		}
+	}
+	for _, modelType := range ModelTypes() {
+		_, m := trainAnew(t, p, modelType)
+		require.Equal(t, SplitTime, m.Split)
+		require.Equal(t, 4, m.UnfinishedLives, "those of both pumps, and of a third of the healthy ones")
+		require.Greater(t, m.Precision, 0.4, modelType)
+		require.Greater(t, m.Recall, 0.8, modelType)
+	}
+}

@@ -24,8 +24,16 @@ type division struct {
 	how         string
 	failures    int // how often equipments failed; a failure that several tags show counts once
 	train, test map[features.Group]bool
-	// cut is the time from which rows of lives that have not failed judge, where later lives judge earlier ones.
+	// cut is, where later lives judge earlier ones, the time from which rows of lives that have not failed judge, and until which they are learned from.
 	cut time.Time
+}
+
+// known returns a life of the training as far as the training knows it.
+func (d division) known(l life) life {
+	if !d.cut.IsZero() && l.end.After(d.cut) {
+		l.end, l.open = d.cut, false
+	}
+	return l
 }
 
 func (d division) trains(g features.Group) bool { return d.train == nil || d.train[g] }
@@ -46,23 +54,21 @@ func divide(lives []life, needed int, seed uint64) (division, error) {
 	if d.failures = len(ends); d.failures < needed {
 		return d, tooLittle("%d lives that ended by a failure, %d needed", d.failures, needed)
 	}
-	if d.byTime(lives, failed) {
+	units := unitsOf(failed)
+	healthy := slices.DeleteFunc(unitsOf(lives), func(unit string) bool { return slices.Contains(units, unit) })
+	shuffle(healthy, seed)
+	held := healthy[:testCount(len(healthy))]
+	if d.byTime(lives, failed, healthy[len(held):]) {
 		return d, nil
 	}
-	units := unitsOf(failed)
 	if len(units) < 2 {
 		return d, tooLittle("%d lives that ended by a failure, of %d equipments: none is left to judge the model by", len(failed), len(units))
 	}
-	healthy := slices.DeleteFunc(unitsOf(lives), func(unit string) bool { return slices.Contains(units, unit) })
 	shuffle(units, seed)
-	shuffle(healthy, seed)
-	held := make(map[string]bool)
-	for _, unit := range slices.Concat(units[:max(testCount(len(units)), 1)], healthy[:testCount(len(healthy))]) {
-		held[unit] = true
-	}
+	held = slices.Concat(units[:max(testCount(len(units)), 1)], held)
 	d.how = SplitUnits
 	for _, l := range lives {
-		if held[l.equipment] {
+		if slices.Contains(held, l.equipment) {
 			d.test[l.group] = true
 		} else {
 			d.train[l.group] = true
@@ -73,8 +79,9 @@ func divide(lives []life, needed int, seed uint64) (division, error) {
 
 func testCount(n int) int { return int(testShare*float64(n) + 0.5) }
 
-// byTime divides at a time, unless most of the lives that failed were under way then.
-func (d *division) byTime(lives, failed []life) bool {
+// byTime divides at a time, unless most of the lives that failed were under way then. Lives that last beyond it judge, except for those of some
+// healthy equipments, without which no healthy equipment would be known.
+func (d *division) byTime(lives, failed []life, healthy []string) bool {
 	n := len(failed)
 	if n < 2 {
 		return false
@@ -97,7 +104,7 @@ func (d *division) byTime(lives, failed []life) bool {
 	d.how, d.cut = SplitTime, cut
 	for _, l := range lives {
 		switch {
-		case !l.end.After(cut):
+		case !l.end.After(cut), l.from.Before(cut) && slices.Contains(healthy, l.equipment):
 			d.train[l.group] = true
 		case !l.failed || !l.from.Before(cut):
 			d.test[l.group] = true
