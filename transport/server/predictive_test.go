@@ -88,7 +88,7 @@ func TestRecordsOfMaintenanceAreAudited(t *testing.T) {
 	requireProblem(t, file(accounts.Viewer, "text/csv", rows), 403, "FORBIDDEN")
 	requireProblem(t, file(accounts.Operator, "text/plain", rows), 415, "UNSUPPORTED_MEDIA_TYPE")
 	requireProblem(t, file(accounts.Operator, "text/csv", strings.Repeat("x", 9<<20)), 413, "BODY_TOO_LARGE")
-	require.JSONEq(t, `{"added":1,"skipped":0}`, string(file(accounts.Operator, "text/csv", rows).body))
+	require.JSONEq(t, `{"added":1,"skipped":0,"unknownEquipment":1,"warning":"no equipment is known by the equipmentId pump; GET equipments lists those that are"}`, string(file(accounts.Operator, "text/csv", rows).body))
 	a := p.call(accounts.Operator, http.MethodPost, predictivePath+"/replacements", map[string]any{"id": "r-1", "equipmentId": "pump", "component": "Seal",
 		"at": "2026-02-28T00:00:00Z", "reason": "failure"})
 	require.Equal(t, 201, a.status, "%s", a.body)
