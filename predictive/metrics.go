@@ -22,6 +22,9 @@ func (s *Service) Metrics(ctx context.Context, modelType ModelType, version int)
 		return Metrics{}, ErrModelVersion
 	}
 	meta, data, err := s.deps.Registry.Get(ctx, modelType, version)
+	if version == 0 && errors.Is(err, ErrModelNotFound) {
+		err = ErrModelNotFound.Because("no model of type %s has been trained", modelType)
+	}
 	if err != nil {
 		return Metrics{}, err
 	}

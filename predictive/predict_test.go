@@ -206,6 +206,12 @@ func (r *unreadable) Get(ctx context.Context, modelType ModelType, version int) 
 	return r.MemoryRegistry.Get(ctx, modelType, version)
 }
 
+func TestMetricsWithoutAModelTellThatNoneIsTrained(t *testing.T) {
+	_, err := newService(t, newFleet(t, smallFleet)).Metrics(t.Context(), RULModel, 0)
+	require.ErrorIs(t, err, ErrModelNotFound)
+	require.ErrorContains(t, err, "no model of type RUL has been trained")
+}
+
 func TestModelServesWhileTheRegistryFails(t *testing.T) {
 	p := newFleet(t, smallFleet)
 	registry := new(unreadable)
@@ -292,6 +298,8 @@ func TestTrainingRepairsARegistryOfDamagedModels(t *testing.T) {
 	p := newFleet(t, smallFleet)
 	registry := &unreadable{err: ErrModelNotAvailable.Because("every version of RUL is damaged")}
 	s := newService(t, p, func(d *Deps, o *Options) { d.Registry, o.PromoteIfBetter = registry, true })
+	_, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.ErrorContains(t, err, "every version of RUL is damaged")
 	r, err := s.Retrain(t.Context(), RULModel)
 	require.NoError(t, err)
 	registry.err = nil

@@ -45,6 +45,8 @@ func (s *Service) load(ctx context.Context, t ModelType, m *served) (*bundle, Me
 	case err != nil && m.bundle != nil && ctx.Err() == nil:
 		s.o.Log.Warn("models cannot be read; using the one in memory", "modelType", t, "version", m.meta.Version, "err", err)
 		return m.bundle, m.meta, nil
+	case errors.Is(err, ErrModelNotAvailable): // tells why
+		return nil, Meta{}, err
 	case err != nil:
 		return nil, Meta{}, ErrModelNotAvailable.Wrap(err)
 	case m.bundle != nil && m.meta.Version == meta.Version && m.meta.SHA256 == meta.SHA256:

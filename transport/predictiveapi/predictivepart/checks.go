@@ -45,8 +45,9 @@ func lastTraining(newestFirst []predictive.Job, t predictive.ModelType) (predict
 }
 
 const (
-	damageAge = time.Minute // how long what was found is not looked for again: every model is read
-	maxNamed  = 5           // models that a description names
+	damageAge = time.Minute      // how long what was found is not looked for again: every model is read
+	repairAge = 10 * time.Second // the same while models are damaged: who removes them wants to see it
+	maxNamed  = 5                // models that a description names
 )
 
 // damage knows the damaged models of a registry.
@@ -66,7 +67,11 @@ func (d *damage) list(ctx context.Context, now time.Time) ([]string, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.known && now.Sub(d.at).Abs() < damageAge {
+	age := damageAge
+	if len(d.names) > 0 {
+		age = repairAge
+	}
+	if d.known && now.Sub(d.at).Abs() < age {
 		return d.names, nil
 	}
 	var names []string

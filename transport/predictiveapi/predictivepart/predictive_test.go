@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -91,4 +92,25 @@ func TestAnswersAreCounted(t *testing.T) {
 	}
 	require.Contains(t, page, "\notkit_predictive_answer_seconds_count{call=\"Anomaly\"} 2\n")
 	require.Len(t, told, 3)
+}
+
+func TestADamagedModelThatIsRemovedIsForgotten(t *testing.T) {
+	dir, now := filepath.Join(t.TempDir(), "models"), time.Now()
+	part, s := serve(t, predictivepart.Options{ModelDir: dir, Now: func() time.Time { return now }})
+	for range 4 {
+		putModel(t, part.Registry())
+	}
+	for _, name := range []string{"RUL_v2", "RUL_v3"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("mudel"), 0o600))
+	}
+	require.Equal(t, "damaged models: RUL_v3, RUL_v2", healthOf(t, s).Description)
+	require.Equal(t, http.StatusForbidden, ask(s, http.MethodDelete, "/api/v1.0/predictive-maintenance/models/RUL/v3").Code, "by an operator")
+	require.NoError(t, part.Service().DeleteModel(t.Context(), predictive.RULModel, 3))
+	now = now.Add(15 * time.Second)
+	require.Equal(t, "damaged models: RUL_v2", healthOf(t, s).Description)
+	for _, name := range []string{"RUL_v2", "RUL_v2.json"} { // by hand
+		require.NoError(t, os.Remove(filepath.Join(dir, name)))
+	}
+	now = now.Add(15 * time.Second)
+	require.Equal(t, "Healthy", healthOf(t, s).Status)
 }
