@@ -76,7 +76,7 @@ func TestTrainingDoesNotSeeTheTest(t *testing.T) {
 
 // TestFalseAlarmsOfHealthyEquipmentCount makes equipment that never failed look as if it would.
 func TestFalseAlarmsOfHealthyEquipmentCount(t *testing.T) {
-	o := fleetOptions{pumps: 6, lives: 2, sensors: 3, component: "Bearing", spares: 4}
+	o := fleetOptions{pumps: 6, lives: 2, sensors: 2, component: "Bearing", spares: 4}
 	p := newFleet(t, o)
 	p.now = laterOf(p.now, epoch.Add(540*time.Hour))
 	for n := range o.spares {
