@@ -197,7 +197,7 @@ func (s *Service) recent(ctx context.Context, p *predictor, ids []string) (rows 
 		if err != nil {
 			return rows, err
 		}
-		src.lives = livesOf(names[i], "", r.events(), from.Add(-x.Span()), now)
+		src.lives = livesOf(names[i], "", p.eventsOf(r, i), from.Add(-x.Span()), now)
 		if src.downtime, err = s.downtime(ctx, names[i], from.Add(-x.Span()), now); err != nil {
 			return rows, err
 		}
@@ -210,6 +210,18 @@ func (s *Service) recent(ctx context.Context, p *predictor, ids []string) (rows 
 		}
 	}
 	return rows, nil
+}
+
+// eventsOf returns what ends the lives that a predictor knows: one component, or by turns those of several.
+func (p *predictor) eventsOf(r records, turn int) []event {
+	if p.platt != nil { // of failures
+		return r.events()
+	}
+	component := cmp.Or(p.key, p.only)
+	if list := r.components(); component == "" && len(list) > 0 {
+		component = list[turn%len(list)]
+	}
+	return r.only(component).events()
 }
 
 // addRecent adds the rows of an equipment from a time on.

@@ -68,6 +68,12 @@ func TestTheDemoCanBePredicted(t *testing.T) {
 			}
 		}
 	}
+	for _, modelType := range predictive.ModelTypes() {
+		m, err := s.Metrics(t.Context(), modelType, 0)
+		require.NoError(t, err)
+		require.NotEmpty(t, m.Drift)
+		require.Less(t, m.Drift[0].PSI, 0.25, "%s of %s: nothing has changed", m.Drift[0].Feature, modelType)
+	}
 	anomalies, failing := 0, 0
 	for _, p := range allPumps() {
 		var ids []string
