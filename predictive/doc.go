@@ -20,7 +20,9 @@
 //
 // Probabilities are calibrated by Platt's method, and remaining lives have split-conformal intervals, both with predictions for equipments
 // that the predicting model did not see. [Metrics] are of whole lives that began after all lives of the training had ended or, where a
-// fleet runs side by side, of equipments that the training did not see; the model that is stored is the one that was judged. A remaining
+// fleet runs side by side, of equipments that the training did not see; nothing is learned from them, neither operating conditions nor the step of
+// the features nor the longest life that can be told. Lives that have not failed judge as far as no failure was near, so that false alarms on
+// healthy equipment count. The model that is stored is the one that was judged. A remaining
 // life above 60% of the median life cannot be told and is reported as that limit. The [Confidence] of an answer falls when samples are
 // few, old or unlike those of the training.
 //
