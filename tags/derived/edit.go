@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -128,9 +129,26 @@ func (s *Service) put(ctx context.Context, d Definition, revision int64, allowMi
 	s.mu.Unlock()
 	s.graph.change(list, kinds, nil)
 	if err := s.define(); err != nil {
+		if revision == 0 {
+			err = errors.Join(err, s.takeBack(ctx, doc))
+		}
 		return Stored{}, err
 	}
 	return s.Get(d.ID)
+}
+
+// takeBack removes a definition whose tag cannot be defined.
+func (s *Service) takeBack(ctx context.Context, doc Document) error {
+	position, err := s.opts.Repository.Change(context.WithoutCancel(ctx), nil, []Document{doc})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	delete(s.stored, doc.ID)
+	s.position = position
+	s.mu.Unlock()
+	s.graph.change(nil, nil, []string{doc.ID})
+	return nil
 }
 
 func (s *Service) room(more int) error {
