@@ -40,29 +40,46 @@ var disabled = func() map[string]bool {
 	return all
 }()
 
-// compile compiles an expression. kind returns the type of a tag, empty if it is not known. The error is of the text, for people.
-func compile(text string, kind func(name string) tags.DataType) (*program, error) {
-	p := &program{}
-	c := conf.New(map[string]any{})
-	c.MaxNodes, c.Optimize = MaxNodes, false // nothing is left that could be folded
-	c.Builtins, c.Disabled = nil, disabled
-	for name, f := range functions {
-		c.Functions[name] = f.builtin(name)
-	}
+// env is that of all expressions: there are no variables.
+var env = map[string]any{}
+
+// parse reads an expression and finds the tags that it mentions.
+func parse(text string, kind func(name string) tags.DataType) (*program, *parser.Tree, *conf.Config, error) {
+	c := &conf.Config{MaxNodes: MaxNodes, ShortCircuit: true, Functions: make(conf.FunctionsTable), Disabled: disabled}
+	c.WithEnv(env)
 	tree, err := parser.ParseWithConfig(text, c)
 	if err != nil {
-		return nil, located(err)
+		return nil, nil, nil, located(err)
 	}
+	p := &program{}
 	rewriter := &rewriter{program: p, kind: kind, functions: c.Functions, made: make(map[ast.Node]bool)}
 	ast.Walk(&tree.Node, rewriter)
-	if rewriter.err != nil {
-		return nil, rewriter.err
+	switch {
+	case rewriter.err != nil:
+		return nil, nil, nil, rewriter.err
+	case len(p.inputs) == 0:
+		return nil, nil, nil, errors.New(`uses no tag; one is named as tag("line1.speed")`)
+	}
+	return p, tree, c, nil
+}
+
+// inputsOf returns the names of the tags that an expression mentions, each once.
+func inputsOf(text string) ([]string, error) {
+	p, _, _, err := parse(text, func(string) tags.DataType { return "" })
+	if err != nil {
+		return nil, err
+	}
+	return p.inputs, nil
+}
+
+// compile compiles an expression. kind returns the type of a tag, empty if it is not known. The error is of the text, for people.
+func compile(text string, kind func(name string) tags.DataType) (*program, error) {
+	p, tree, c, err := parse(text, kind)
+	if err != nil {
+		return nil, err
 	}
 	if _, err := checker.Check(tree, c); err != nil {
 		return nil, located(err)
-	}
-	if len(p.inputs) == 0 {
-		return nil, errors.New(`uses no tag; one is named as tag("line1.speed")`)
 	}
 	if p.code, err = compiler.Compile(tree, c); err != nil {
 		return nil, located(err)

@@ -177,11 +177,11 @@ func (s *Service) check(list []Definition, remove []string, allowMissing bool) (
 			uses[d.ID] = []string{d.Target}
 			continue
 		}
-		p, err := compile(d.Expression, func(string) tags.DataType { return "" })
+		names, err := inputsOf(d.Expression)
 		if err != nil {
 			return nil, invalid(d.ID, "expression", "%s", err)
 		}
-		uses[d.ID] = p.inputs
+		uses[d.ID] = names
 	}
 	if text := cycle(uses, s.inputs); text != "" {
 		return nil, ErrCycle.Because("%s", text)

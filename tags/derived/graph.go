@@ -113,6 +113,9 @@ func (g *graph) watch(s *source) {
 	s.in, s.seq = state{kind: s.state.kind, missing: true}, 0
 	g.inlet.mu.Unlock()
 	g.look(s)
+	g.inlet.mu.Lock()
+	s.state = s.in // so that what uses it is compiled by its type
+	g.inlet.mu.Unlock()
 }
 
 // look takes over what a tag is, unless it has reported something meanwhile.
@@ -264,8 +267,8 @@ func (g *graph) compile(n *node) {
 	if err != nil {
 		n.program, n.fault = nil, err.Error()
 		if n.inputs == nil { // stored by a program that knew more, or the types are others since
-			if p, err := compile(n.def.Expression, func(string) tags.DataType { return "" }); err == nil {
-				n.inputs = g.all(p.inputs)
+			if names, err := inputsOf(n.def.Expression); err == nil {
+				n.inputs = g.all(names)
 			}
 		}
 		return

@@ -194,11 +194,8 @@ func (d *Definition) inputs() []string {
 	if d.Target != "" {
 		return []string{d.Target}
 	}
-	p, err := compile(d.Expression, func(string) tags.DataType { return "" })
-	if err != nil {
-		return nil
-	}
-	return p.inputs
+	names, _ := inputsOf(d.Expression)
+	return names
 }
 
 // inputs returns the inputs of a definition in force.
