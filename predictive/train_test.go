@@ -93,6 +93,7 @@ func TestRULModel(t *testing.T) {
 		require.GreaterOrEqual(t, r.LowDays, 0.)
 		require.LessOrEqual(t, r.HighDays, *m.CapDays+1e-9)
 	}
+	require.NoError(t, p.AddReplacements(t.Context(), []Replacement{{ID: "seal", EquipmentID: "pump05", Component: "Seal", At: epoch, Reason: ReasonPreventive}}))
 	other, err := s.RUL(t.Context(), "pump05", "Seal")
 	require.True(t, err == nil || errors.Is(err, ErrInsufficientData), err)
 	require.LessOrEqual(t, other.ConfidenceDetail.Model, 0.5, "the model knows bearings only")
