@@ -258,7 +258,8 @@ func (s *Service) externalFailure(ctx context.Context, x *external, equipment st
 		return FailurePrediction{}, err
 	}
 	f := FailurePrediction{EquipmentID: equipment, TagID: tag.ID, FailureProbability: answer.Probability, Prediction: PredictionNormal,
-		PredictedAt: now, SampledAt: o.newest, Step: q.input.Step, Features: threeOf(q.input.Names, q.input.Values), Threshold: answer.Threshold, HorizonHours: s.o.Horizon.Hours()}
+		PredictedAt: now, SampledAt: o.newest, Step: q.input.Step, LifeStart: q.life.start, Features: threeOf(q.input.Names, q.input.Values),
+		Threshold: answer.Threshold, HorizonHours: s.o.Horizon.Hours()}
 	if f.FailureProbability >= f.Threshold {
 		f.Prediction = PredictionFailure
 	}
@@ -286,7 +287,7 @@ func (s *Service) externalRUL(ctx context.Context, x *external, tags []Tag, q *q
 		}
 	}
 	r := newRUL(RUL{EquipmentID: q.input.EquipmentID, ComponentName: q.input.ComponentName, PredictedAt: q.input.At,
-		SampledAt: o.newest, Step: q.input.Step}, answer.Days*24, limit, s.o.Horizon.Hours())
+		SampledAt: o.newest, Step: q.input.Step, LifeStart: q.life.start}, answer.Days*24, limit, s.o.Horizon.Hours())
 	r.LowDays, r.HighDays, r.Capped = answer.LowDays, answer.HighDays, r.Capped && answer.CapDays > 0
 	r.ConfidenceDetail = answer.confidence(o, 1-unit((r.HighDays-r.LowDays)*24/limit))
 	r.Confidence = r.ConfidenceDetail.product()

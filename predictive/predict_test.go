@@ -535,3 +535,20 @@ func TestSettingOfAPlannedStopIsNotUsed(t *testing.T) {
 		require.Equal(t, want, answer, value)
 	}
 }
+
+func TestAnswersTellWhenTheLifeBegan(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	s := newService(t, p)
+	for _, modelType := range ModelTypes() {
+		_, err := s.Retrain(t.Context(), modelType)
+		require.NoError(t, err)
+	}
+	replaced := p.now.Add(-4 * time.Hour)
+	require.NoError(t, p.AddReplacements(t.Context(), []Replacement{{ID: "new", EquipmentID: "pump01", Component: "Bearing", At: replaced, Reason: ReasonPreventive}}))
+	f, err := s.FailurePrediction(t.Context(), "pump01", "pump01.sensor1")
+	require.NoError(t, err)
+	require.Equal(t, replaced, f.LifeStart)
+	r, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	require.Equal(t, replaced, r.LifeStart)
+}

@@ -373,3 +373,23 @@ func TestExport(t *testing.T) {
 	require.ErrorIs(t, s.Export(t.Context(), "x", nil), ErrModelType)
 	require.ErrorIs(t, newService(t, newPlant()).Export(t.Context(), RULModel, nil), ErrInsufficientData)
 }
+
+// Failures from before the history begins are none to learn from.
+func TestLivesWithoutSamplesAreNotCounted(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 1, lives: 12, sensors: 2, component: "Bearing"})
+	failures, err := p.Failures(t.Context(), RecordQuery{})
+	require.NoError(t, err)
+	begins := failures.Items[8].Start.Add(time.Hour)
+	for tag, list := range p.samples {
+		for len(list) > 0 && list[0].Time.Before(begins) {
+			list = list[1:]
+		}
+		p.samples[tag] = list
+	}
+	for _, modelType := range ModelTypes() {
+		s := newService(t, p, func(_ *Deps, o *Options) { o.MinFailures = 10 })
+		r, err := s.Retrain(t.Context(), modelType)
+		require.ErrorIs(t, err, ErrTrainingFailed)
+		require.Contains(t, r.Message, "3 lives that ended by a failure")
+	}
+}
