@@ -26,8 +26,8 @@ type InputSpecifier interface {
 
 // InputSpec tells what a [Model] needs.
 type InputSpec struct {
-	// Step is the distance of rows that the features are counted in: that of the training set. Default: that of [Options.Features].
-	// One of both is needed.
+	// Step is what the features are counted in: a window is 30 of them. It is the column stepSeconds of [Service.Export]; rows are
+	// farther apart if some were left out. Default: that of [Options.Features]. One of both is needed.
 	Step time.Duration
 	// Roles are those of the tags that an RUL model knows; default: all tags of the equipment, at most 64. See [Tag.Role].
 	Roles []string
@@ -46,7 +46,7 @@ type ModelInput struct {
 	TagID         string
 	Role          string
 	ComponentName string
-	// At is the moment of the prediction, Horizon how far ahead a failure is predicted, and Step the distance of rows.
+	// At is the moment of the prediction, Horizon how far ahead a failure is predicted, and Step what the features are counted in.
 	At      time.Time
 	Horizon time.Duration
 	Step    time.Duration

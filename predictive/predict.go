@@ -70,7 +70,7 @@ func (s *Service) failurePrediction(ctx context.Context, equipment, tag string) 
 	}
 	at := slices.IndexFunc(tags, func(t Tag) bool { return t.ID == tag })
 	if at < 0 {
-		return FailurePrediction{}, ErrUnknownTag.On("tagId", tag)
+		return FailurePrediction{}, ErrUnknownTag.With("tagId", tag).Because("the equipment %s has no tag %s", equipment, tag)
 	}
 	if x := s.externals[FailureModel]; x != nil {
 		return s.externalFailure(ctx, x, equipment, tags[at])
@@ -143,9 +143,8 @@ func (s *Service) rul(ctx context.Context, equipment, component string) (RUL, er
 	if err != nil {
 		return RUL{}, err
 	}
-	// A component whose records begin does not make the default ones unknown.
-	if !slices.Contains(r.components(), component) && !slices.Contains(s.o.Components, component) {
-		return RUL{}, ErrUnknownComponent.On("componentName", component)
+	if !slices.Contains(s.componentsOf(r), component) {
+		return RUL{}, ErrUnknownComponent.With("componentName", component).Because("the equipment %s has no component %s", equipment, component)
 	}
 	l := r.current(equipment, component, now.Add(-s.o.Lookback), now)
 	if x := s.externals[RULModel]; x != nil {

@@ -2,6 +2,7 @@ package predictive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +93,7 @@ func TestRULModel(t *testing.T) {
 		require.GreaterOrEqual(t, r.LowDays, 0.)
 		require.LessOrEqual(t, r.HighDays, *m.CapDays+1e-9)
 	}
+	require.NoError(t, p.AddReplacements(t.Context(), []Replacement{{ID: "seal", EquipmentID: "pump05", Component: "Seal", At: epoch, Reason: ReasonPreventive}}))
 	other, err := s.RUL(t.Context(), "pump05", "Seal")
 	require.True(t, err == nil || errors.Is(err, ErrInsufficientData), err)
 	require.LessOrEqual(t, other.ConfidenceDetail.Model, 0.5, "the model knows bearings only")
@@ -237,6 +240,15 @@ func TestEquipmentsWithoutCommonRoles(t *testing.T) {
 	require.ErrorIs(t, err, ErrTrainingFailed)
 	require.Contains(t, result.Message, "no roles in common")
 	require.ErrorContains(t, s.Export(t.Context(), RULModel, io.Discard), "no roles in common")
+}
+
+func TestAHorizonThatIsLongerThanTheLivesIsTold(t *testing.T) {
+	p := newFleet(t, standardFleet)
+	for horizon, told := range map[time.Duration]bool{0: false, 1000 * time.Hour: true} {
+		r, err := newService(t, p, func(_ *Deps, o *Options) { o.Horizon = cmp.Or(horizon, o.Horizon) }).Retrain(t.Context(), RULModel)
+		require.NoError(t, err)
+		require.Equal(t, told, strings.Contains(r.Message, "the horizon of 1000 hours is longer than the lives"), r.Message)
+	}
 }
 
 func TestFewLivesAreLearnedByALine(t *testing.T) {
