@@ -2,6 +2,7 @@ package predictive
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -49,11 +50,11 @@ func TestRowsThatBothModelsHaveNotSeenDecide(t *testing.T) {
 }
 
 func TestRivalIsJudgedByWhatIsNewer(t *testing.T) {
-	p := newFleet(t, fleetOptions{pumps: 1, lives: 8, sensors: 2, component: "Bearing"})
+	p := newFleet(t, fleetOptions{pumps: 1, lives: 9, sensors: 2, component: "Bearing"})
 	end := p.now
 	train := func(share float64, r *rival) *rival {
 		p.now = epoch.Add(time.Duration(share * float64(end.Sub(epoch))))
-		s := newService(t, p, func(_ *Deps, o *Options) { o.MinFailures = 3 })
+		s := newService(t, p)
 		b, meta, err := s.train(t.Context(), RULModel, r, func(float64, string) {})
 		require.NoError(t, err)
 		data, err := b.encode()
@@ -75,4 +76,33 @@ func TestRivalIsJudgedByWhatIsNewer(t *testing.T) {
 		}
 		require.Equal(t, want, r.pooled.later[1].rows, fmt.Sprint(test))
 	}
+}
+
+// Only lives with an end tell how far a remaining life is off, and only as far as both models can tell.
+func TestRivalIsJudgedAsTheModelIs(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 1, lives: 9, sensors: 2, component: "Bearing", spares: 3})
+	for n := range 3 {
+		for k := range 6 {
+			require.NoError(t, p.DeleteReplacement(t.Context(), fmt.Sprintf("spare%02d%d", n+1, k)))
+		}
+	}
+	s := newService(t, p)
+	train := func(r *rival) (*rival, Meta) {
+		b, meta, err := s.train(t.Context(), RULModel, r, func(float64, string) {})
+		require.NoError(t, err)
+		data, err := b.encode()
+		require.NoError(t, err)
+		return newRival(meta, data, s.o.Horizon), meta
+	}
+	same, _ := train(nil)
+	_, meta := train(same)
+	require.Positive(t, meta.Metrics.UnfinishedLives)
+	for _, c := range same.pooled.all {
+		require.InDelta(t, *meta.Metrics.RMSE, math.Sqrt(c.squares/float64(c.rows))/24, 1e-9)
+	}
+	short, _ := train(nil)
+	short.bundle.predictors[0].limit /= 2
+	train(short)
+	require.InDelta(t, short.pooled.all[1].squares, short.pooled.all[0].squares, 1e-9)
+	require.Less(t, short.pooled.all[0].squares, same.pooled.all[0].squares)
 }

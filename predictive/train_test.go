@@ -341,6 +341,9 @@ func TestMemoryOfTrainingIsBounded(t *testing.T) {
 	result, err := s.Retrain(t.Context(), RULModel)
 	require.NoError(t, err)
 	require.LessOrEqual(t, result.TrainingSamples, 500)
+	result, err = newService(t, p, func(_ *Deps, o *Options) { o.MaxRows = 100 }).Retrain(t.Context(), FailureModel)
+	require.ErrorIs(t, err, ErrTrainingFailed)
+	require.Contains(t, result.Message, "40 of each needed; one of 32 rows is used, to bound the memory")
 }
 
 // leaving is a reader that gives up at the first bytes.
