@@ -15,7 +15,7 @@ import (
 // firstSummaries and pageSummaries are how many chunks' summaries a transaction of Summaries reads, as firstChunks and pageChunks are of Range.
 const (
 	firstSummaries = 16
-	pageSummaries  = 2048
+	pageSummaries  = 1024
 )
 
 // Summaries implements history.Summarizer. It reads page by page as Range does. Chunks are unpacked that have no summary, that a late
