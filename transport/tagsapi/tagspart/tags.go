@@ -1,6 +1,7 @@
 package tagspart
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,8 +108,9 @@ type Tags struct {
 
 	adding sync.Mutex // held while what is known of a driver changes
 
-	mu        sync.Mutex
-	unobserve []func()
+	mu         sync.Mutex
+	unobserve  []func()
+	references []References
 }
 
 // New opens the tag configuration and starts the drivers.
@@ -126,13 +128,13 @@ func New(ctx context.Context, o Options) (*Tags, error) {
 	if t.engine, err = tags.New(eo); err != nil {
 		return nil, err
 	}
-	if err := t.open(); err != nil {
+	if err := t.open(ctx); err != nil {
 		return nil, errors.Join(err, t.drain(context.WithoutCancel(ctx)))
 	}
 	return t, nil
 }
 
-func (t *Tags) open() (err error) {
+func (t *Tags) open(ctx context.Context) (err error) {
 	o := t.opts
 	if o.HistoryStore != nil {
 		t.recorder, err = history.NewRecorder(o.HistoryStore, history.RecorderOptions{Logger: o.Logger, Now: o.Now,
@@ -145,7 +147,7 @@ func (t *Tags) open() (err error) {
 	if t.binder, err = tagconfig.NewBinder(t.engine, o.Logger); err != nil {
 		return err
 	}
-	t.config, err = tagconfig.Open(tagconfig.Options{Path: o.ModelPath, Logger: o.Logger, Now: o.Now, OnChange: t.binder.SetConfig})
+	t.config, err = tagconfig.Open(ctx, tagconfig.Options{Path: o.ModelPath, Logger: o.Logger, Now: o.Now, OnChange: t.binder.Change})
 	if err != nil {
 		return fmt.Errorf("tag configuration: %w", err)
 	}
@@ -190,19 +192,20 @@ func (t *Tags) RemoveDriver(ctx context.Context, id string) error {
 	return err
 }
 
-// SetTags replaces what a driver knows of its tags. The tag configuration overrides it.
-func (t *Tags) SetTags(driverID string, list []tags.Tag) error {
+// SetTags replaces what a source knows of tags: a driver, or who defines tags of drivers, such as a template. Tags without
+// a driver are of the driver of that id. The tag configuration overrides them.
+func (t *Tags) SetTags(source string, list []tags.Tag) error {
 	base := make([]tags.Tag, len(list))
 	items := make([]tagconfig.Config, len(list))
 	for i, tag := range list {
-		tag.Driver = driverID
+		tag.Driver = cmp.Or(tag.Driver, source)
 		if err := tag.Validate(); err != nil {
 			return err
 		}
 		base[i], items[i] = tag, tagconfig.FromTag(tag)
 	}
-	t.config.Seed(driverID, items...)
-	t.binder.SetBase(driverID, base)
+	t.config.Seed(source, items...)
+	t.binder.SetBase(source, base)
 	return nil
 }
 
