@@ -55,6 +55,8 @@ func (f *faults) add(field, format string, args ...any) {
 
 func (f *faults) full() bool { return len(f.list) >= maxFaults }
 
+func (f *faults) count() int { return len(f.list) + f.more }
+
 // err returns base with the faults, or nil when there are none.
 func (f *faults) err(base *fault.Error) error {
 	if len(f.list) == 0 {
