@@ -44,7 +44,7 @@ func (t *Tags) checkConfig(context.Context) health.Result {
 	case refused > 0:
 		return health.Result{Status: health.Degraded, Description: fmt.Sprintf("%d configured tags were refused", refused)}
 	}
-	r := health.Result{Status: health.Healthy, Description: fmt.Sprintf("%d tags configured", len(t.config.List()))}
+	r := health.Result{Status: health.Healthy, Description: fmt.Sprintf("%d tags configured", t.config.Len())}
 	if unknown := t.config.Unknown(); len(unknown) > 0 {
 		r.Data = map[string]any{"unknownMembers": unknown}
 	}

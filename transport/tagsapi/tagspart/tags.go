@@ -128,13 +128,13 @@ func New(ctx context.Context, o Options) (*Tags, error) {
 	if t.engine, err = tags.New(eo); err != nil {
 		return nil, err
 	}
-	if err := t.open(); err != nil {
+	if err := t.open(ctx); err != nil {
 		return nil, errors.Join(err, t.drain(context.WithoutCancel(ctx)))
 	}
 	return t, nil
 }
 
-func (t *Tags) open() (err error) {
+func (t *Tags) open(ctx context.Context) (err error) {
 	o := t.opts
 	if o.HistoryStore != nil {
 		t.recorder, err = history.NewRecorder(o.HistoryStore, history.RecorderOptions{Logger: o.Logger, Now: o.Now,
@@ -147,7 +147,7 @@ func (t *Tags) open() (err error) {
 	if t.binder, err = tagconfig.NewBinder(t.engine, o.Logger); err != nil {
 		return err
 	}
-	t.config, err = tagconfig.Open(tagconfig.Options{Path: o.ModelPath, Logger: o.Logger, Now: o.Now, OnChange: t.binder.SetConfig})
+	t.config, err = tagconfig.Open(ctx, tagconfig.Options{Path: o.ModelPath, Logger: o.Logger, Now: o.Now, OnChange: t.binder.Change})
 	if err != nil {
 		return fmt.Errorf("tag configuration: %w", err)
 	}
