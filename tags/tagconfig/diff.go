@@ -50,6 +50,21 @@ func Diff(current iter.Seq[Config], incoming []Config) Differences {
 	return d
 }
 
+// Missing returns the ids of current items that incoming does not have. It is never nil.
+func Missing(current iter.Seq[Config], incoming []Config) []string {
+	named := make(map[string]struct{}, len(incoming))
+	for i := range incoming {
+		named[incoming[i].TagID] = struct{}{}
+	}
+	missing := []string{}
+	for c := range current {
+		if _, ok := named[c.TagID]; !ok {
+			missing = append(missing, c.TagID)
+		}
+	}
+	return missing
+}
+
 // byTag returns the last item of each tag, sorted by tag id.
 func byTag(items []Config) []*Config {
 	sorted := make([]*Config, len(items))

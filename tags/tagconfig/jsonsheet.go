@@ -46,7 +46,7 @@ func (t *table) importJSON(r *bounded) error {
 	case r.err != nil:
 		return notRead(r.err)
 	case errors.Is(err, errSyntax):
-		return ErrSpreadsheet.Because("%s", in.place(err))
+		return ErrNotJSON.Because("%s", in.place(err))
 	}
 	return err
 }
@@ -98,7 +98,7 @@ func (t *table) readJSON(in *jsonReader) error {
 		return err
 	}
 	if _, err := in.dec.Token(); !errors.Is(err, io.EOF) {
-		return ErrSpreadsheet.Because("there is more behind the end")
+		return ErrNotJSON.Because("there is more behind the end")
 	}
 	if !found {
 		return ErrSpreadsheet.Because("must be an array of tags or a model file")

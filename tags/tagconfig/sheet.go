@@ -113,11 +113,17 @@ func Import(r io.Reader, format Format) ([]Config, error) { return Limits{}.Impo
 // Import reads items and checks them as Bulk would. JSON is an array of items or a model file. Beside the items, only an XLSX
 // file is in memory, packed; if r is an io.ReaderAt and io.Seeker such as a file, that is not either. The
 // error is an ErrSpreadsheet that names each bad cell as "row 7, column minValue" (in JSON as
-// [3].minValue), up to 100 of them; ErrEmpty when there is no item; ErrSheetSize above a limit.
+// [3].minValue), up to 100 of them; ErrNotJSON with the place of what is not; ErrEmpty when there is no item; ErrSheetSize above a limit.
 func (l Limits) Import(r io.Reader, format Format) ([]Config, error) {
+	e, err := l.ImportEdit(r, format)
+	return e.Put, err
+}
+
+// ImportEdit is Import, and returns an edit that Apply does not check and copy again. Its Put must not be changed.
+func (l Limits) ImportEdit(r io.Reader, format Format) (Edit, error) {
 	l, err := l.complete()
 	if err != nil {
-		return nil, err
+		return Edit{}, err
 	}
 	t := table{limits: l}
 	switch format {
@@ -128,7 +134,7 @@ func (l Limits) Import(r io.Reader, format Format) ([]Config, error) {
 	case JSON:
 		err = t.importJSON(&bounded{r: r, left: l.Bytes})
 	default:
-		return nil, ErrFormat
+		return Edit{}, ErrFormat
 	}
 	if err == nil || errors.Is(err, errFull) {
 		err = t.bad.err(ErrSpreadsheet)
@@ -137,9 +143,9 @@ func (l Limits) Import(r io.Reader, format Format) ([]Config, error) {
 		err = ErrEmpty
 	}
 	if err != nil {
-		return nil, err
+		return Edit{}, err
 	}
-	return t.items, nil
+	return Edit{Put: t.items, checked: true}, nil
 }
 
 // errFull ends an import with as many faults as are listed.
