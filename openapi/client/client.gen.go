@@ -553,72 +553,33 @@ func (e SuppressedAlarmState) Valid() bool {
 	}
 }
 
-// Defines values for TagImportFormat.
-const (
-	TagImportFormatCsv  TagImportFormat = "csv"
-	TagImportFormatJSON TagImportFormat = "json"
-	TagImportFormatXlsx TagImportFormat = "xlsx"
-)
-
-// Valid indicates whether the value is a known member of the TagImportFormat enum.
-func (e TagImportFormat) Valid() bool {
-	switch e {
-	case TagImportFormatCsv:
-		return true
-	case TagImportFormatJSON:
-		return true
-	case TagImportFormatXlsx:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for TagImportMode.
-const (
-	TagImportModeReplace TagImportMode = "replace"
-	TagImportModeUpsert  TagImportMode = "upsert"
-)
-
-// Valid indicates whether the value is a known member of the TagImportMode enum.
-func (e TagImportMode) Valid() bool {
-	switch e {
-	case TagImportModeReplace:
-		return true
-	case TagImportModeUpsert:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for TagImportPhase.
 const (
-	TagImportPhaseApplying  TagImportPhase = "applying"
-	TagImportPhaseCanceled  TagImportPhase = "canceled"
-	TagImportPhaseComparing TagImportPhase = "comparing"
-	TagImportPhaseDone      TagImportPhase = "done"
-	TagImportPhaseFailed    TagImportPhase = "failed"
-	TagImportPhaseReading   TagImportPhase = "reading"
-	TagImportPhaseWaiting   TagImportPhase = "waiting"
+	ImportApplying  TagImportPhase = "applying"
+	ImportCanceled  TagImportPhase = "canceled"
+	ImportComparing TagImportPhase = "comparing"
+	ImportDone      TagImportPhase = "done"
+	ImportFailed    TagImportPhase = "failed"
+	ImportReading   TagImportPhase = "reading"
+	ImportWaiting   TagImportPhase = "waiting"
 )
 
 // Valid indicates whether the value is a known member of the TagImportPhase enum.
 func (e TagImportPhase) Valid() bool {
 	switch e {
-	case TagImportPhaseApplying:
+	case ImportApplying:
 		return true
-	case TagImportPhaseCanceled:
+	case ImportCanceled:
 		return true
-	case TagImportPhaseComparing:
+	case ImportComparing:
 		return true
-	case TagImportPhaseDone:
+	case ImportDone:
 		return true
-	case TagImportPhaseFailed:
+	case ImportFailed:
 		return true
-	case TagImportPhaseReading:
+	case ImportReading:
 		return true
-	case TagImportPhaseWaiting:
+	case ImportWaiting:
 		return true
 	default:
 		return false
@@ -687,28 +648,28 @@ func (e UnitBreakerState) Valid() bool {
 
 // Defines values for WriteState.
 const (
-	WriteStateConfirmed   WriteState = "Confirmed"
-	WriteStateFailed      WriteState = "Failed"
-	WriteStateQueued      WriteState = "Queued"
-	WriteStateUnconfirmed WriteState = "Unconfirmed"
-	WriteStateUnknown     WriteState = "Unknown"
-	WriteStateWritten     WriteState = "Written"
+	Confirmed   WriteState = "Confirmed"
+	Failed      WriteState = "Failed"
+	Queued      WriteState = "Queued"
+	Unconfirmed WriteState = "Unconfirmed"
+	Unknown     WriteState = "Unknown"
+	Written     WriteState = "Written"
 )
 
 // Valid indicates whether the value is a known member of the WriteState enum.
 func (e WriteState) Valid() bool {
 	switch e {
-	case WriteStateConfirmed:
+	case Confirmed:
 		return true
-	case WriteStateFailed:
+	case Failed:
 		return true
-	case WriteStateQueued:
+	case Queued:
 		return true
-	case WriteStateUnconfirmed:
+	case Unconfirmed:
 		return true
-	case WriteStateUnknown:
+	case Unknown:
 		return true
-	case WriteStateWritten:
+	case Written:
 		return true
 	default:
 		return false
@@ -717,19 +678,19 @@ func (e WriteState) Valid() bool {
 
 // Defines values for ExportTagConfigParamsFormat.
 const (
-	ExportTagConfigParamsFormatCsv  ExportTagConfigParamsFormat = "csv"
-	ExportTagConfigParamsFormatJSON ExportTagConfigParamsFormat = "json"
-	ExportTagConfigParamsFormatXlsx ExportTagConfigParamsFormat = "xlsx"
+	Csv  ExportTagConfigParamsFormat = "csv"
+	JSON ExportTagConfigParamsFormat = "json"
+	Xlsx ExportTagConfigParamsFormat = "xlsx"
 )
 
 // Valid indicates whether the value is a known member of the ExportTagConfigParamsFormat enum.
 func (e ExportTagConfigParamsFormat) Valid() bool {
 	switch e {
-	case ExportTagConfigParamsFormatCsv:
+	case Csv:
 		return true
-	case ExportTagConfigParamsFormatJSON:
+	case JSON:
 		return true
-	case ExportTagConfigParamsFormatXlsx:
+	case Xlsx:
 		return true
 	default:
 		return false
@@ -738,16 +699,16 @@ func (e ExportTagConfigParamsFormat) Valid() bool {
 
 // Defines values for ImportTagConfigParamsMode.
 const (
-	ImportTagConfigParamsModeReplace ImportTagConfigParamsMode = "replace"
-	ImportTagConfigParamsModeUpsert  ImportTagConfigParamsMode = "upsert"
+	Replace ImportTagConfigParamsMode = "replace"
+	Upsert  ImportTagConfigParamsMode = "upsert"
 )
 
 // Valid indicates whether the value is a known member of the ImportTagConfigParamsMode enum.
 func (e ImportTagConfigParamsMode) Valid() bool {
 	switch e {
-	case ImportTagConfigParamsModeReplace:
+	case Replace:
 		return true
-	case ImportTagConfigParamsModeUpsert:
+	case Upsert:
 		return true
 	default:
 		return false
@@ -2524,11 +2485,15 @@ type TagImport struct {
 	EndedAt time.Time `json:"endedAt,omitempty,omitzero"`
 
 	// Error What importTagConfig would have answered.
-	Error  TagImportError  `json:"error,omitempty,omitzero"`
-	Format TagImportFormat `json:"format"`
-	ID     string          `json:"id"`
-	Mode   TagImportMode   `json:"mode"`
-	Phase  TagImportPhase  `json:"phase"`
+	Error TagImportError `json:"error,omitempty,omitzero"`
+
+	// Format csv, xlsx or json.
+	Format string `json:"format"`
+	ID     string `json:"id"`
+
+	// Mode upsert or replace.
+	Mode  string         `json:"mode"`
+	Phase TagImportPhase `json:"phase"`
 
 	// Result How many items each list of ImportAnswer would have.
 	Result TagImportResult `json:"result,omitempty,omitzero"`
@@ -2537,12 +2502,6 @@ type TagImport struct {
 	Rows      int       `json:"rows"`
 	StartedAt time.Time `json:"startedAt"`
 }
-
-// TagImportFormat defines model for TagImport.Format.
-type TagImportFormat string
-
-// TagImportMode defines model for TagImport.Mode.
-type TagImportMode string
 
 // TagImportPhase defines model for TagImport.Phase.
 type TagImportPhase string
