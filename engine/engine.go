@@ -18,6 +18,7 @@ import (
 	"github.com/otkit/otkit/internal/dirlock"
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
@@ -108,14 +109,14 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		}
 		list = append(list, e.accounts.Part())
 	}
+	if err := o.owner(); err != nil {
+		return list, err
+	}
 	o.Tags.OnMaxWithoutToken = e.onMaxTags
 	if e.tags, err = tagspart.New(ctx, o.Tags); err != nil {
 		return list, err
 	}
 	list = append(list, e.tags.Part())
-	if err := o.owner(); err != nil {
-		return list, err
-	}
 	if e.alarms, err = alarmspart.New(ctx, e.tags, o.Alarms); err != nil {
 		return list, err
 	}
@@ -171,6 +172,9 @@ func (e *Engine) InitialAdminPassword() string { return e.password }
 
 // Tags returns the tag engine, for programs that embed the engine.
 func (e *Engine) Tags() *tags.Engine { return e.tags.Engine() }
+
+// Drivers returns the drivers, for programs that embed the engine.
+func (e *Engine) Drivers() *drivers.Service { return e.tags.DriverService() }
 
 // Alarms returns the alarms, for programs that embed the engine.
 func (e *Engine) Alarms() *alarms.Service { return e.alarms.Service() }

@@ -1,8 +1,10 @@
 package modbus
 
 import (
+	"strconv"
 	"strings"
 
+	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/driverconfig"
 )
 
@@ -47,4 +49,21 @@ func (in *settings) serialPort(s driverconfig.Settings, o *Options, bad *faults)
 			o.Line.Parity = p
 		}
 	}
+}
+
+// Unit returns the unit that a point belongs to, empty if its address cannot be read.
+func (d *Driver) Unit(p tags.Point) string {
+	at, err := d.parsePoint(p)
+	if err != nil {
+		return ""
+	}
+	return strconv.Itoa(int(at.unit))
+}
+
+// Resource returns the serial port, which no other driver can use at the same time; empty if it has none.
+func (d *Driver) Resource() string {
+	if d.options.Protocol != RTU {
+		return ""
+	}
+	return d.options.Address
 }

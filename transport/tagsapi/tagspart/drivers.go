@@ -1,0 +1,111 @@
+package tagspart
+
+import (
+	"context"
+	"errors"
+
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/drivers"
+)
+
+// openDrivers starts the drivers of the options, and those that are stored.
+func (t *Tags) openDrivers(ctx context.Context) (err error) {
+	var fixed []drivers.Fixed
+	for _, d := range t.opts.Drivers {
+		if err := t.addDriver(d); err != nil {
+			return err
+		}
+		def := d.Definition
+		def.ID, def.Type = d.ID, d.Options.Type
+		fixed = append(fixed, drivers.Fixed{Definition: def, Driver: d.Driver})
+	}
+	o := t.opts.DriverOptions
+	o.Now, o.Logger = t.opts.Now, t.opts.Logger
+	t.drivers, err = drivers.New(ctx, drivers.Deps{Types: t.opts.DriverTypes, Repository: t.opts.DriverStore, Host: host{t}, Fixed: fixed}, o)
+	return err
+}
+
+// DriverService returns the service that manages drivers, for programs that embed the engine.
+func (t *Tags) DriverService() *drivers.Service { return t.drivers }
+
+// AddDriver adds a driver of another part. Its tags are known to the configuration before it runs. If a driver is defined by the id,
+// running or not, AddDriver returns [tags.ErrDriverExists].
+func (t *Tags) AddDriver(d Driver) error {
+	if t.drivers.Has(d.ID) {
+		return tags.ErrDriverExists.On("driverId", d.ID)
+	}
+	return t.addDriver(d)
+}
+
+func (t *Tags) addDriver(d Driver) error {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	if t.engine.HasDriver(d.ID) {
+		return tags.ErrDriverExists.On("driverId", d.ID)
+	}
+	if err := t.SetTags(d.ID, d.Options.Tags); err != nil {
+		return err
+	}
+	o := d.Options
+	o.Tags = nil
+	return t.engine.AddDriver(d.ID, d.Driver, o)
+}
+
+// RemoveDriver stops a driver and removes its tags, also from the configuration as far as the driver brought them.
+// What people have configured stays: these tags are Bad with reason NoDriver, and are the driver's again when it
+// is added again. The history stays, too. If the driver did not stop before ctx ended, its tags are removed all the same
+// and RemoveDriver returns an error. If id is unknown, RemoveDriver returns [tags.ErrInvalidDriver].
+func (t *Tags) RemoveDriver(ctx context.Context, id string) error {
+	err := t.engine.RemoveDriver(ctx, id)
+	if !errors.Is(err, tags.ErrInvalidDriver) {
+		t.forgetTags(id)
+	}
+	return err
+}
+
+func (t *Tags) forgetTags(id string) {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	if !t.engine.HasDriver(id) { // it may have been added again
+		t.config.Seed(id)
+		t.binder.RemoveBase(id)
+	}
+}
+
+// host is drivers.Host.
+type host struct{ t *Tags }
+
+func (h host) StartDriver(id string, d tags.Driver, o tags.DriverOptions, known []tags.Tag) error {
+	o.Tags = known
+	return h.t.addDriver(Driver{ID: id, Driver: d, Options: o})
+}
+
+func (h host) StopDriver(ctx context.Context, id string) error {
+	return h.t.engine.RemoveDriver(ctx, id)
+}
+
+func (h host) DefineTags(id string, known []tags.Tag) error {
+	h.t.adding.Lock()
+	defer h.t.adding.Unlock()
+	return h.t.SetTags(id, known)
+}
+
+func (h host) ForgetTags(id string) { h.t.forgetTags(id) }
+
+func (h host) Drivers() []tags.DriverStatus { return h.t.engine.Drivers() }
+
+func (h host) TagsOf(id string, limit int) (list []tags.Tag) {
+	for page := 1; len(list) < limit; page++ {
+		found, total, err := h.t.engine.List(tags.ListQuery{Driver: id, Page: page, PageSize: tags.MaxPageSize})
+		if err != nil || len(found) == 0 {
+			break
+		}
+		for _, s := range found {
+			list = append(list, *s.Tag)
+		}
+		if page*tags.MaxPageSize >= total {
+			break
+		}
+	}
+	return list[:min(len(list), limit)]
+}
