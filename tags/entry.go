@@ -32,6 +32,7 @@ type entry struct {
 	at      time.Time // by time.Now, as seen
 	quality Quality
 	reason  Reason
+	engine  int64 // Change.HistoryTime in µs if it is a time of the engine; 0 if it is that of the value
 
 	pushed   bool // the device sent by itself what was last seen
 	degraded bool // sample has the value of an older one, which is not good any more
@@ -115,7 +116,18 @@ func (e *entry) accept(c *Change, r *Reading, came arrival) bool {
 		return false
 	}
 	c.Seq = e.seq
+	if c.restored = !c.Degraded && !r.Late && e.restores(next); c.Degraded || c.restored {
+		e.engine = next.ServerTime.UnixMicro()
+	} else if next.SourceTime.UnixMicro() > e.engine {
+		e.engine = 0
+	}
 	return true
+}
+
+// restores reports whether a sample was taken before, and came after, the last change that history has by the time of the engine. What a Forwarder
+// forwards has its own history.
+func (e *entry) restores(s *Sample) bool {
+	return e.engine != 0 && !e.recorded && s.SourceTime.UnixMicro() <= e.engine && s.ServerTime.UnixMicro() >= e.engine
 }
 
 // degrade lowers the quality and keeps the value. It does nothing when the quality is as low already, or when the
@@ -140,6 +152,9 @@ func (e *entry) lowerTo(q Quality, reason Reason, now time.Time) (Change, bool) 
 func (e *entry) replace(next Sample, degraded bool) (Change, bool) {
 	tag := e.tag.Load()
 	told := e.set(tag, &next, time.Now(), degraded)
+	if told {
+		e.engine = next.ServerTime.UnixMicro()
+	}
 	return Change{Tag: tag, Sample: next, Seq: e.seq, Degraded: degraded, Recorded: e.recorded}, told
 }
 

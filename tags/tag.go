@@ -174,6 +174,8 @@ type Change struct {
 	// Recorded reports that the history of the tag is stored by Options.Store, because its driver is a
 	// Forwarder: whoever stores changes skips it. Every change of such a tag has it, also one of quality alone.
 	Recorded bool
+
+	restored bool // see HistoryTime
 }
 
 // Time returns when the change happened: when the value was taken, or when its quality fell.
@@ -182,4 +184,13 @@ func (c *Change) Time() time.Time {
 		return c.ServerTime
 	}
 	return c.SourceTime
+}
+
+// HistoryTime returns the time that the change has in history. It is Time, but ServerTime for a value that was taken before the engine reported
+// that the quality had fallen, such as one that a device sends again after a loss: history would end with the fall.
+func (c *Change) HistoryTime() time.Time {
+	if c.restored {
+		return c.ServerTime
+	}
+	return c.Time()
 }

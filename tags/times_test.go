@@ -97,3 +97,52 @@ func TestHistoryOfAnEngine(t *testing.T) {
 		require.Equal(t, []string{"0 Good ", "1 Good ", "2 Good ", "3 Good ", "4 Good ", "4 Bad NotConnected", "4 Bad NoDriver"}, got)
 	})
 }
+
+// A device may send a value again that it took before the tag was defined or its connection was lost. History must not end with a fall of the
+// quality while the tag is good.
+func TestHistoryEndsWithTheQualityThatTheTagHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := history.NewMemory()
+		recorder, err := history.NewRecorder(store, history.RecorderOptions{})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, recorder.Close(t.Context())) }()
+		e := newEngine(t, tags.Options{})
+		e.Observe(recorder.Observe)
+		start := time.Now()
+		require.NoError(t, e.DefineTags(intTag("plc.a")))
+		d := newPushDevice()
+		has := func(value int64, age time.Duration) tags.Reading {
+			r := tags.Reading{Value: tags.IntValue(value), Quality: tags.Good, Time: time.Now().Add(-age)}
+			d.set(func(d *device) { d.readings["a"] = r })
+			return r
+		}
+		has(1, time.Minute)
+		after(time.Second)
+		require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{RefreshInterval: time.Hour}))
+		after(time.Second)
+		d.push(t, "a", has(2, 1100*time.Millisecond)) // by a clock that lags
+		after(time.Second)
+		d.push(t, "a", has(3, 1500*time.Millisecond))
+		after(time.Second)
+		d.set(func(d *device) { d.readErr = tags.ErrNotConnected })
+		d.dead <- tags.ErrNotConnected
+		after(time.Minute)
+		d.set(func(d *device) { d.readErr = nil })
+		after(time.Minute)
+		requireSample(t, e, "plc.a", tags.IntValue(3), tags.Good, tags.ReasonNone)
+		taken := has(4, time.Second)
+		d.push(t, "a", taken)
+
+		require.NoError(t, recorder.Flush(t.Context()))
+		var got []string
+		var times []time.Duration
+		for s, err := range store.Range(t.Context(), "plc.a", start.Add(-time.Hour), time.Now().Add(time.Hour)) {
+			require.NoError(t, err)
+			got, times = append(got, fmt.Sprint(s.Value, " ", s.Quality, " ", s.Reason)), append(times, s.Time.Sub(start))
+		}
+		require.Equal(t, []string{" Bad WaitingForData", "1 Good ", "2 Good ", "3 Good ", "3 Bad NotConnected", "3 Good ", "4 Good "}, got)
+		require.Equal(t, []time.Duration{2 * time.Second, 3 * time.Second}, times[2:4], "when they came")
+		require.Greater(t, times[5]-times[4], 50*time.Second, "the loss has its whole length")
+		require.Equal(t, taken.Time.Sub(start), times[6], "a later value has its own time")
+	})
+}

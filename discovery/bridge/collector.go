@@ -113,7 +113,7 @@ func (c *collector) change(ch *tags.Change) {
 	if r == nil {
 		return
 	}
-	sample := link.Sample{Tag: r.index, Time: ch.Time(), Value: ch.Value, Quality: ch.Quality, Reason: ch.Reason}
+	sample := link.Sample{Tag: r.index, Time: ch.HistoryTime(), Value: ch.Value, Quality: ch.Quality, Reason: ch.Reason}
 	if ch.Late || ch.Seq < r.seq {
 		// Older than what was delivered: from a device's own buffer, or two goroutines of the tag engine met.
 		c.add(link.Entry{Sample: sample}, true)

@@ -104,6 +104,18 @@ func TestAnImportThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
+// unfinish brings the rows of imports back, as they were before the last transactions.
+func unfinish(t *testing.T, db *storage.DB, at time.Time) {
+	t.Helper()
+	set, err := db.SetOf(maintenancestore.Schema())
+	require.NoError(t, err)
+	require.NoError(t, set.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
+		_, err := tx.Exec(ctx, "INSERT INTO maintenance_imports (id, touched_us) SELECT DISTINCT import_id, CAST(? AS BIGINT) FROM maintenance_failures "+
+			"WHERE import_id <> 0 ON CONFLICT (id) DO UPDATE SET touched_us = excluded.touched_us", at.UnixMicro())
+		return err
+	}))
+}
+
 // A process that is killed in an import leaves records that do not count and are removed.
 func TestAnImportOfAKilledProcess(t *testing.T) {
 	for name, on := range databases {
@@ -115,17 +127,7 @@ func TestAnImportOfAKilledProcess(t *testing.T) {
 			require.NoError(t, err)
 			list := manyFailures(700)
 			require.NoError(t, s.AddFailures(t.Context(), list))
-			set, err := db.SetOf(maintenancestore.Schema())
-			require.NoError(t, err)
-			// The row of the import comes back as it was before the last transaction.
-			unfinish := func(at time.Time) {
-				require.NoError(t, set.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
-					_, err := tx.Exec(ctx, "INSERT INTO maintenance_imports (id, touched_us) SELECT DISTINCT import_id, CAST(? AS BIGINT) FROM maintenance_failures "+
-						"WHERE import_id <> 0 ON CONFLICT (id) DO UPDATE SET touched_us = excluded.touched_us", at.UnixMicro())
-					return err
-				}))
-			}
-			unfinish(time.Now())
+			unfinish(t, db, time.Now())
 			p, err := s.Failures(t.Context(), predictive.RecordQuery{Count: true})
 			require.NoError(t, err)
 			require.Zero(t, p.Total)
@@ -133,14 +135,16 @@ func TestAnImportOfAKilledProcess(t *testing.T) {
 			require.ErrorIs(t, s.AddFailures(t.Context(), list[:1]), maintenancestore.ErrImporting, "it may be at work still")
 			require.ErrorIs(t, s.AddFailures(t.Context(), list), maintenancestore.ErrImporting)
 
-			unfinish(time.Now().Add(-time.Hour))
+			unfinish(t, db, time.Now().Add(-time.Hour))
 			require.NoError(t, s.AddFailures(t.Context(), list[:1]))
 			p, err = s.Failures(t.Context(), predictive.RecordQuery{Count: true})
 			require.NoError(t, err)
 			require.Equal(t, list[:1], p.Items)
 			require.NoError(t, s.AddFailures(t.Context(), list[1:]))
 
-			unfinish(time.Now().Add(time.Hour)) // the clock was set back
+			unfinish(t, db, time.Now().Add(time.Hour)) // the clock was set back
+			set, err := db.SetOf(maintenancestore.Schema())
+			require.NoError(t, err)
 			upgrade := maintenancestore.Schema().Upgrade
 			require.NoError(t, upgrade(t.Context(), set, set.Update))
 			require.NoError(t, set.View(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {

@@ -92,8 +92,8 @@ func otherImports(ctx context.Context, tx *storage.Tx, id int64) error {
 func sweep(ctx context.Context, set *storage.Set, update storage.Updater) (n int, err error) {
 	var ids []int64
 	now := set.Now()
-	// One of the future is from a time when the clock was ahead.
-	err = set.View(ctx, "maintenance.imports", func(ctx context.Context, tx *storage.Tx) error {
+	// One of the future is from a time when the clock was ahead. A restore that is not committed yet shows them to its own transaction only.
+	err = update(ctx, "maintenance.imports", func(ctx context.Context, tx *storage.Tx) error {
 		ids = nil
 		return tx.Each(ctx, "SELECT id FROM maintenance_imports WHERE touched_us < ? OR touched_us > ?",
 			[]any{now.Add(-lease).UnixMicro(), now.Add(lease).UnixMicro()}, func(row storage.Scanner) error {

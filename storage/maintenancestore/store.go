@@ -3,6 +3,7 @@ package maintenancestore
 import (
 	"context"
 	"embed"
+	"errors"
 
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/storage"
@@ -21,9 +22,13 @@ func Schema() storage.Schema {
 	}}
 }
 
-// removeGivenUp removes the imports of processes that were killed.
+// removeGivenUp removes the imports of processes that were killed. On a full disk they stay until there is space: they do not count.
 func removeGivenUp(ctx context.Context, set *storage.Set, update storage.Updater) error {
 	_, err := sweep(ctx, set, update)
+	if errors.Is(err, storage.ErrFull) {
+		set.Logger().Warn("failed to look for imports that were not completed; their records do not count", "error", err)
+		return nil
+	}
 	return err
 }
 

@@ -47,5 +47,5 @@ func StoreChanges(store Store) func(ctx context.Context, changes []tags.Change) 
 }
 
 func sampleOf(c *tags.Change) Sample {
-	return Sample{Tag: c.Tag.Name, Time: c.Time(), Value: c.Value, Quality: c.Quality, Reason: c.Reason}
+	return Sample{Tag: c.Tag.Name, Time: c.HistoryTime(), Value: c.Value, Quality: c.Quality, Reason: c.Reason}
 }

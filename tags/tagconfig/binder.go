@@ -1,6 +1,7 @@
 package tagconfig
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"maps"
@@ -61,13 +62,13 @@ func (b *Binder) SetConfig(items []Config) {
 	b.bind("")
 }
 
-// SetBase replaces what a driver knows of its tags; their Driver is set to it. What the engine
-// refused of the driver before is tried again. Of two drivers that claim one tag name, the first by
-// driver id has it.
+// SetBase replaces what a source knows of tags: a driver, or who defines tags of drivers. Tags without a Driver are of
+// the driver with the source's id. What the engine refused of the driver before is tried again. Of two sources that claim
+// one tag name, the first by id has it.
 func (b *Binder) SetBase(driverID string, base []tags.Tag) {
 	base = slices.Clone(base)
 	for i := range base {
-		base[i].Driver = driverID
+		base[i].Driver = cmp.Or(base[i].Driver, driverID)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,8 +14,12 @@ var (
 	ErrInvalid = fault.New(fault.Invalid, "INVALID_TAG_CONFIG", "tag configuration is not valid")
 	ErrTooMany = fault.New(fault.TooLarge, "TOO_MANY_TAGS", "too many tags are configured")
 	// ErrTagLimit refuses to add tags beyond the limit that BulkWithin was given.
-	ErrTagLimit    = fault.New(fault.Conflict, "TAG_LIMIT", "no more tags may be added to the configuration")
-	ErrNotFound    = fault.New(fault.NotFound, "TAG_NOT_FOUND", "tag is not configured")
+	ErrTagLimit = fault.New(fault.Conflict, "TAG_LIMIT", "no more tags may be added to the configuration")
+	ErrNotFound = fault.New(fault.NotFound, "TAG_NOT_FOUND", "tag is not configured")
+	// ErrRevision is returned by a Repository whose configuration has changed meanwhile.
+	ErrRevision = fault.New(fault.Conflict, "CONFIG_CHANGED", "the tag configuration has been changed meanwhile")
+	// ErrInUse refuses to remove tags that others use.
+	ErrInUse       = fault.New(fault.Conflict, "TAG_IN_USE", "the tag is in use")
 	ErrNotSaved    = fault.New(fault.Internal, "CONFIG_NOT_SAVED", "the tag configuration could not be saved")
 	ErrFull        = fault.New(fault.Unavailable, "STORAGE_FULL", "the disk is full; the tag configuration could not be saved").With("retryAfter", "2")
 	ErrModelFile   = fault.New(fault.Internal, "MODEL_FILE_INVALID", "the model file cannot be used")

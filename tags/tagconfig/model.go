@@ -142,6 +142,27 @@ func (m *model) upsert(items []Config) (*model, int) {
 	return &next, len(named)
 }
 
+// without returns a model without the items of tags, and how many it had.
+func (m *model) without(tagIDs []string) (*model, int) {
+	gone := map[string]bool{}
+	for _, id := range tagIDs {
+		if _, ok := m.index[id]; ok {
+			gone[id] = true
+		}
+	}
+	if len(gone) == 0 {
+		return m, 0
+	}
+	next := *m
+	next.entries, next.index = nil, map[string]int{}
+	for _, e := range m.entries {
+		if !gone[e.TagID] {
+			next.set(e)
+		}
+	}
+	return &next, len(gone)
+}
+
 // encode returns the text of the file, one item a line.
 func (m *model) encode() ([]byte, error) {
 	var b bytes.Buffer

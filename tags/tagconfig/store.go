@@ -265,31 +265,57 @@ func (s *Store) Bulk(ctx context.Context, items []Config) (int, error) {
 // BulkWithin is Bulk for callers that may add tags only up to most in the whole configuration, and change the tags that
 // are there however many these are. If more tags would be added, it returns ErrTagLimit. A most of 0 is no limit.
 func (s *Store) BulkWithin(ctx context.Context, items []Config, most int) (int, error) {
-	items, err := checked(items)
-	if err != nil {
-		return 0, err
+	if len(items) == 0 {
+		return 0, ErrEmpty
+	}
+	r, err := s.Apply(ctx, Edit{Put: items, MaxItems: most})
+	return r.Put, err
+}
+
+// Apply carries out an edit, all of it or nothing. Its errors are those of Bulk, and those of Check; an edit of nothing does nothing.
+func (s *Store) Apply(ctx context.Context, e Edit) (Result, error) {
+	var items []Config
+	if len(e.Put) > 0 {
+		var err error
+		if items, err = checked(e.Put); err != nil {
+			return Result{}, err
+		}
 	}
 	if err := s.acquire(ctx); err != nil {
-		return 0, err
+		return Result{}, err
 	}
 	defer s.release()
 	if err := s.refresh(); err != nil && s.disk.broken == nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, ErrNotSaved.Wrap(err) // what cannot be read is not to be overwritten
+		return Result{}, ErrNotSaved.Wrap(err) // what cannot be read is not to be overwritten
 	}
 	now := s.state.Load().model
-	next, count := now.upsert(items)
+	if e.Check != nil {
+		err := e.Check(func(id string) (Config, bool) {
+			at, ok := now.index[id]
+			if !ok {
+				return Config{}, false
+			}
+			return now.entries[at].Config, true
+		})
+		if err != nil {
+			return Result{}, err
+		}
+	}
+	without, removed := now.without(e.Remove)
+	next, count := without.upsert(items)
+	r := Result{Put: count, Added: len(next.entries) - len(without.entries), Removed: removed, Total: len(next.entries)}
 	switch n := len(next.entries); {
 	case n > s.opts.MaxItems:
-		return 0, ErrTooMany.Because("at most %d", s.opts.MaxItems)
-	case most > 0 && n > most && n > len(now.entries):
-		return 0, ErrTagLimit.With("limit", strconv.Itoa(most))
+		return Result{}, ErrTooMany.Because("at most %d", s.opts.MaxItems)
+	case e.MaxItems > 0 && n > e.MaxItems && n > len(now.entries):
+		return Result{}, ErrTagLimit.With("limit", strconv.Itoa(e.MaxItems))
 	}
 	if err := s.save(next); err != nil {
 		s.opts.Logger.Error("tag configuration not saved", "file", s.opts.Path, "error", err)
-		return 0, notSaved(err)
+		return Result{}, notSaved(err)
 	}
 	s.apply(next)
-	return count, nil
+	return r, nil
 }
 
 // ValidateAll returns the error that a Bulk of the items would return: nil, ErrEmpty or ErrInvalid.

@@ -1,6 +1,7 @@
 package tagspart
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,8 +118,9 @@ type Tags struct {
 
 	adding sync.Mutex // held while what is known of a driver changes
 
-	mu        sync.Mutex
-	unobserve []func()
+	mu         sync.Mutex
+	unobserve  []func()
+	references []References
 }
 
 // New opens the tag configuration and starts the drivers.
@@ -162,19 +164,20 @@ func (t *Tags) open(ctx context.Context) (err error) {
 	return t.openDrivers(ctx)
 }
 
-// SetTags replaces what a driver knows of its tags. The tag configuration overrides it.
-func (t *Tags) SetTags(driverID string, list []tags.Tag) error {
+// SetTags replaces what a source knows of tags: a driver, or who defines tags of drivers, such as a template. Tags without
+// a driver are of the driver of that id. The tag configuration overrides them.
+func (t *Tags) SetTags(source string, list []tags.Tag) error {
 	base := make([]tags.Tag, len(list))
 	items := make([]tagconfig.Config, len(list))
 	for i, tag := range list {
-		tag.Driver = driverID
+		tag.Driver = cmp.Or(tag.Driver, source)
 		if err := tag.Validate(); err != nil {
 			return err
 		}
 		base[i], items[i] = tag, tagconfig.FromTag(tag)
 	}
-	t.config.Seed(driverID, items...)
-	t.binder.SetBase(driverID, base)
+	t.config.Seed(source, items...)
+	t.binder.SetBase(source, base)
 	return nil
 }
 
