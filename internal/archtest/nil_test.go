@@ -42,10 +42,12 @@ import (
 	"github.com/otkit/otkit/storage/bindingstore"
 	"github.com/otkit/otkit/storage/bufferstore"
 	"github.com/otkit/otkit/storage/devicestore"
+	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
+	tagdrivers "github.com/otkit/otkit/tags/drivers"
 	taghistory "github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/aasapi"
@@ -76,6 +78,7 @@ import (
 	"github.com/otkit/otkit/transport/recorder"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
+	"github.com/otkit/otkit/transport/tagsapi/driversapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
@@ -154,6 +157,9 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"bridge.New tags", "Tags", func() (any, error) { return bridge.New(ctx, bridge.Options{ID: "b"}) }},
 		{"bridge.New buffer", "Buffer", func() (any, error) { return bridge.New(ctx, bridge.Options{ID: "b", Tags: tagEngine, DriverID: "d"}) }},
 		{"bufferstore.Open", "files", func() (any, error) { return bufferstore.Open(ctx, nil, bufferstore.Options{}) }},
+		{"driverstore.New", "db", func() (any, error) { return driverstore.New(nil) }},
+		{"drivers.New", "Host", func() (any, error) { return tagdrivers.New(t.Context(), tagdrivers.Deps{}, tagdrivers.Options{}) }},
+		{"driversapi.New", "service", func() (any, error) { return driversapi.New(nil, driversapi.Options{}) }},
 		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},

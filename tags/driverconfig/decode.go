@@ -30,7 +30,11 @@ func Decode(raw json.RawMessage, into any, path string) error {
 	if target.Kind() != reflect.Pointer || target.IsNil() {
 		return fmt.Errorf("decoding %s: a pointer is needed, not %T", path, into)
 	}
-	if len(raw) == 0 {
+	switch {
+	case len(raw) > 0:
+	case target.Elem().Kind() == reflect.Struct:
+		raw = json.RawMessage("{}") // some members may be required
+	default:
 		return nil
 	}
 	if err := checkSyntax(raw); err != nil {

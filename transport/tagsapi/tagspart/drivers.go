@@ -3,9 +3,13 @@ package tagspart
 import (
 	"context"
 	"errors"
+	"net/http"
+	"strings"
 
+	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/drivers"
+	"github.com/otkit/otkit/tags/tagconfig"
 )
 
 // openDrivers starts the drivers of the options, and those that are stored.
@@ -21,7 +25,7 @@ func (t *Tags) openDrivers(ctx context.Context) (err error) {
 	}
 	o := t.opts.DriverOptions
 	o.Now, o.Logger = t.opts.Now, t.opts.Logger
-	t.drivers, err = drivers.New(ctx, drivers.Deps{Types: t.opts.DriverTypes, Repository: t.opts.DriverStore, Host: host{t}, Fixed: fixed}, o)
+	t.drivers, err = drivers.New(ctx, drivers.Deps{Types: t.opts.DriverTypes, Repository: t.opts.DriverStore, Host: driverHost{t}, Fixed: fixed}, o)
 	return err
 }
 
@@ -72,29 +76,68 @@ func (t *Tags) forgetTags(id string) {
 	}
 }
 
-// host is drivers.Host.
-type host struct{ t *Tags }
+// removeTags removes the configured tags of a driver. If something uses one of them, it returns [tagconfig.ErrInUse] unless force is set.
+func (t *Tags) removeTags(r *http.Request, driverID string, force, check bool) error {
+	ctx := r.Context()
+	var ids []string
+	for _, item := range t.config.Configured() {
+		if item.DriverID == driverID {
+			ids = append(ids, item.TagID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if !force {
+		users, err := t.References(ctx, ids)
+		if err != nil {
+			return err
+		}
+		if len(users) > 0 {
+			return inUse(users)
+		}
+	}
+	if check {
+		return nil
+	}
+	_, err := t.config.Apply(context.WithoutCancel(ctx), tagconfig.Edit{Remove: ids}) // the driver is gone already
+	return err
+}
 
-func (h host) StartDriver(id string, d tags.Driver, o tags.DriverOptions, known []tags.Tag) error {
+// maxUsers is how many users of tags an error names.
+const maxUsers = 20
+
+func inUse(users []Reference) error {
+	var named []fault.Field
+	for _, u := range users[:min(len(users), maxUsers)] {
+		named = append(named, fault.Field{Field: u.Tag, Message: strings.TrimSpace("is used by " + u.Kind + " " + u.ID + " " + u.Name)})
+	}
+	return tagconfig.ErrInUse.Because("%d users", len(users)).Invalid(named...)
+}
+
+// driverHost is drivers.Host.
+type driverHost struct{ t *Tags }
+
+func (h driverHost) StartDriver(id string, d tags.Driver, o tags.DriverOptions, known []tags.Tag) error {
 	o.Tags = known
 	return h.t.addDriver(Driver{ID: id, Driver: d, Options: o})
 }
 
-func (h host) StopDriver(ctx context.Context, id string) error {
+func (h driverHost) StopDriver(ctx context.Context, id string) error {
 	return h.t.engine.RemoveDriver(ctx, id)
 }
 
-func (h host) DefineTags(id string, known []tags.Tag) error {
+func (h driverHost) DefineTags(id string, known []tags.Tag) error {
 	h.t.adding.Lock()
 	defer h.t.adding.Unlock()
 	return h.t.SetTags(id, known)
 }
 
-func (h host) ForgetTags(id string) { h.t.forgetTags(id) }
+func (h driverHost) ForgetTags(id string) { h.t.forgetTags(id) }
 
-func (h host) Drivers() []tags.DriverStatus { return h.t.engine.Drivers() }
+func (h driverHost) Drivers() []tags.DriverStatus { return h.t.engine.Drivers() }
 
-func (h host) TagsOf(id string, limit int) (list []tags.Tag) {
+func (h driverHost) TagsOf(id string, limit int) (list []tags.Tag) {
 	for page := 1; len(list) < limit; page++ {
 		found, total, err := h.t.engine.List(tags.ListQuery{Driver: id, Page: page, PageSize: tags.MaxPageSize})
 		if err != nil || len(found) == 0 {

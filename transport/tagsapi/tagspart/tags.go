@@ -28,7 +28,7 @@ import (
 
 // Options configure the tags of a server. ModelPath is required; without stores everything is kept in memory.
 type Options struct {
-	ModelPath string // the tag configuration's model file
+	ModelPath string   // the tag configuration's model file
 	Drivers   []Driver // of the settings: they cannot be changed by calls
 
 	DriverTypes   driverconfig.Types // what drivers can be created by calls; default: none
@@ -219,7 +219,7 @@ func (t *Tags) routes(r server.Router) error {
 	if err != nil {
 		return err
 	}
-	managed, err := driversapi.New(t.drivers, driversapi.Options{})
+	managed, err := driversapi.New(t.drivers, driversapi.Options{RemoveTags: t.removeTags})
 	if err != nil {
 		return err
 	}
