@@ -70,7 +70,7 @@ func (r *rules) readRange(text string) error {
 	span, also, more := strings.Cut(text, "|")
 	from, to, ok := strings.Cut(span, "..")
 	if !ok {
-		return fmt.Errorf("%q has no ..", text)
+		return fmt.Errorf("%q is not like 1..255", text)
 	}
 	var err error
 	r.limited, r.lowest, r.highest = true, math.Inf(-1), math.Inf(1)

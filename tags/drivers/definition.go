@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
@@ -57,13 +58,11 @@ func (d *Definition) validate() error {
 			bad = append(bad, fault.Field{Field: field, Message: fmt.Sprintf(format, args...)})
 		}
 	}
-	switch {
-	case d.ID == "":
+	if d.ID == "" {
 		want(false, "id", "is required")
-	default:
+	} else {
 		want(len(d.ID) <= maxID, "id", "must have at most %d bytes", maxID)
-		want(strings.ToValidUTF8(d.ID, "") == d.ID && d.ID != "." && d.ID != ".." && !strings.ContainsFunc(d.ID, func(r rune) bool { return r == '/' || unicode.IsControl(r) }),
-			"id", "must not contain / or control characters, nor be . or ..")
+		want(validID(d.ID), "id", "must not contain / or control characters, nor be . or ..")
 	}
 	want(d.Type != "", "type", "is required")
 	want(d.Port >= 0 && d.Port <= 65535, "port", "must be 1 to 65535, or 0 for the type's default")
@@ -77,6 +76,10 @@ func (d *Definition) validate() error {
 		return ErrInvalid.Invalid(bad...)
 	}
 	return nil
+}
+
+func validID(id string) bool {
+	return utf8.ValidString(id) && id != "." && id != ".." && !strings.ContainsFunc(id, func(r rune) bool { return r == '/' || unicode.IsControl(r) })
 }
 
 // maxID leaves room for names in the length limit of tags.
