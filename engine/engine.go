@@ -113,6 +113,7 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	o.Tags.OnMaxWithoutToken = e.onMaxTags
+	o.Tags.OnModelFile = e.onModelFile(o.Tags.OnModelFile)
 	if e.tags, err = tagspart.New(ctx, o.Tags); err != nil {
 		return list, err
 	}

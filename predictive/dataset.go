@@ -91,7 +91,7 @@ func (s *Service) build(ctx context.Context, p plan) (*table, error) {
 		names = shapeNames()
 	}
 	rows := max(min(p.maxRows, maxCells/len(names)), 1)
-	if t.data, err = features.NewDataset(names, features.DatasetOptions{MaxRows: rows}); err != nil {
+	if t.data, err = features.NewDataset(names, features.DatasetOptions{MaxRows: rows, Step: t.extractor.Step()}); err != nil {
 		return nil, err
 	}
 	for _, src := range p.sources {

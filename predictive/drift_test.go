@@ -109,3 +109,14 @@ func TestDriftOfAllTagsIsOfNoSetting(t *testing.T) {
 	}
 	require.Equal(t, before, drift())
 }
+
+// The quantiles of chi-squared with 95% are those of scipy.stats.chi2.ppf.
+func TestIndexOfChance(t *testing.T) {
+	for _, test := range []struct {
+		bins     int
+		n, m     float64
+		quantile float64
+	}{{10, 50, 200, 16.919}, {5, 10, 10, 9.488}, {10, 0.2, 1e9, 16.919}, {2, 1, 1, 3.841}} {
+		require.InEpsilon(t, test.quantile*(1/max(test.n, 1)+1/test.m), chance(test.bins, test.n, test.m), 0.03)
+	}
+}

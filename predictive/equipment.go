@@ -75,12 +75,21 @@ func (s *Service) Tags(ctx context.Context, equipment string) ([]string, error) 
 }
 
 // Components returns the components that the replacements and failures of an equipment name, in alphabetical order, and the default ones
-// if they name none.
+// if they name none. Those have a remaining life, and no others.
 func (s *Service) Components(ctx context.Context, equipment string) ([]string, error) {
-	if list, err := s.RecordedComponents(ctx, equipment); err != nil || len(list) > 0 {
-		return list, err
+	r, err := s.records(ctx, equipment, s.o.Clock())
+	if err != nil {
+		return nil, err
 	}
-	return slices.Clone(s.o.Components), nil
+	return slices.Clone(s.componentsOf(r)), nil
+}
+
+// componentsOf returns the components of an equipment by its records. Callers do not change them.
+func (s *Service) componentsOf(r records) []string {
+	if list := r.components(); len(list) > 0 {
+		return list
+	}
+	return s.o.Components
 }
 
 // RecordedComponents returns the components that the replacements and failures of an equipment name, in alphabetical order.

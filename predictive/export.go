@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// Export writes the rows that a training would use as CSV; see [features.Dataset.WriteCSV]. Those of a failure model have the features of
-// one tag, without its unit and level; their unit is equipment/tag and their label the hours to the next failure. Those of an RUL model have the unit
-// equipment/component and the remaining hours. Callers wait for each other, as the rows are held in memory.
+// Export writes the rows of a training as CSV, see [features.Dataset.WriteCSV], with the features that a [Model] of one's own gets: operating conditions
+// are not told apart. Those of a failure model have the features of one tag, without its unit and level; their unit is equipment/tag and their label
+// the hours to the next failure. Those of an RUL model have the unit equipment/component and the remaining hours. The column stepSeconds is for
+// [InputSpec]. Callers wait for each other, as the rows are held in memory.
 func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) error {
 	if !slices.Contains(ModelTypes(), modelType) {
 		return ErrModelType
@@ -38,23 +39,31 @@ func (s *Service) Export(ctx context.Context, modelType ModelType, w io.Writer) 
 	return tab.data.WriteCSV(writerUntil{ctx, w})
 }
 
-// exportTable returns all rows of a plan, with the features of a training if there can be one.
+// exportTable returns all rows of a plan, with features as a [Model] gets them.
 func (t *trainer) exportTable(ctx context.Context, p plan) (*table, error) {
+	for i := range p.signals {
+		p.signals[i].Setting = false
+	}
+	for _, src := range p.sources {
+		for i := range src.inputs {
+			src.inputs[i].setting = false
+		}
+	}
 	p.maxRows = t.s.o.MaxRows
 	divided, err := t.divide(ctx, p)
 	switch {
-	case isMissingData(err):
+	case isMissingData(err): // for a training
 		t.measure(&p, livesOfSources(p.sources))
-		return t.s.build(ctx, p)
 	case err != nil:
 		return nil, err
-	case !p.shape:
-		if divided.extractor, err = t.s.fitExtractor(ctx, divided, func() {}); err != nil {
-			return nil, err
-		}
+	default:
+		p = divided
+		p.division = division{}
 	}
-	divided.division = division{}
-	return t.s.build(ctx, divided)
+	if p.extractor, err = newPlainExtractor(ctx, p.signals, p.options); err != nil {
+		return nil, err
+	}
+	return t.s.build(ctx, p)
 }
 
 // writerUntil writes until ctx ends, so that a slow reader does not keep the turn.

@@ -26,8 +26,8 @@ type InputSpecifier interface {
 
 // InputSpec tells what a [Model] needs.
 type InputSpec struct {
-	// Step is the distance of rows that the features are counted in: that of the training set. Default: that of [Options.Features].
-	// One of both is needed.
+	// Step is what the features are counted in: a window is 30 of them. It is the column stepSeconds of [Service.Export]; rows are
+	// farther apart if some were left out. Default: that of [Options.Features]. One of both is needed.
 	Step time.Duration
 	// Roles are those of the tags that an RUL model knows; default: all tags of the equipment, at most 64. See [Tag.Role].
 	Roles []string
@@ -46,7 +46,7 @@ type ModelInput struct {
 	TagID         string
 	Role          string
 	ComponentName string
-	// At is the moment of the prediction, Horizon how far ahead a failure is predicted, and Step the distance of rows.
+	// At is the moment of the prediction, Horizon how far ahead a failure is predicted, and Step what the features are counted in.
 	At      time.Time
 	Horizon time.Duration
 	Step    time.Duration
@@ -258,7 +258,8 @@ func (s *Service) externalFailure(ctx context.Context, x *external, equipment st
 		return FailurePrediction{}, err
 	}
 	f := FailurePrediction{EquipmentID: equipment, TagID: tag.ID, FailureProbability: answer.Probability, Prediction: PredictionNormal,
-		PredictedAt: now, SampledAt: o.newest, Step: q.input.Step, Features: threeOf(q.input.Names, q.input.Values), Threshold: answer.Threshold, HorizonHours: s.o.Horizon.Hours()}
+		PredictedAt: now, SampledAt: o.newest, Step: q.input.Step, LifeStart: q.life.start, Features: threeOf(q.input.Names, q.input.Values),
+		Threshold: answer.Threshold, HorizonHours: s.o.Horizon.Hours()}
 	if f.FailureProbability >= f.Threshold {
 		f.Prediction = PredictionFailure
 	}
@@ -286,7 +287,7 @@ func (s *Service) externalRUL(ctx context.Context, x *external, tags []Tag, q *q
 		}
 	}
 	r := newRUL(RUL{EquipmentID: q.input.EquipmentID, ComponentName: q.input.ComponentName, PredictedAt: q.input.At,
-		SampledAt: o.newest, Step: q.input.Step}, answer.Days*24, limit, s.o.Horizon.Hours())
+		SampledAt: o.newest, Step: q.input.Step, LifeStart: q.life.start}, answer.Days*24, limit, s.o.Horizon.Hours())
 	r.LowDays, r.HighDays, r.Capped = answer.LowDays, answer.HighDays, r.Capped && answer.CapDays > 0
 	r.ConfidenceDetail = answer.confidence(o, 1-unit((r.HighDays-r.LowDays)*24/limit))
 	r.Confidence = r.ConfidenceDetail.product()

@@ -79,7 +79,7 @@ func TestModelOfTheCallerAnswers(t *testing.T) {
 
 // TestModelOfTheCallerKnowsTheTrainingSet checks that what a model is trained with elsewhere is what it gets.
 func TestModelOfTheCallerKnowsTheTrainingSet(t *testing.T) {
-	p := newFleet(t, smallFleet)
+	p := newFleet(t, fleetOptions{pumps: 4, lives: 3, sensors: 3, component: "Bearing", conditions: 4})
 	failure, rul := &ownModel{}, &ownModel{}
 	s := newService(t, p, newOwnModels(failure, rul), func(_ *Deps, o *Options) { o.Features.Step, o.MaxRows = time.Hour, 100_000 })
 	at := p.now.Truncate(time.Hour)
@@ -98,10 +98,11 @@ func TestModelOfTheCallerKnowsTheTrainingSet(t *testing.T) {
 		row := slices.IndexFunc(rows, func(row []string) bool { return row[0] == unit && row[2] == at.Format(time.RFC3339Nano) })
 		require.Positive(t, row)
 		require.Greater(t, len(rows[0]), 10)
-		for i, name := range rows[0][4:] {
+		require.Equal(t, []string{"stepSeconds", "3600"}, []string{rows[0][4], rows[row][4]})
+		for i, name := range rows[0][5:] {
 			column := slices.Index(input.Names, name)
 			require.GreaterOrEqual(t, column, 0, name)
-			want, err := strconv.ParseFloat(rows[row][4+i], 64)
+			want, err := strconv.ParseFloat(rows[row][5+i], 64)
 			require.NoError(t, err)
 			require.InDelta(t, want, input.Values[column], 1e-9*max(1, math.Abs(want)), name)
 		}

@@ -2,6 +2,7 @@ package predictive
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 
@@ -46,7 +47,11 @@ func (l lesson) fitFailure(ctx context.Context) (predictor, divided, error) {
 	d := l.divide()
 	positive := d.train.near(l.horizon)
 	if yes, no := countTrue(positive); yes < minRows || no < minRows {
-		return p, d, tooLittle("%d rows with and %d rows without a failure within %.4g hours, %d of each needed", yes, no, l.horizon, minRows)
+		thinned := ""
+		if n := l.table.data.Thinning(); n > 1 {
+			thinned = fmt.Sprintf("; one of %d rows is used, to bound the memory", n)
+		}
+		return p, d, tooLittle("%d rows with and %d rows without a failure within %.4g hours, %d of each needed%s", yes, no, l.horizon, minRows, thinned)
 	}
 	var scores []float64 // of models that have not seen the row
 	var seen []bool
@@ -101,8 +106,9 @@ func (l lesson) fitRUL(ctx context.Context) (predictor, divided, error) {
 			return p, d, err
 		}
 		for i := range f.test.rows {
-			// Rows far from the end are easy: with them, the intervals would be too narrow for components that wear.
-			if left := f.test.Label(i); left <= l.limit && l.table.lives[f.test.Group(i)].failed {
+			// Rows far from the end are easy: with them, the intervals would be too narrow for components that wear. Those of lives that have not
+			// failed are all far.
+			if left := f.test.Label(i); left <= l.limit {
 				predicted, actual = append(predicted, q.hours(f.test.Row(i))), append(actual, left)
 			}
 		}

@@ -265,7 +265,17 @@ func (s *Service) makeModel(ctx context.Context, j *job) (result Training, err e
 	if !meta.Default {
 		result.Message += fmt.Sprintf("; %s stays the default, because it is not worse", FormatVersion(parent.Version))
 	}
+	if j.ModelType == RULModel && !m.tellsHorizon(meta.Horizon) {
+		s.o.Log.Warn("the horizon is longer than the lives: precision, recall and F1 score of remaining lives tell nothing", "horizon", meta.Horizon)
+		result.Message += fmt.Sprintf("; precision, recall and F1 score tell nothing, because the horizon of %g hours is longer than the lives", meta.Horizon.Hours())
+	}
 	return result, nil
+}
+
+// tellsHorizon reports whether a model of remaining lives can tell those within the horizon from longer ones.
+func (m Metrics) tellsHorizon(horizon time.Duration) bool {
+	c := m.ConfusionMatrix
+	return c.TrueNegative+c.FalsePositive > 0 && (m.CapDays == nil || *m.CapDays*24 > horizon.Hours())
 }
 
 // whyNotStored returns what callers may know of an error of a registry, which may name files: what its operator can mend.

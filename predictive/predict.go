@@ -70,7 +70,7 @@ func (s *Service) failurePrediction(ctx context.Context, equipment, tag string) 
 	}
 	at := slices.IndexFunc(tags, func(t Tag) bool { return t.ID == tag })
 	if at < 0 {
-		return FailurePrediction{}, ErrUnknownTag.On("tagId", tag)
+		return FailurePrediction{}, ErrUnknownTag.With("tagId", tag).Because("the equipment %s has no tag %s", equipment, tag)
 	}
 	if x := s.externals[FailureModel]; x != nil {
 		return s.externalFailure(ctx, x, equipment, tags[at])
@@ -98,12 +98,14 @@ func (s *Service) failurePrediction(ctx context.Context, equipment, tag string) 
 	if p.shape {
 		inputs = []input{{0, tag, false}}
 	}
-	o, err := s.observe(ctx, p, inputs, openLife(equipment, r.events(), now.Add(-s.o.Lookback), now), now)
+	l := openLife(equipment, r.events(), now.Add(-s.o.Lookback), now)
+	o, err := s.observe(ctx, p, inputs, l, now)
 	if err != nil {
 		return FailurePrediction{}, err
 	}
 	result := FailurePrediction{EquipmentID: equipment, TagID: tag, FailureProbability: p.probability(o.row), Prediction: PredictionNormal,
-		PredictedAt: now, SampledAt: o.newest, Step: p.extractor.Step(), Features: threeOf(p.extractor.Names(), o.raw), Threshold: p.threshold, HorizonHours: b.horizon, ModelVersion: meta.Version}
+		PredictedAt: now, SampledAt: o.newest, Step: p.extractor.Step(), LifeStart: l.start, Features: threeOf(p.extractor.Names(), o.raw), Threshold: p.threshold,
+		HorizonHours: b.horizon, ModelVersion: meta.Version}
 	if result.FailureProbability >= p.threshold {
 		result.Prediction = PredictionFailure
 	}
@@ -141,9 +143,8 @@ func (s *Service) rul(ctx context.Context, equipment, component string) (RUL, er
 	if err != nil {
 		return RUL{}, err
 	}
-	// A component whose records begin does not make the default ones unknown.
-	if !slices.Contains(r.components(), component) && !slices.Contains(s.o.Components, component) {
-		return RUL{}, ErrUnknownComponent.On("componentName", component)
+	if !slices.Contains(s.componentsOf(r), component) {
+		return RUL{}, ErrUnknownComponent.With("componentName", component).Because("the equipment %s has no component %s", equipment, component)
 	}
 	l := r.current(equipment, component, now.Add(-s.o.Lookback), now)
 	if x := s.externals[RULModel]; x != nil {
@@ -164,7 +165,7 @@ func (s *Service) rul(ctx context.Context, equipment, component string) (RUL, er
 	hours := p.hours(o.row)
 	low, high := p.interval(hours)
 	result := newRUL(RUL{EquipmentID: equipment, ComponentName: component, PredictedAt: now, SampledAt: o.newest, Step: p.extractor.Step(),
-		ModelVersion: meta.Version}, hours, p.limit, b.horizon)
+		LifeStart: l.start, ModelVersion: meta.Version}, hours, p.limit, b.horizon)
 	result.LowDays, result.HighDays = low/24, high/24
 	result.ConfidenceDetail = p.confidence(o, pooled, 1-unit((high-low)/p.limit))
 	result.Confidence = result.ConfidenceDetail.product()

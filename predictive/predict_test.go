@@ -25,6 +25,7 @@ func TestRequestsAreChecked(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnknownEquipment)
 	_, err = s.FailurePrediction(ctx, "pump01", "pump02.sensor1")
 	require.ErrorIs(t, err, ErrUnknownTag)
+	require.ErrorContains(t, err, "the equipment pump01 has no tag pump02.sensor1")
 	_, err = s.RUL(ctx, "pump99", "Bearing")
 	require.ErrorIs(t, err, ErrUnknownEquipment)
 	_, err = s.RUL(ctx, "pump01", "Flux capacitor")
@@ -162,12 +163,22 @@ func TestSeveralComponents(t *testing.T) {
 	bearing, err := s.RUL(t.Context(), "pump01", "Bearing")
 	require.NoError(t, err)
 	require.InDelta(t, 1, bearing.ConfidenceDetail.Model, 0)
-	motor, err := s.RUL(t.Context(), "pump01", "Motor")
-	require.NoError(t, err)
-	require.InDelta(t, 0.5, motor.ConfidenceDetail.Model, 0, "no motor ever failed")
 	list, err := s.Components(t.Context(), "pump01")
 	require.NoError(t, err)
 	require.Equal(t, []string{"Bearing", "Seal"}, list)
+	_, err = s.RUL(t.Context(), "pump01", "Motor")
+	require.ErrorIs(t, err, ErrUnknownComponent, "the list does not have it")
+
+	for _, sensor := range []string{"sensor1", "sensor2", "sensor3", "sensor4"} {
+		p.tags["mixer"] = append(p.tags["mixer"], Tag{ID: "mixer." + sensor})
+		p.samples["mixer."+sensor] = p.samples["pump01."+sensor]
+	}
+	list, err = s.Components(t.Context(), "mixer")
+	require.NoError(t, err)
+	require.Contains(t, list, "Motor", "by default")
+	motor, err := s.RUL(t.Context(), "mixer", "Motor")
+	require.NoError(t, err)
+	require.InDelta(t, 0.5, motor.ConfidenceDetail.Model, 0, "no motor ever failed")
 }
 
 func TestDamagedModelIsNotServed(t *testing.T) {
@@ -523,4 +534,21 @@ func TestSettingOfAPlannedStopIsNotUsed(t *testing.T) {
 	for value, answer := range answers {
 		require.Equal(t, want, answer, value)
 	}
+}
+
+func TestAnswersTellWhenTheLifeBegan(t *testing.T) {
+	p := newFleet(t, smallFleet)
+	s := newService(t, p)
+	for _, modelType := range ModelTypes() {
+		_, err := s.Retrain(t.Context(), modelType)
+		require.NoError(t, err)
+	}
+	replaced := p.now.Add(-4 * time.Hour)
+	require.NoError(t, p.AddReplacements(t.Context(), []Replacement{{ID: "new", EquipmentID: "pump01", Component: "Bearing", At: replaced, Reason: ReasonPreventive}}))
+	f, err := s.FailurePrediction(t.Context(), "pump01", "pump01.sensor1")
+	require.NoError(t, err)
+	require.Equal(t, replaced, f.LifeStart)
+	r, err := s.RUL(t.Context(), "pump01", "Bearing")
+	require.NoError(t, err)
+	require.Equal(t, replaced, r.LifeStart)
 }

@@ -17,6 +17,8 @@ type FailurePrediction struct {
 	// nearly the same.
 	SampledAt time.Time
 	Step      time.Duration
+	// LifeStart is when the life began that the answer is of: the last repair or replacement. Zero if no record tells it.
+	LifeStart time.Time
 	Features  FailureFeatures
 	Threshold float64
 	// HorizonHours is the horizon in hours.
@@ -72,9 +74,10 @@ type RUL struct {
 	// HealthScore is the remaining life divided by the longest one that the model predicts, from 0 to 1.
 	HealthScore float64
 	PredictedAt time.Time
-	// SampledAt and Step are as of a FailurePrediction.
+	// SampledAt, Step and LifeStart are as of a FailurePrediction.
 	SampledAt        time.Time
 	Step             time.Duration
+	LifeStart        time.Time
 	Recommendation   string
 	ModelVersion     int // 0 for one of [Deps.Models]
 	ConfidenceDetail Confidence

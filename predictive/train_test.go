@@ -2,6 +2,7 @@ package predictive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +93,7 @@ func TestRULModel(t *testing.T) {
 		require.GreaterOrEqual(t, r.LowDays, 0.)
 		require.LessOrEqual(t, r.HighDays, *m.CapDays+1e-9)
 	}
+	require.NoError(t, p.AddReplacements(t.Context(), []Replacement{{ID: "seal", EquipmentID: "pump05", Component: "Seal", At: epoch, Reason: ReasonPreventive}}))
 	other, err := s.RUL(t.Context(), "pump05", "Seal")
 	require.True(t, err == nil || errors.Is(err, ErrInsufficientData), err)
 	require.LessOrEqual(t, other.ConfidenceDetail.Model, 0.5, "the model knows bearings only")
@@ -239,6 +242,15 @@ func TestEquipmentsWithoutCommonRoles(t *testing.T) {
 	require.ErrorContains(t, s.Export(t.Context(), RULModel, io.Discard), "no roles in common")
 }
 
+func TestAHorizonThatIsLongerThanTheLivesIsTold(t *testing.T) {
+	p := newFleet(t, standardFleet)
+	for horizon, told := range map[time.Duration]bool{0: false, 1000 * time.Hour: true} {
+		r, err := newService(t, p, func(_ *Deps, o *Options) { o.Horizon = cmp.Or(horizon, o.Horizon) }).Retrain(t.Context(), RULModel)
+		require.NoError(t, err)
+		require.Equal(t, told, strings.Contains(r.Message, "the horizon of 1000 hours is longer than the lives"), r.Message)
+	}
+}
+
 func TestFewLivesAreLearnedByALine(t *testing.T) {
 	p := newFleet(t, fleetOptions{pumps: 3, lives: 2, sensors: 4, component: "Bearing"})
 	s := newService(t, p)
@@ -329,6 +341,9 @@ func TestMemoryOfTrainingIsBounded(t *testing.T) {
 	result, err := s.Retrain(t.Context(), RULModel)
 	require.NoError(t, err)
 	require.LessOrEqual(t, result.TrainingSamples, 500)
+	result, err = newService(t, p, func(_ *Deps, o *Options) { o.MaxRows = 100 }).Retrain(t.Context(), FailureModel)
+	require.ErrorIs(t, err, ErrTrainingFailed)
+	require.Contains(t, result.Message, "40 of each needed; one of 32 rows is used, to bound the memory")
 }
 
 // leaving is a reader that gives up at the first bytes.
@@ -360,4 +375,24 @@ func TestExport(t *testing.T) {
 	}
 	require.ErrorIs(t, s.Export(t.Context(), "x", nil), ErrModelType)
 	require.ErrorIs(t, newService(t, newPlant()).Export(t.Context(), RULModel, nil), ErrInsufficientData)
+}
+
+// Failures from before the history begins are none to learn from.
+func TestLivesWithoutSamplesAreNotCounted(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 1, lives: 12, sensors: 2, component: "Bearing"})
+	failures, err := p.Failures(t.Context(), RecordQuery{})
+	require.NoError(t, err)
+	begins := failures.Items[8].Start.Add(time.Hour)
+	for tag, list := range p.samples {
+		for len(list) > 0 && list[0].Time.Before(begins) {
+			list = list[1:]
+		}
+		p.samples[tag] = list
+	}
+	for _, modelType := range ModelTypes() {
+		s := newService(t, p, func(_ *Deps, o *Options) { o.MinFailures = 10 })
+		r, err := s.Retrain(t.Context(), modelType)
+		require.ErrorIs(t, err, ErrTrainingFailed)
+		require.Contains(t, r.Message, "3 lives that ended by a failure")
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
+	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 )
 
@@ -20,7 +21,7 @@ import (
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		tagstore.Schema(), historystore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(),
-		devicestore.Schema(), maintenancestore.Schema(), driverstore.Schema(),
+		devicestore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), driverstore.Schema(),
 	}
 }
 
@@ -34,11 +35,13 @@ func useDatabase(o *engine.Options, db *storage.DB) error {
 	audit, auditErr := auditstore.New(db)
 	devices, devicesErr := devicestore.New(db)
 	records, recordsErr := maintenancestore.New(db)
+	config, configErr := tagconfigstore.New(db)
 	drivers, driversErr := driverstore.New(db)
-	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr, recordsErr, driversErr); err != nil {
+	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr, recordsErr, configErr, driversErr); err != nil {
 		return err
 	}
-	o.Tags.Writes, o.Tags.HistoryStore, o.Tags.DriverStore = writes, history, drivers
+	o.Tags.Writes, o.Tags.HistoryStore, o.Tags.Config = writes, history, config
+	o.Tags.DriverStore = drivers
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
 	o.AAS.Store, o.Audit.Store = shells, audit

@@ -15,7 +15,7 @@ type PredictiveRemote struct {
 	Token      string        `key:"token" secret:"true" doc:"Bearer token for it; empty for none."`
 	CAFile     string        `key:"caFile" doc:"PEM file with the authorities of its certificate; empty for those of the system."`
 	ModelTypes []string      `key:"modelTypes" default:"FailurePrediction,RUL" rule:"required" doc:"What it predicts; the trained models answer the rest."`
-	Step       time.Duration `key:"step" rule:"0.." doc:"Distance of the rows of the training set that its model was trained with. Required with url."`
+	Step       time.Duration `key:"step" rule:"0.." doc:"Step of the training set that its model was trained with: its column stepSeconds. Required with url."`
 	Roles      []string      `key:"roles" doc:"Roles of the tags that its model of remaining lives knows; empty for all tags of the equipment."`
 	Samples    int           `key:"samples" rule:"0..5000" doc:"Newest samples of each tag that it gets besides the features."`
 	Timeout    time.Duration `key:"timeout" default:"5s" rule:"1ms..1m" doc:"Longest time of a prediction."`

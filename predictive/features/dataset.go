@@ -23,6 +23,8 @@ type DatasetOptions struct {
 	// MaxRows bounds the memory. When there are more rows, every second one of each life is dropped, then every second of the rest,
 	// and so on, so that rows stay evenly spread. Default: 200,000.
 	MaxRows int
+	// Step is that of the extractor that the rows are of, for CSV. Rows may be farther apart. Default: the CSV has none.
+	Step time.Duration
 }
 
 // Dataset has rows of features with a label. It grows by blocks, so that the memory it needs is that of its rows. It may be read
@@ -30,6 +32,7 @@ type DatasetOptions struct {
 type Dataset struct {
 	names   []string
 	maxRows int
+	step    time.Duration
 	stride  int
 	blocks  [][]float64 // of blockRows rows each
 	rows    []row
@@ -56,7 +59,7 @@ func NewDataset(names []string, options DatasetOptions) (*Dataset, error) {
 	case options.MaxRows == 0:
 		options.MaxRows = 200_000
 	}
-	return &Dataset{names: slices.Clone(names), maxRows: options.MaxRows, stride: 1, index: make(map[Group]int32)}, nil
+	return &Dataset{names: slices.Clone(names), maxRows: options.MaxRows, step: options.Step, stride: 1, index: make(map[Group]int32)}, nil
 }
 
 // Append adds a row with its label and copies it. Rows of a life come in the order of time. NaN in a row is a missing value.
@@ -136,16 +139,24 @@ func (d *Dataset) All() View {
 	return View{d, rows}
 }
 
-// WriteCSV writes a header and the rows: unit, life, time (RFC 3339, UTC), label, and the features, empty where missing.
+// WriteCSV writes a header and the rows: unit, life, time (RFC 3339, UTC), label, stepSeconds if the step is known, and the features, empty where
+// missing.
 func (d *Dataset) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	record := append([]string{"unit", "life", "time", "label"}, d.names...)
+	record := []string{"unit", "life", "time", "label"}
+	if d.step > 0 {
+		record = append(record, "stepSeconds")
+	}
+	record = append(record, d.names...)
 	if err := out.Write(record); err != nil {
 		return fmt.Errorf("features: writing CSV: %w", err)
 	}
 	for i, r := range d.rows {
 		g := d.groups[r.group]
 		record = append(record[:0], g.Unit, strconv.Itoa(g.Life), time.Unix(0, r.at).UTC().Format(time.RFC3339Nano), number(r.label))
+		if d.step > 0 {
+			record = append(record, number(d.step.Seconds()))
+		}
 		for _, v := range d.values(i) {
 			record = append(record, number(v))
 		}

@@ -276,10 +276,12 @@ func (m *Monitor) ask(ctx context.Context, t Target) (r Result) {
 func (m *Monitor) judge(r *Result, w *window) (positive, counts bool) {
 	switch r.Kind {
 	case Failure:
+		w.live(r.Failure.LifeStart)
 		likely := r.Failure.FailureProbability >= m.o.MinProbability
 		counts = r.Failure.Confidence >= m.o.MinConfidence && w.fresh(r.Failure.SampledAt.Truncate(r.Failure.Step))
 		return likely && r.Failure.Prediction == predictive.PredictionFailure, counts
 	case RUL:
+		w.live(r.RUL.LifeStart)
 		short := r.RUL.PredictedFailureDate.Sub(r.RUL.PredictedAt) <= m.o.Within
 		return short && !r.RUL.Capped, r.RUL.Confidence >= m.o.MinConfidence && w.fresh(r.RUL.SampledAt.Truncate(r.RUL.Step))
 	default:

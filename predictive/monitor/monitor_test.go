@@ -334,6 +334,48 @@ func TestATargetIsFailingAfterSomeOfItsLastResults(t *testing.T) {
 }
 
 // The threshold of a tag that shows little is low.
+// Five results are days apart if lives are long: nobody waits for them after a repair.
+func TestANewLifeIsNotFailing(t *testing.T) {
+	f := &fleet{tags: pumps(1), components: map[string][]string{"pump00000": {"Seal"}}}
+	var began time.Time // zero: not known
+	short := true
+	f.failure = func(string) (predictive.FailurePrediction, error) {
+		p := normal()
+		if short {
+			p = failing()
+		}
+		p.LifeStart = began
+		return p, nil
+	}
+	f.rul = func(string) (predictive.RUL, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		days := 30
+		if short {
+			days = 1
+		}
+		return predictive.RUL{Confidence: 1, PredictedAt: time.Now(), LifeStart: began, PredictedFailureDate: time.Now().AddDate(0, 0, days)}, nil
+	}
+	watch(t, f, monitor.Options{}, func(t *testing.T, s *site) {
+		both := func(state string) map[string]string {
+			return map[string]string{"failure pump00000.vibration": state, "rul Seal": state}
+		}
+		pass(46 * time.Minute)
+		require.Equal(t, both("failing"), s.states())
+		s.set(func() { short = false })
+		pass(30 * time.Minute)
+		require.Equal(t, both("failing"), s.states())
+		s.set(func() { began = time.Now() })
+		pass(15 * time.Minute)
+		require.Equal(t, both("normal"), s.states())
+		s.set(func() { short = true })
+		pass(30 * time.Minute)
+		require.Equal(t, both("normal"), s.states(), "those of the life before do not count")
+		pass(15 * time.Minute)
+		require.Equal(t, both("failing"), s.states())
+	})
+}
+
 func TestAnUnlikelyFailureIsNotPositive(t *testing.T) {
 	f := &fleet{tags: pumps(1)}
 	f.failure = func(string) (predictive.FailurePrediction, error) {

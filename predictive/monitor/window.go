@@ -12,6 +12,7 @@ type window struct {
 	positive uint64
 	count    int
 	newest   time.Time     // sample of the last result that counted, or the step that it is in
+	life     time.Time     // when the life began that the results are of, zero if it is not known
 	asked    time.Duration // when it was predicted for last, or came; see Monitor.elapsed
 	turn     *list.Element // of Monitor.turns
 }
@@ -22,6 +23,17 @@ func (w *window) fresh(newest time.Time) bool {
 	fresh := newest.IsZero() || !newest.Equal(w.newest)
 	w.newest = newest
 	return fresh
+}
+
+// live forgets the results of a life before. What was replaced does not fail any more.
+func (w *window) live(start time.Time) {
+	if !start.After(w.life) {
+		return
+	}
+	w.life, w.positive, w.count = start, 0, 0
+	if w.state == Failing {
+		w.state = Normal
+	}
 }
 
 // add counts a result: the target is Failing from n positive ones among the last m, and Normal again when at most clearing ones

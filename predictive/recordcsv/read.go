@@ -35,6 +35,7 @@ type Options struct {
 	Location *time.Location // of times without an offset; default UTC
 	NewID    func() string  // ids of records without one; default random UUIDs
 	Now      time.Time      // of the import: times after it are refused; zero allows them
+	OnLine   func(line int) // is called with the first line of each record before it is yielded; may be nil
 }
 
 func (o Options) withDefaults() Options {
@@ -112,6 +113,9 @@ func read[R any](r io.Reader, o Options, columns []column[R], complete func(*R) 
 			record, bad := parse(line, cells, heads, o, complete)
 			if bad != nil {
 				record = none
+			}
+			if o.OnLine != nil {
+				o.OnLine(line)
 			}
 			if !yield(record, bad) {
 				return

@@ -18,5 +18,6 @@
 // # Versions
 //
 // Versions are numbered from 1 in the order of Put, by all processes together. The highest number is the newest version, whatever the
-// time of its files. After a Put the oldest versions are deleted until Options.Keep are left; the one that serves is kept.
+// time of its files. After a Put, versions are deleted until Options.Keep whole ones are left. The newer half of these are the newest versions, the others the
+// first of each of the last days with any, so that many trainings in a day replace one of them at most. The one that serves is kept.
 package registry

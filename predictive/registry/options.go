@@ -24,7 +24,7 @@ const (
 // Options of a [Registry]. Dir is required.
 type Options struct {
 	Dir     string       // created with mode 0700 if it is missing
-	Keep    int          // undamaged versions of each type that Put leaves; the one that serves is never deleted. Default 10, negative: all
+	Keep    int          // undamaged versions of each type that Put leaves, see the package; the one that serves is never deleted. Default 10, negative: all
 	MaxSize int          // bytes of a model; default 256 MiB
 	Logger  *slog.Logger // default slog.Default
 }

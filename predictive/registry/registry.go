@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/otkit/otkit/internal/atomicfile"
 	"github.com/otkit/otkit/predictive"
@@ -136,8 +137,7 @@ func (r *Registry) sweep(root *os.Root, l *listing) {
 	}
 }
 
-// retain deletes the oldest versions. Damaged ones do not count, so that they take no place of a whole one, and go with the whole ones before
-// them.
+// retain deletes old versions. Damaged ones take no place of whole ones, and go when enough newer whole ones are there.
 func (r *Registry) retain(root *os.Root, t predictive.ModelType) {
 	if r.opts.Keep < 0 {
 		return
@@ -145,13 +145,18 @@ func (r *Registry) retain(root *os.Root, t predictive.ModelType) {
 	l, err := list(root, t)
 	if err == nil && len(l.versions) > r.opts.Keep {
 		v := &view{r: r, ctx: context.Background(), root: root, list: l}
-		serving, kept := v.serving(), 0
+		serving := v.serving()
+		var whole []predictive.Meta
+		var outdated []int // damaged ones
 		for _, version := range l.versions {
-			if kept < r.opts.Keep {
-				if _, _, damage := v.load(version); damage == nil {
-					kept++
-				}
-			} else if version != serving {
+			if m, _, damage := v.load(version); damage == nil {
+				whole = append(whole, m)
+			} else if len(whole) >= recent(r.opts.Keep) {
+				outdated = append(outdated, version)
+			}
+		}
+		for _, version := range append(superfluous(whole, r.opts.Keep), outdated...) {
+			if version != serving {
 				err = errors.Join(err, remove(root, l, version))
 			}
 		}
@@ -159,6 +164,26 @@ func (r *Registry) retain(root *os.Root, t predictive.ModelType) {
 	if err != nil {
 		r.opts.Logger.Warn("failed to delete old models", "modelType", t, "error", err)
 	}
+}
+
+// recent returns how many of the versions that are kept are the newest ones.
+func recent(keep int) int { return min(max((keep+1)/2, 2), keep) }
+
+// superfluous returns the versions beyond those to keep. The newest come first. Behind the recent ones, the first of each day goes before others: anybody
+// may train, and must not replace in an hour what was kept for months.
+func superfluous(newestFirst []predictive.Meta, keep int) (list []int) {
+	older := newestFirst[min(recent(keep), len(newestFirst)):]
+	var days, others []int // the newest first
+	var last time.Time
+	for _, m := range slices.Backward(older) {
+		if !m.TrainedAt.IsZero() && m.TrainedAt.Sub(last) >= 24*time.Hour {
+			days, last = append([]int{m.Version}, days...), m.TrainedAt
+		} else {
+			others = append([]int{m.Version}, others...)
+		}
+	}
+	ranked := append(days, others...)
+	return ranked[min(keep-recent(keep), len(ranked)):]
 }
 
 // see notes that a version was in use, and returns the highest that was.

@@ -10,7 +10,7 @@
 //	componentName   of a remaining life
 //	at              moment of the prediction, RFC 3339 in UTC
 //	horizonHours    how far ahead a failure is predicted
-//	stepSeconds     distance of the rows of the training set
+//	stepSeconds     what the features are counted in, as stepSeconds of the training set
 //	features        object of numbers by their names, null where there are too few samples; see [predictive.ModelInput]
 //	samples         only with Options.Samples: by the ids of tags, an object with the arrays times (RFC 3339) and values, oldest first
 //

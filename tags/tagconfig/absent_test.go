@@ -67,12 +67,12 @@ func TestNullInTheModelFileTakesALimitOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.json")
 	text := `{"variables":[{"tagId":"a","driverId":"plc","dataType":"Float","minValue":null}]}`
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	s, err := Open(Options{Path: path, Logger: quiet()})
+	s, err := Open(t.Context(), Options{Path: path, Logger: quiet()})
 	require.NoError(t, err)
 	require.True(t, s.Configured()[0].NoMin)
 	_, err = s.Bulk(context.Background(), []Config{{TagID: "b", DriverID: "plc", DataType: tags.Int}})
 	require.NoError(t, err)
-	again, err := Open(Options{Path: path, Logger: quiet()})
+	again, err := Open(t.Context(), Options{Path: path, Logger: quiet()})
 	require.NoError(t, err)
 	require.Equal(t, s.Configured(), again.Configured())
 }
@@ -82,7 +82,7 @@ func TestUnknownMembersAreTold(t *testing.T) {
 	put := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
 	put(`{"owner":"ops","variables":[{"tagId":"a","driverId":"plc","dataType":"Float","maxValu":5,"note":""}]}`)
 	var log bytes.Buffer
-	s, err := Open(Options{Path: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s, err := Open(t.Context(), Options{Path: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	want := []string{"owner", "variables.maxValu", "variables.note"}
 	require.Equal(t, want, s.Unknown())

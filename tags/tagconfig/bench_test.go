@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/xuri/excelize/v2"
+
+	"github.com/otkit/otkit/tags"
 )
 
 func many(n int) []Config {
@@ -35,9 +37,7 @@ func BenchmarkBulk1000Into10000(b *testing.B) {
 
 // The baseline of a Bulk: the same bytes written and synced, and nothing else.
 func BenchmarkBareWriteOf10000(b *testing.B) {
-	m, _ := (&model{index: map[string]int{}}).upsert(many(10_000))
-	data, err := m.encode()
-	require.NoError(b, err)
+	data := modelText(b, 10_000)
 	path := filepath.Join(b.TempDir(), "bare")
 	for b.Loop() {
 		f, err := os.Create(path + ".tmp")
@@ -51,9 +51,7 @@ func BenchmarkBareWriteOf10000(b *testing.B) {
 }
 
 func BenchmarkLoad10000(b *testing.B) {
-	m, _ := (&model{index: map[string]int{}}).upsert(many(10_000))
-	data, err := m.encode()
-	require.NoError(b, err)
+	data := modelText(b, 10_000)
 	for b.Loop() {
 		if _, err := parseModel(data, 10_000); err != nil {
 			b.Fatal(err)
@@ -97,16 +95,27 @@ func BenchmarkBareRead10000(b *testing.B) {
 	})
 }
 
+// modelText returns a model file of so many items.
+func modelText(b *testing.B, n int) []byte {
+	b.Helper()
+	m := &model{index: map[string]int{}}
+	for _, c := range many(n) {
+		m.set(&entry{Config: c})
+	}
+	return encoded(b, m)
+}
+
+// One tag of 100,000 changes.
 func BenchmarkBinder100000(b *testing.B) {
-	e := newEngine()
-	binder, err := NewBinder(e, quiet())
+	binder, err := NewBinder(newEngine(), quiet())
 	require.NoError(b, err)
 	items := many(100_000)
-	binder.SetConfig(items)
+	binder.Change(Edit{Put: items})
+	one := items[5]
 	var step float64
 	for b.Loop() {
 		step++
-		items[5].Offset = &step
-		binder.SetConfig(items)
+		one.Offset = tags.Ptr(step)
+		binder.Change(Edit{Put: []Config{one}})
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/otkit/otkit/tags"
@@ -20,19 +20,26 @@ type Definer interface {
 	RemoveTags(names ...string)
 }
 
-// Binder brings drivers and configuration together: it keeps what each driver knows of its tags (the
+// Binder brings drivers and configuration together: it keeps what each source knows of its tags (the
 // base), lays the configuration over it and defines what changed in the engine. A configured tag that its
-// driver does not know is defined as well. Safe for concurrent use; calls to the engine come one
+// driver does not know is defined as well. Its cost follows what changes. Safe for concurrent use; calls to the engine come one
 // after the other.
 type Binder struct {
 	engine Definer
 	log    *slog.Logger
 
 	mu      sync.Mutex
-	base    map[string][]tags.Tag // by driver
-	config  []Config
-	defined map[string]*tags.Tag // what the engine has, by name; an entry of base is shared
-	refused map[string][]refusal // what the engine did not take, by name
+	sources map[string][]tags.Tag // base by source
+	base    map[string][]claim    // by tag name; of each by source
+	config  map[string]Config     // by tag id
+	defined map[string]*tags.Tag  // what the engine has, by name; an entry of base is shared
+	refused map[string][]refusal  // what the engine did not take, by name
+}
+
+// claim is the base of a tag by one source.
+type claim struct {
+	source string
+	tag    *tags.Tag
 }
 
 type refusal struct {
@@ -50,39 +57,83 @@ func NewBinder(engine Definer, logger *slog.Logger) (*Binder, error) {
 	}
 	return &Binder{
 		engine: engine, log: logger,
-		base: map[string][]tags.Tag{}, defined: map[string]*tags.Tag{}, refused: map[string][]refusal{},
+		sources: map[string][]tags.Tag{}, base: map[string][]claim{}, config: map[string]Config{},
+		defined: map[string]*tags.Tag{}, refused: map[string][]refusal{},
 	}, nil
 }
 
-// SetConfig replaces the configuration. It has the form of Options.OnChange.
-func (b *Binder) SetConfig(items []Config) {
+// Change changes the configuration by an edit whose items are valid. It has the form of Options.OnChange.
+func (b *Binder) Change(e Edit) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.config = slices.Clone(items)
-	b.bind("")
+	names := make([]string, 0, len(e.Put)+len(e.Remove))
+	for _, id := range e.Remove {
+		delete(b.config, id)
+		names = append(names, id)
+	}
+	for i := range e.Put {
+		b.config[e.Put[i].TagID] = e.Put[i]
+		names = append(names, e.Put[i].TagID)
+	}
+	b.bind(names, "")
 }
 
 // SetBase replaces what a source knows of tags: a driver, or who defines tags of drivers. Tags without a Driver are of
 // the driver with the source's id. What the engine refused of the driver before is tried again. Of two sources that claim
 // one tag name, the first by id has it.
-func (b *Binder) SetBase(driverID string, base []tags.Tag) {
+func (b *Binder) SetBase(source string, base []tags.Tag) {
 	base = slices.Clone(base)
 	for i := range base {
-		base[i].Driver = cmp.Or(base[i].Driver, driverID)
+		base[i].Driver = cmp.Or(base[i].Driver, source)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.base[driverID] = base
-	b.bind(driverID)
+	names := b.disclaim(source)
+	b.sources[source] = base
+	for i := range base {
+		b.claim(source, &base[i])
+		names = append(names, base[i].Name)
+	}
+	for name := range b.refused {
+		names = append(names, name)
+	}
+	b.bind(names, source)
 }
 
-// RemoveBase forgets a driver. Its configured tags stay defined, so that they can be seen to have no
+// RemoveBase forgets a source. Configured tags stay defined, so that they can be seen to have no
 // driver; the others go.
-func (b *Binder) RemoveBase(driverID string) {
+func (b *Binder) RemoveBase(source string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.base, driverID)
-	b.bind(driverID)
+	names := b.disclaim(source)
+	delete(b.sources, source)
+	b.bind(names, source)
+}
+
+// disclaim takes the base of a source away and returns the names of its tags.
+func (b *Binder) disclaim(source string) (names []string) {
+	old := b.sources[source]
+	for i := range old {
+		name := old[i].Name
+		names = append(names, name)
+		left := slices.DeleteFunc(b.base[name], func(c claim) bool { return c.source == source })
+		if len(left) == 0 {
+			delete(b.base, name)
+		} else {
+			b.base[name] = left
+		}
+	}
+	return names
+}
+
+func (b *Binder) claim(source string, t *tags.Tag) {
+	all := slices.DeleteFunc(b.base[t.Name], func(c claim) bool { return c.source == source }) // of two of one source the last counts
+	if len(all) > 0 {
+		b.log.Warn("tag name is in use by another driver", "tag", t.Name, "driver", source, "other", all[0].source)
+	}
+	all = append(all, claim{source, t})
+	slices.SortFunc(all, func(x, y claim) int { return strings.Compare(x.source, y.source) })
+	b.base[t.Name] = all
 }
 
 // Errors returns why definitions were refused, by tag name. For such a tag the driver's own definition
@@ -97,31 +148,61 @@ func (b *Binder) Errors() map[string]error {
 	return found
 }
 
-// bind works out all definitions and applies the difference. Definitions of the driver retry that
-// were refused are tried again.
-func (b *Binder) bind(retry string) {
-	base := b.baseTags()
-	overlay := make(map[string]*tags.Tag, len(b.config))
-	for i := range b.config {
-		c := &b.config[i]
-		t := c.Tag(base[c.TagID])
-		overlay[c.TagID] = &t
+// candidates returns the definitions of a tag that are asked for, the best one first: the configured one, then the base.
+func (b *Binder) candidates(name string) (list []*tags.Tag) {
+	var base *tags.Tag
+	if all := b.base[name]; len(all) > 0 {
+		base = all[0].tag
 	}
-	b.forgetRefusals(overlay, base, retry)
-	// The configured definition, then the base when that was refused, then nothing.
-	for range 3 {
-		want := maps.Clone(base)
-		maps.Copy(want, overlay)
-		for name := range b.refused {
-			if b.wasRefused(name, want[name]) {
-				want[name] = base[name]
+	if c, ok := b.config[name]; ok {
+		known := base
+		if at := slices.IndexFunc(b.base[name], func(k claim) bool { return k.tag.Driver == c.DriverID }); at >= 0 {
+			known = b.base[name][at].tag
+		}
+		t := c.Tag(known)
+		list = append(list, &t)
+	}
+	if base != nil {
+		list = append(list, base)
+	}
+	return list
+}
+
+// bind works out the definitions of some tags and applies the difference. Definitions of the driver retry that
+// were refused are tried again.
+func (b *Binder) bind(names []string, retry string) {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	asked := make(map[string][]*tags.Tag, len(names))
+	for _, name := range names {
+		asked[name] = b.candidates(name)
+		b.forgetRefusals(name, asked[name], retry)
+	}
+	for range 3 { // the configured definition, then the base when that was refused, then nothing
+		want := make(map[string]*tags.Tag, len(names))
+		var gone, changed []string
+		for _, name := range names {
+			for _, t := range asked[name] {
+				if !b.wasRefused(name, t) {
+					want[name] = t
+					break
+				}
 			}
-			if want[name] == nil || b.wasRefused(name, want[name]) {
-				delete(want, name)
+			switch have, t := b.defined[name], want[name]; {
+			case t == nil && have != nil:
+				gone = append(gone, name)
+				delete(b.defined, name)
+			case t == nil:
+			case have == nil || !sameTag(have, t):
+				changed = append(changed, name)
+			default:
+				b.defined[name] = t
 			}
 		}
-		b.undefine(want)
-		if b.define(want) {
+		if len(gone) > 0 { // a tag that moved to another driver stays: for its readers it would be removed
+			b.engine.RemoveTags(gone...)
+		}
+		if b.define(changed, want) {
 			return
 		}
 	}
@@ -129,70 +210,25 @@ func (b *Binder) bind(retry string) {
 
 // forgetRefusals drops the refusals of definitions that are not asked for any more, and those of a
 // driver.
-func (b *Binder) forgetRefusals(overlay, base map[string]*tags.Tag, driver string) {
-	for name, all := range b.refused {
-		all = slices.DeleteFunc(all, func(r refusal) bool {
-			asked := overlay[name] != nil && sameTag(overlay[name], &r.tag) || base[name] != nil && sameTag(base[name], &r.tag)
-			return !asked || r.tag.Driver == driver
-		})
-		if b.refused[name] = all; len(all) == 0 {
-			delete(b.refused, name)
-		}
+func (b *Binder) forgetRefusals(name string, asked []*tags.Tag, retry string) {
+	list := b.refused[name]
+	if len(list) == 0 {
+		return
+	}
+	list = slices.DeleteFunc(list, func(r refusal) bool {
+		return retry != "" && r.tag.Driver == retry || !slices.ContainsFunc(asked, func(t *tags.Tag) bool { return sameTag(t, &r.tag) })
+	})
+	if b.refused[name] = list; len(list) == 0 {
+		delete(b.refused, name)
 	}
 }
 
 func (b *Binder) wasRefused(name string, t *tags.Tag) bool {
-	return t != nil && slices.ContainsFunc(b.refused[name], func(r refusal) bool { return sameTag(t, &r.tag) })
-}
-
-// baseTags returns the base of all drivers by name.
-func (b *Binder) baseTags() map[string]*tags.Tag {
-	size := 0
-	for _, base := range b.base {
-		size += len(base)
-	}
-	all := make(map[string]*tags.Tag, size)
-	for _, driver := range slices.Sorted(maps.Keys(b.base)) {
-		base := b.base[driver]
-		for i := range base {
-			name := base[i].Name
-			if other := all[name]; other != nil && other.Driver != driver {
-				b.log.Warn("tag name is in use by another driver", "tag", name, "driver", driver, "other", other.Driver)
-				continue
-			}
-			all[name] = &base[i]
-		}
-	}
-	return all
-}
-
-// undefine removes what is not wanted. A tag that moved to another driver stays: for its readers it
-// would be removed.
-func (b *Binder) undefine(want map[string]*tags.Tag) {
-	var gone []string
-	for name := range b.defined {
-		if want[name] == nil {
-			gone = append(gone, name)
-			delete(b.defined, name)
-		}
-	}
-	if len(gone) > 0 {
-		slices.Sort(gone)
-		b.engine.RemoveTags(gone...)
-	}
+	return slices.ContainsFunc(b.refused[name], func(r refusal) bool { return sameTag(t, &r.tag) })
 }
 
 // define defines what is new or different and reports whether the engine took all of it.
-func (b *Binder) define(want map[string]*tags.Tag) bool {
-	var changed []string
-	for name, t := range want {
-		if have := b.defined[name]; have == nil || !sameTag(have, t) {
-			changed = append(changed, name)
-		} else {
-			b.defined[name] = t
-		}
-	}
-	slices.Sort(changed)
+func (b *Binder) define(changed []string, want map[string]*tags.Tag) bool {
 	ok := true
 	batch := make([]tags.Tag, 0, len(changed))
 	for _, name := range changed {
@@ -241,16 +277,9 @@ func sameTag(a, b *tags.Tag) bool {
 		return true
 	}
 	x, y := *a, *b
-	if !sameNumber(x.Min, y.Min) || !sameNumber(x.Max, y.Max) {
+	if !samePointed(x.Min, y.Min) || !samePointed(x.Max, y.Max) {
 		return false
 	}
 	x.Min, x.Max, y.Min, y.Max = nil, nil, nil, nil
 	return x == y
-}
-
-func sameNumber(a, b *float64) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
 }

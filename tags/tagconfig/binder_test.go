@@ -2,6 +2,7 @@ package tagconfig
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,17 @@ type engine struct {
 	removed  []string
 	defines  int
 	undefine int
+}
+
+// configure makes items the whole configuration, by the edit that leads there.
+func configure(b *Binder, items []Config) {
+	e := Edit{Put: items}
+	for id := range b.config {
+		if !slices.Contains(ids(items), id) {
+			e.Remove = append(e.Remove, id)
+		}
+	}
+	b.Change(e)
 }
 
 func newEngine() *engine { return &engine{tags: map[string]tags.Tag{}, deny: map[string]error{}} }
@@ -83,7 +95,7 @@ func TestBinderOverlaysTheBase(t *testing.T) {
 	fresh := item("new")
 	fresh.Address, fresh.NativeType, fresh.IntervalMs = "9", "Float32", 200
 	e.calls()
-	b.SetConfig([]Config{over, fresh})
+	configure(b, []Config{over, fresh})
 	defined, removed := e.calls()
 	require.Equal(t, []string{"a", "new"}, defined, "only what changed")
 	require.Empty(t, removed)
@@ -100,7 +112,7 @@ func TestBinderOverlaysTheBase(t *testing.T) {
 	no := false
 	over.AccessMode, over.NativeType, over.IntervalMs, over.Address = tags.ReadOnly, "Int16", 50, "7"
 	over.Deadband, over.ConfirmWrites = tags.Ptr(0), &no
-	b.SetConfig([]Config{over, fresh})
+	configure(b, []Config{over, fresh})
 	defined, _ = e.calls()
 	require.Equal(t, []string{"a"}, defined)
 	a := e.tags["a"]
@@ -111,7 +123,7 @@ func TestBinderOverlaysTheBase(t *testing.T) {
 	require.Equal(t, tags.Deadband{Heartbeat: time.Hour}, a.Deadband)
 	require.False(t, a.Confirm)
 
-	b.SetConfig(nil)
+	configure(b, nil)
 	defined, removed = e.calls()
 	require.Equal(t, []string{"a"}, defined, "back to the base")
 	require.Equal(t, []string{"new"}, removed)
@@ -122,7 +134,7 @@ func TestBinderOverlaysTheBase(t *testing.T) {
 func TestBinderFollowsDrivers(t *testing.T) {
 	e := newEngine()
 	b := newBinder(t, e)
-	b.SetConfig([]Config{item("a")})
+	configure(b, []Config{item("a")})
 	require.Equal(t, tags.ReadOnly, e.tags["a"].Access, "configured before its driver is there")
 	b.SetBase("plc", []tags.Tag{baseTag("a", "1"), baseTag("b", "2")})
 	require.Equal(t, tags.ReadWrite, e.tags["a"].Access)
@@ -135,7 +147,7 @@ func TestBinderFollowsDrivers(t *testing.T) {
 	require.Equal(t, "plc", e.tags["a"].Driver)
 	require.Empty(t, e.tags["a"].Address)
 
-	b.SetConfig(nil)
+	configure(b, nil)
 	require.Equal(t, "other", e.tags["a"].Driver, "now the other driver's is in force")
 	_, removed = e.calls()
 	require.Empty(t, removed, "it moved: nobody is told that it is no more")
@@ -160,9 +172,9 @@ func TestBinderMovesATag(t *testing.T) {
 	require.NoError(t, err)
 	a, other := item("a"), item("b")
 	a.DriverID, other.DriverID = "plc1", "plc1"
-	b.SetConfig([]Config{a, other})
+	configure(b, []Config{a, other})
 	a.DriverID = "plc2"
-	b.SetConfig([]Config{a})
+	configure(b, []Config{a})
 	got, err := e.Read("a")
 	require.NoError(t, err)
 	require.Equal(t, "plc2", got.Tag.Driver)
@@ -188,7 +200,7 @@ func TestBinderGoesOnAfterABadOverlay(t *testing.T) {
 	percent.DeadbandPercent = tags.Ptr(5) // needs limits
 	b.SetBase("plc", base)
 	e.calls()
-	b.SetConfig(append(items, lone, percent))
+	configure(b, append(items, lone, percent))
 
 	require.Less(t, e.defines, 40, "the bad ones are found by halves")
 	faults := b.Errors()
@@ -201,7 +213,7 @@ func TestBinderGoesOnAfterABadOverlay(t *testing.T) {
 	require.Equal(t, "configured", e.tags["t041"].Description)
 
 	e.calls()
-	b.SetConfig(append(items, lone, percent))
+	configure(b, append(items, lone, percent))
 	require.Zero(t, e.defines, "what was refused is not tried again and again")
 
 	delete(e.deny, "bad")
@@ -218,17 +230,17 @@ func TestBinderWhereTheBaseIsBadAsWell(t *testing.T) {
 	b.SetBase("plc", []tags.Tag{baseTag("a", "bad"), baseTag("b", "1")})
 	over := item("a")
 	over.Address = "worse"
-	b.SetConfig([]Config{over})
+	configure(b, []Config{over})
 	require.NotContains(t, e.tags, "a")
 	require.Contains(t, e.tags, "b")
 	require.Len(t, b.Errors(), 1)
 	over.Address = "2"
-	b.SetConfig([]Config{over})
+	configure(b, []Config{over})
 	require.Equal(t, "2", e.tags["a"].Address)
 	over.Address = "worse"
-	b.SetConfig([]Config{over})
+	configure(b, []Config{over})
 	require.NotContains(t, e.tags, "a")
-	b.SetConfig(nil)
+	configure(b, nil)
 	require.NotContains(t, e.tags, "a")
 	require.Contains(t, b.Errors(), "a")
 }
@@ -253,7 +265,7 @@ func TestBinderIsSafeForConcurrentUse(t *testing.T) {
 			driver := fmt.Sprintf("d%d", i)
 			for range 20 {
 				b.SetBase(driver, []tags.Tag{baseTag(driver+".x", "1")})
-				b.SetConfig([]Config{item("a")})
+				configure(b, []Config{item("a")})
 				b.RemoveBase(driver)
 				b.Errors()
 			}

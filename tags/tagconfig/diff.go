@@ -68,3 +68,27 @@ func changedFields(old, c *Config) []FieldChange {
 	}
 	return changed
 }
+
+// sameConfig compares what items say.
+func sameConfig(a, b *Config) bool {
+	if a == b {
+		return true
+	}
+	x, y := *a, *b
+	for _, p := range [...][2]**float64{
+		{&x.MinValue, &y.MinValue}, {&x.MaxValue, &y.MaxValue}, {&x.ScalingFactor, &y.ScalingFactor},
+		{&x.Offset, &y.Offset}, {&x.Deadband, &y.Deadband}, {&x.DeadbandPercent, &y.DeadbandPercent},
+	} {
+		if !samePointed(*p[0], *p[1]) {
+			return false
+		}
+		*p[0], *p[1] = nil, nil
+	}
+	if !samePointed(x.ConfirmWrites, y.ConfirmWrites) {
+		return false
+	}
+	x.ConfirmWrites, y.ConfirmWrites = nil, nil
+	return x == y
+}
+
+func samePointed[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -10,6 +10,11 @@ type Edit struct {
 	Check func(get func(tagID string) (Config, bool)) error
 	// MaxItems is how many items the configuration may have for the edit to add one; 0 for no limit but Options.MaxItems.
 	MaxItems int
+	// WriteBehind returns when the Repository has the edit; the model file follows within a second. Without a Repository it does
+	// nothing.
+	WriteBehind bool
+
+	checked bool // Put is valid, and nobody else's
 }
 
 // Result is what has become of an [Edit].
@@ -27,4 +32,47 @@ type Reference struct {
 	Kind string `json:"kind"` // such as alarmRule, derivedTag, submodelElement
 	ID   string `json:"id"`   // of the user, among those of its kind
 	Name string `json:"name"` // for people; may be empty
+}
+
+// ItemChange is an item before and after an edit; nil for none.
+type ItemChange struct {
+	TagID    string
+	Old, New *Config
+}
+
+// FileEdit is what the model file has changed, see [Options.OnFileEdit].
+type FileEdit struct {
+	Changes []ItemChange // by tag id, the first 100
+	Total   int          // of the changes
+}
+
+// Values returns what the members of the changed items were and are, by tag id: only those that differ, nil for what is
+// absent.
+func (e FileEdit) Values() (before, after map[string]map[string]any) {
+	before, after = map[string]map[string]any{}, map[string]map[string]any{}
+	for _, c := range e.Changes {
+		old, now := map[string]any{}, map[string]any{}
+		for _, f := range c.Fields() {
+			old[f.Field], now[f.Field] = f.Old, f.New
+		}
+		if c.Old != nil {
+			before[c.TagID] = old
+		}
+		if c.New != nil {
+			after[c.TagID] = now
+		}
+	}
+	return before, after
+}
+
+// Fields returns which members differ, those of an item that is not there being nil.
+func (c ItemChange) Fields() []FieldChange {
+	old, now := c.Old, c.New
+	if old == nil {
+		old = &Config{TagID: c.TagID}
+	}
+	if now == nil {
+		now = &Config{TagID: c.TagID}
+	}
+	return changedFields(old, now)
 }

@@ -18,9 +18,9 @@ func Example() {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 
-	store, err := tagconfig.Open(tagconfig.Options{
+	store, err := tagconfig.Open(context.Background(), tagconfig.Options{
 		Path:     filepath.Join(dir, "config", "equipment_model.json"),
-		OnChange: func(items []tagconfig.Config) { fmt.Println("in force:", len(items)) },
+		OnChange: func(e tagconfig.Edit) { fmt.Println("changed:", len(e.Put)) },
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -37,7 +37,7 @@ func Example() {
 	_, err = store.Bulk(context.Background(), []tagconfig.Config{{TagID: "plc.flow", DataType: tags.Float}})
 	fmt.Println(err)
 	// Output:
-	// in force: 2
+	// changed: 2
 	// 2 <nil>
 	// plc.level Float 40002
 	// plc.speed Int 40001

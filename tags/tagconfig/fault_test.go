@@ -184,7 +184,7 @@ const killEnv = "OTKIT_TAGCONFIG_WRITE_UNTIL_KILLED"
 // writeUntilKilled is the other process: each Bulk adds a tag and counts up another, and is
 // acknowledged on standard output.
 func writeUntilKilled(path string) {
-	s, err := Open(Options{Path: path, Logger: quiet()})
+	s, err := Open(context.Background(), Options{Path: path, Logger: quiet()})
 	if err != nil {
 		fmt.Println("open:", err)
 		os.Exit(1)

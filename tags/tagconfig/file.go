@@ -75,9 +75,15 @@ func createTemp(path string) (tempFile, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// replaceFile makes data the content of path, or leaves path as it is. The temporary file has one
-// fixed name, so that a process killed again and again leaves at most one behind.
-func replaceFile(path string, data []byte, create func(string) (tempFile, error)) (fs.FileInfo, error) {
+// staged is a text that is on the disk and takes the place of a file by a rename.
+type staged struct {
+	temp, path string
+	stamp      stamp
+}
+
+// stage writes a text beside path. The temporary file has one fixed name, so that a process killed again and again leaves at
+// most one behind.
+func stage(path string, write func(io.Writer) error, create func(string) (tempFile, error), now func() time.Time) (*staged, error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // a rename onto a link would replace the link
 	}
@@ -89,40 +95,56 @@ func replaceFile(path string, data []byte, create func(string) (tempFile, error)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	temp := filepath.Join(dir, "."+filepath.Base(path)+".tmp")
-	info, err := writeTemp(temp, data, mode, create)
-	if err == nil {
-		err = os.Rename(temp, path)
+	st := &staged{temp: filepath.Join(dir, "."+filepath.Base(path)+".tmp"), path: path}
+	var err error
+	if st.stamp, err = writeTemp(st.temp, write, mode, create); err != nil {
+		return nil, st.discard(err)
 	}
-	if err != nil {
-		if gone := os.Remove(temp); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-		return nil, err
-	}
-	return info, syncDir(dir)
+	st.stamp.takenAt = now()
+	return st, nil
 }
 
-func writeTemp(path string, data []byte, mode fs.FileMode, create func(string) (tempFile, error)) (info fs.FileInfo, err error) {
+// discard removes the text and returns err with what went wrong with that.
+func (st *staged) discard(err error) error {
+	if gone := os.Remove(st.temp); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+// replace makes the text the content of the path, or leaves the path as it is.
+func (st *staged) replace() error {
+	if err := os.Rename(st.temp, st.path); err != nil {
+		return st.discard(err)
+	}
+	return nil
+}
+
+func (st *staged) sync() error { return syncDir(filepath.Dir(st.path)) }
+
+func writeTemp(path string, write func(io.Writer) error, mode fs.FileMode, create func(string) (tempFile, error)) (s stamp, err error) {
 	f, err := create(path)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	defer func() {
 		if closing := f.Close(); err == nil {
 			err = closing
 		}
 	}()
-	if _, err := f.Write(data); err != nil {
-		return nil, err
+	hash := sha256.New()
+	if err := write(io.MultiWriter(f, hash)); err != nil {
+		return s, err
 	}
 	if err := f.Chmod(mode); err != nil {
-		return nil, err
+		return s, err
 	}
 	if err := f.Sync(); err != nil {
-		return nil, err
+		return s, err
 	}
-	return f.Stat()
+	hash.Sum(s.hash[:0])
+	s.info, err = f.Stat()
+	return s, err
 }
 
 // syncDir makes a rename in dir durable. Windows cannot and need not sync a directory, and neither

@@ -1,29 +1,57 @@
 package tagconfig
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
 )
 
-// model is the content of a model file. It is not changed once it is in force: upsert makes another.
+// model is the content of a model file.
 type model struct {
-	name, version string
-	extra         []member // members of the file that are not ours, in their order
-	entries       []*entry // in the order of the file
-	index         map[string]int
+	header
+	entries []*entry // in the order of the file
+	index   map[string]int
 }
 
-// entry is one item of the file.
-type entry struct {
-	Config
-	extra []member // members that are not ours, by name
-	line  []byte   // the item as it is written, without indent
+// header is what a model file has beside the items.
+type header struct {
+	name, version string
+	extra         []member // members of the file that are not ours, in their order
+}
+
+func (h header) equal(o header) bool {
+	return h.name == o.name && h.version == o.version && sameMembers(h.extra, o.extra)
+}
+
+// unknown returns the names of the members that are not ours.
+func (h header) unknown() map[string]struct{} {
+	found := map[string]struct{}{}
+	for _, x := range h.extra {
+		found[clip(x.name)] = struct{}{}
+	}
+	return found
+}
+
+// members returns all members, in the order in which they are written.
+func (h header) members() []member {
+	return append([]member{quoted("modelName", h.name), quoted("version", h.version)}, h.extra...)
+}
+
+// encode returns the header as a JSON object.
+func (h header) encode() []byte {
+	var b bytes.Buffer
+	for i, x := range h.members() {
+		b.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
+		fmt.Fprintf(&b, "%s:%s", quoted("", x.name).raw, x.raw)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
 }
 
 type member struct {
@@ -125,80 +153,46 @@ func (m *model) set(e *entry) {
 	m.entries = append(m.entries, e)
 }
 
-// upsert returns a model that has items as well, and the number of distinct tags among them.
-func (m *model) upsert(items []Config) (*model, int) {
-	next := *m
-	next.entries = slices.Clone(m.entries)
-	next.index = maps.Clone(m.index)
-	named := make(map[string]struct{}, len(items))
-	for _, c := range items {
-		named[c.TagID] = struct{}{}
-		e := &entry{Config: c}
-		if at, ok := next.index[c.TagID]; ok {
-			e.extra = next.entries[at].extra
-		}
-		next.set(e)
+// encode writes the text of the model file, one item a line.
+func (v *view) encode(to io.Writer) error {
+	w := bufio.NewWriterSize(to, 64<<10)
+	_, _ = w.WriteString("{\n") // what goes wrong stays in w
+	for _, x := range v.header.members() {
+		fmt.Fprintf(w, "  %s: %s,\n", quoted("", x.name).raw, x.raw)
 	}
-	return &next, len(named)
+	_, _ = w.WriteString("  \"variables\": [")
+	var err error
+	first := true
+	var line []byte
+	v.order.Scan(func(_ int64, e *entry) bool {
+		if line, err = e.appendTo(line[:0]); err != nil {
+			return false
+		}
+		if !first {
+			_ = w.WriteByte(',')
+		}
+		first = false
+		_, _ = w.WriteString("\n    ")
+		_, err = w.Write(line)
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	if !first {
+		_, _ = w.WriteString("\n  ")
+	}
+	_, _ = w.WriteString("]\n}\n")
+	return w.Flush()
 }
 
-// without returns a model without the items of tags, and how many it had.
-func (m *model) without(tagIDs []string) (*model, int) {
-	gone := map[string]bool{}
-	for _, id := range tagIDs {
-		if _, ok := m.index[id]; ok {
-			gone[id] = true
-		}
-	}
-	if len(gone) == 0 {
-		return m, 0
-	}
-	next := *m
-	next.entries, next.index = nil, map[string]int{}
-	for _, e := range m.entries {
-		if !gone[e.TagID] {
-			next.set(e)
-		}
-	}
-	return &next, len(gone)
-}
-
-// encode returns the text of the file, one item a line.
-func (m *model) encode() ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(256 + len(m.entries)*256)
-	b.WriteString("{\n")
-	for _, x := range append([]member{quoted("modelName", m.name), quoted("version", m.version)}, m.extra...) {
-		fmt.Fprintf(&b, "  %s: %s,\n", quoted("", x.name).raw, x.raw)
-	}
-	b.WriteString("  \"variables\": [")
-	for i, e := range m.entries {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString("\n    ")
-		if e.line == nil {
-			line, err := e.encode()
-			if err != nil {
-				return nil, err
-			}
-			e.line = line
-		}
-		b.Write(e.line)
-	}
-	if len(m.entries) > 0 {
-		b.WriteString("\n  ")
-	}
-	b.WriteString("]\n}\n")
-	return b.Bytes(), nil
-}
-
-func (e *entry) encode() ([]byte, error) {
+// appendTo appends the item as it is written, without indent.
+func (e *entry) appendTo(to []byte) ([]byte, error) {
 	b, err := encodeJSON(e.Config)
 	if err != nil || len(e.extra) == 0 {
-		return b, err
+		return append(to, b...), err
 	}
-	buf := bytes.NewBuffer(b[:len(b)-1])
+	buf := bytes.NewBuffer(append(to, b[:len(b)-1]...))
 	for _, x := range e.extra {
 		fmt.Fprintf(buf, ",%s:", quoted("", x.name).raw)
 		if err := json.Compact(buf, x.raw); err != nil {
@@ -207,6 +201,20 @@ func (e *entry) encode() ([]byte, error) {
 	}
 	buf.WriteByte('}')
 	return buf.Bytes(), nil
+}
+
+// parseEntry reads an item as appendTo writes it.
+func parseEntry(raw []byte) (*entry, error) {
+	e := &entry{}
+	if decodeKnown(raw, &e.Config) {
+		return e, nil
+	}
+	e.Config = Config{}
+	if err := json.Unmarshal(raw, &e.Config); err != nil {
+		return nil, err
+	}
+	e.extra = unknownMembers(raw)
+	return e, nil
 }
 
 // encodeJSON is json.Marshal that leaves < > & as they are: people read the file.
@@ -289,6 +297,10 @@ func unknownMembers(raw json.RawMessage) []member {
 	var extra []member
 	for name, value := range all {
 		if columnAt(name) < 0 {
+			var compact bytes.Buffer // as it is written
+			if json.Compact(&compact, value) == nil {
+				value = compact.Bytes()
+			}
 			extra = append(extra, member{name, value})
 		}
 	}

@@ -34,7 +34,7 @@ func modelPath(t testing.TB) string {
 
 func open(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := Open(Options{Path: path, Logger: quiet()})
+	s, err := Open(t.Context(), Options{Path: path, Logger: quiet()})
 	require.NoError(t, err)
 	return s
 }
@@ -189,7 +189,7 @@ func TestBulkRefusesAllForOneBadItem(t *testing.T) {
 }
 
 func TestBulkKeepsToItsBoundsAndItsContext(t *testing.T) {
-	s, err := Open(Options{Path: modelPath(t), MaxItems: 2, Logger: quiet()})
+	s, err := Open(t.Context(), Options{Path: modelPath(t), MaxItems: 2, Logger: quiet()})
 	require.NoError(t, err)
 	_, err = s.Bulk(t.Context(), []Config{item("a"), item("b"), item("c")})
 	require.ErrorIs(t, err, ErrTooMany)
@@ -233,7 +233,7 @@ func TestBrokenFileStopsTheStartAndNamesThePlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := modelPath(t)
 			write(t, path, c.text)
-			_, err := Open(Options{Path: path, Logger: quiet()})
+			_, err := Open(t.Context(), Options{Path: path, Logger: quiet()})
 			require.ErrorIs(t, err, ErrModelFile)
 			require.ErrorContains(t, err, c.place)
 		})
@@ -294,7 +294,7 @@ func TestOptionsNameTheirBadMember(t *testing.T) {
 	for field, opts := range map[string]Options{
 		"Path": {}, "MaxItems": {Path: "x", MaxItems: -1}, "PollInterval": {Path: "x", PollInterval: -1}, "Debounce": {Path: "x", Debounce: -1},
 	} {
-		_, err := Open(opts)
+		_, err := Open(t.Context(), opts)
 		require.ErrorContains(t, err, "Options."+field)
 	}
 }
@@ -302,7 +302,7 @@ func TestOptionsNameTheirBadMember(t *testing.T) {
 func TestConcurrentBulksLoseNothing(t *testing.T) {
 	path := modelPath(t)
 	changes := 0
-	s, err := Open(Options{Path: path, Logger: quiet(), OnChange: func([]Config) { changes++ }})
+	s, err := Open(t.Context(), Options{Path: path, Logger: quiet(), OnChange: func(Edit) { changes++ }})
 	require.NoError(t, err)
 	const writers, each = 8, 10
 	var wg sync.WaitGroup

@@ -2,97 +2,29 @@ package tagconfig
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// Reload takes over the file if it has changed. When that cannot be done the last good configuration
-// stays in force and the error has the cause; it is also logged and returned by Err.
-func (s *Store) Reload(ctx context.Context) error {
-	if err := s.acquire(ctx); err != nil {
-		return err
-	}
-	defer s.release()
-	return s.refresh()
-}
-
-// refresh is Reload for who has the turn, and for Open.
-func (s *Store) refresh() error {
-	err := s.refreshFile()
-	if !s.setTrouble(err) {
-		return err
-	}
-	if err != nil {
-		s.opts.Logger.Error("model file not taken over, the last good configuration stays in force", "file", s.opts.Path, "error", err)
-	} else {
-		s.opts.Logger.Info("model file is good again", "file", s.opts.Path)
-	}
-	return err
-}
-
-func (s *Store) refreshFile() error {
-	info, err := os.Stat(s.opts.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if s.disk.stamp.info != nil || s.disk.err != nil {
-			s.disk = disk{err: errDeleted}
-		}
-		return s.disk.err
-	}
-	if err == nil && s.disk.stamp.current(info) {
-		return s.disk.err
-	}
-	var file content
-	if err == nil {
-		file, err = readFile(s.opts.Path, s.opts.Now())
-	}
-	if err != nil {
-		s.disk = disk{err: ErrModelFile.Because("it cannot be read").Wrap(err)}
-		return s.disk.err
-	}
-	if s.disk.stamp.info != nil && file.stamp.hash == s.disk.stamp.hash {
-		s.disk.stamp = file.stamp
-		return s.disk.err
-	}
-	return s.takeOver(file)
-}
-
-// takeOver makes the text of the file the configuration.
-func (s *Store) takeOver(file content) error {
-	m, err := parseModel(file.data, s.opts.MaxItems)
-	if err != nil {
-		s.disk = disk{stamp: file.stamp, err: err, broken: file.data}
-		return err
-	}
-	s.disk = disk{stamp: file.stamp}
-	if unknown := m.unknown(); len(unknown) > 0 && !slices.Equal(unknown, s.Unknown()) {
-		s.opts.Logger.Warn("the model file has members that are not known; they are kept and do nothing", "file", s.opts.Path, "members", unknown)
-	}
-	s.apply(m)
-	s.opts.Logger.Info("tag configuration taken over from the model file", "file", s.opts.Path, "tags", len(m.entries))
-	return nil
-}
-
-// Watch applies changes of the file until ctx ends, and then returns nil. It watches the folder, since
-// editors replace files, and checks the file every Options.PollInterval, for file systems that do not
-// report changes. Call it once, in a goroutine of the caller.
+// Watch applies changes of the file and of other engines, and writes the file behind edits, until ctx ends; then it returns nil. It
+// watches the folder, since editors replace files, and checks file and Repository every Options.PollInterval, for file systems that do
+// not report changes. Call it once, in a goroutine of the caller.
 func (s *Store) Watch(ctx context.Context) error {
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		s.opts.Logger.Warn("no notice of file changes, looking now and then only", "error", err)
-		watcher = &fsnotify.Watcher{} // nil channels: never ready
-	} else {
-		defer func() { _ = watcher.Close() }()
+	watcher, notices := &fsnotify.Watcher{}, false // nil channels: never ready
+	if s.opts.Path != "" {
+		if w, err := fsnotify.NewWatcher(); err != nil {
+			s.opts.Logger.Warn("no notice of file changes, looking now and then only", "error", err)
+		} else {
+			watcher, notices = w, true
+			defer func() { _ = watcher.Close() }()
+		}
 	}
 	poll := time.NewTicker(s.opts.PollInterval)
 	defer poll.Stop()
-	var quiet <-chan time.Time
-	s.look(ctx, watcher, err == nil)
+	var quiet, write <-chan time.Time
+	s.look(ctx, watcher, notices)
 	for {
 		select {
 		case <-ctx.Done():
@@ -107,8 +39,18 @@ func (s *Store) Watch(ctx context.Context) error {
 		case <-quiet:
 			quiet = nil
 			s.look(ctx, watcher, false)
+		case <-s.behind:
+			if write == nil {
+				write = time.After(s.opts.WriteDelay)
+			}
+		case <-write:
+			write = nil
+			if s.Sync(ctx) != nil { // reported by it
+				write = time.After(s.opts.PollInterval)
+			}
 		case <-poll.C:
-			s.look(ctx, watcher, err == nil)
+			s.look(ctx, watcher, notices)
+			s.followNow(ctx)
 		}
 	}
 }
@@ -122,4 +64,14 @@ func (s *Store) look(ctx context.Context, watcher *fsnotify.Watcher, add bool) {
 		}
 	}
 	_ = s.Reload(ctx) // reported by refresh
+}
+
+func (s *Store) followNow(ctx context.Context) {
+	if s.opts.Repository == nil || acquire(ctx, s.turn) != nil {
+		return
+	}
+	defer release(s.turn)
+	if err := s.follow(ctx); err != nil && ctx.Err() == nil {
+		s.opts.Logger.Warn("failed to read changes of the tag configuration; retrying", "error", err)
+	}
 }

@@ -3,8 +3,10 @@ package tagconfig
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +20,17 @@ func watched(t *testing.T, path string, opts Options) (s *Store, changes <-chan 
 	seen := make(chan string, 1000)
 	opts.Path, opts.Logger = path, quiet()
 	opts.Debounce = 10 * time.Millisecond
-	opts.OnChange = func(items []Config) { seen <- strings.Join(ids(items), " ") }
-	s, err := Open(opts)
+	known := map[string]bool{} // kept by the edits, as a user of the store does
+	opts.OnChange = func(e Edit) {
+		for _, id := range e.Remove {
+			delete(known, id)
+		}
+		for _, id := range ids(e.Put) {
+			known[id] = true
+		}
+		seen <- strings.Join(slices.Sorted(maps.Keys(known)), " ")
+	}
+	s, err := Open(t.Context(), opts)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)

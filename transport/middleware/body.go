@@ -77,12 +77,14 @@ func JSONBody(others map[string][]string) func(http.Handler) http.Handler {
 			}
 			sent := r.Header.Get("Content-Type")
 			if !isJSON(sent) {
-				if accepts(others, r.URL.Path, sent) {
+				types := furtherTypes(others, r.URL.Path)
+				if media, _, err := mime.ParseMediaType(sent); err == nil && slices.Contains(types, media) {
 					next.ServeHTTP(w, r)
 					return
 				}
 				if r.ContentLength > 0 || !isEmpty(r) {
-					problem.Write(w, r, problem.ErrMediaType.Because("the Content-Type must be application/json"), problem.FamilyOf(r.URL.Path))
+					wanted := strings.Join(append([]string{"application/json"}, types...), " or ")
+					problem.Write(w, r, problem.ErrMediaType.Because("the Content-Type must be %s", wanted), problem.FamilyOf(r.URL.Path))
 					return
 				}
 			}
@@ -121,18 +123,13 @@ func isJSON(contentType string) bool {
 	return !said || strings.EqualFold(charset, "utf-8")
 }
 
-func accepts(others map[string][]string, path, contentType string) bool {
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		return false
-	}
+// furtherTypes returns the content types other than JSON that a path takes.
+func furtherTypes(others map[string][]string, path string) (types []string) {
 	for {
-		if slices.Contains(others[path], media) {
-			return true
-		}
+		types = append(types, others[path]...)
 		i := strings.LastIndexByte(strings.TrimSuffix(path, "/"), '/')
 		if i < 0 {
-			return false
+			return types
 		}
 		path = path[:i+1]
 	}

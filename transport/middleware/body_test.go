@@ -57,7 +57,7 @@ func TestJSONBody(t *testing.T) {
 		{"too deep", "/", "application/json", strings.Repeat("[", 20_000), 400, "nested too deeply"},
 		{"other type on its route", "/import", "text/csv; header=present", "a,b", 200, "a,b"},
 		{"JSON on that route", "/import", "application/json", "{", 400, "malformed"},
-		{"third type on that route", "/import", "application/zip", "x", 415, ""},
+		{"third type on that route", "/import", "application/zip", "x", 415, "the Content-Type must be application/json or text/csv"},
 		{"below a path", "/files/7/data", "application/zip", "PK", 200, "PK"},
 		{"beside a path", "/files", "application/zip", "PK", 415, ""},
 		{"AAS family", "/api/v1/aas", "application/json", "{", 400, `"errorCode":"INVALID_REQUEST"`},

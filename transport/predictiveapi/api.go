@@ -90,7 +90,7 @@ func New(service *predictive.Service, records predictive.RecordStore, o Options)
 	if err != nil {
 		return nil, err
 	}
-	h := &handlers{service: service, failures: failuresOf(records, o), replacements: replacementsOf(records, o),
+	h := &handlers{service: service, failures: failuresOf(records, service.Equipments, o), replacements: replacementsOf(records, service.Equipments, o),
 		trainings: limit.NewInterval(time.Minute, 10, o.Now), board: newBoard(o.NewID(), jobs), waiters: make(chan struct{}, maxWaiters),
 		predictions: newGate(o.Known), anomalies: newGate(o.Known), qualities: newGate(o.Known), components: newGate(o.Known)}
 	a := &API{handlers: h, body: o.Body}

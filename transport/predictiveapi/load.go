@@ -24,17 +24,24 @@ type alarmKey struct {
 	us                           int64
 }
 
+// record is a failure or a replacement.
+type record interface {
+	ValidateAt(now time.Time) error
+}
+
 // recordKind is what adding failures and adding replacements have in common.
-type recordKind[R any] struct {
+type recordKind[R record] struct {
 	store   predictive.RecordStore
 	newID   func() string
 	now     func() time.Time
+	known   func(context.Context) ([]string, error) // the equipments that are, sorted
 	maxBody int64
 	maxRows int
 
 	read  func(io.Reader, recordcsv.Options) iter.Seq2[R, error]
 	all   func(context.Context, predictive.RecordReader, predictive.RecordQuery) iter.Seq2[R, error]
 	write func(context.Context, []R) error
+	id    func(*R) *string
 	key   func(R) (id string, at time.Time)
 	// equipment returns that of a record.
 	equipment func(R) string
@@ -42,9 +49,10 @@ type recordKind[R any] struct {
 	same      func(a, b R) bool
 }
 
-func failuresOf(store predictive.RecordStore, o Options) recordKind[predictive.Failure] {
-	return recordKind[predictive.Failure]{store: store, newID: o.NewID, now: o.Now, maxBody: o.MaxBody, maxRows: o.MaxRows,
+func failuresOf(store predictive.RecordStore, known func(context.Context) ([]string, error), o Options) recordKind[predictive.Failure] {
+	return recordKind[predictive.Failure]{store: store, newID: o.NewID, now: o.Now, known: known, maxBody: o.MaxBody, maxRows: o.MaxRows,
 		read: recordcsv.ReadFailures, all: recordcsv.Failures, write: store.AddFailures,
+		id:        func(f *predictive.Failure) *string { return &f.ID },
 		key:       func(f predictive.Failure) (string, time.Time) { return f.ID, f.Start },
 		equipment: func(f predictive.Failure) string { return f.EquipmentID },
 		alarm: func(f predictive.Failure) (alarmKey, bool) {
@@ -57,9 +65,10 @@ func failuresOf(store predictive.RecordStore, o Options) recordKind[predictive.F
 		}}
 }
 
-func replacementsOf(store predictive.RecordStore, o Options) recordKind[predictive.Replacement] {
-	return recordKind[predictive.Replacement]{store: store, newID: o.NewID, now: o.Now, maxBody: o.MaxBody, maxRows: o.MaxRows,
+func replacementsOf(store predictive.RecordStore, known func(context.Context) ([]string, error), o Options) recordKind[predictive.Replacement] {
+	return recordKind[predictive.Replacement]{store: store, newID: o.NewID, now: o.Now, known: known, maxBody: o.MaxBody, maxRows: o.MaxRows,
 		read: recordcsv.ReadReplacements, all: recordcsv.Replacements, write: store.AddReplacements,
+		id:        func(r *predictive.Replacement) *string { return &r.ID },
 		key:       func(r predictive.Replacement) (string, time.Time) { return r.ID, r.At },
 		equipment: func(r predictive.Replacement) string { return r.EquipmentID },
 		alarm: func(r predictive.Replacement) (alarmKey, bool) {
@@ -72,13 +81,50 @@ func replacementsOf(store predictive.RecordStore, o Options) recordKind[predicti
 		}}
 }
 
-// identify gives a record without an id a new one, and returns the new ids.
-func (k *recordKind[R]) identify(id *string) (made map[string]bool) {
-	if *id != "" {
-		return nil
+// batch is records that are added together.
+type batch[R record] struct {
+	rows []R
+	// lines are those of the rows in a file, or nil.
+	lines []int
+	// made has the ids that were made for the rows.
+	made map[string]bool
+}
+
+// exists returns the error of a row whose id another record has.
+func (b *batch[R]) exists(row int, id, of string) error {
+	err := predictive.ErrRecordExists.On("id", id)
+	if b.lines == nil {
+		return err
 	}
-	*id = k.newID()
-	return map[string]bool{*id: true}
+	return err.Invalid(fault.Field{Field: fmt.Sprintf("line %d, column id", b.lines[row]), Message: "is that of " + of})
+}
+
+// post adds one record, or those of a file if it is nil. It returns what became of the file, or a warning about the record.
+func (k *recordKind[R]) post(ctx context.Context, one *R, file io.Reader) (done gen.RecordImport, warning string, err error) {
+	known, err := k.known(ctx)
+	switch {
+	case err != nil:
+		return done, "", err
+	case file != nil:
+		done, err = k.load(ctx, file, known)
+		return done, "", err
+	case one == nil:
+		return done, "", problem.ErrMediaType.Because("the Content-Type must be application/json or text/csv")
+	}
+	b := &batch[R]{}
+	if id := k.id(one); *id == "" {
+		*id = k.newID()
+		b.made = map[string]bool{*id: true}
+	}
+	if err := (*one).ValidateAt(k.now()); err != nil {
+		return done, "", err
+	}
+	b.rows = []R{*one}
+	if _, err := k.add(ctx, b); err != nil {
+		return done, "", err
+	}
+	_, warning = k.unknown(b.rows, known)
+	return done, warning, nil
 }
 
 // maxBadCells is how many cells of a file an error names.
@@ -88,19 +134,19 @@ const maxBadCells = 100
 func (k *recordKind[R]) load(ctx context.Context, body io.Reader, known []string) (gen.RecordImport, error) {
 	// The last byte tells a file that is as large as allowed from a larger one.
 	limited := &io.LimitedReader{R: body, N: k.maxBody + 1}
-	made := make(map[string]bool)
-	o := recordcsv.Options{MaxRows: k.maxRows, Now: k.now(), NewID: func() string {
+	b := &batch[R]{made: make(map[string]bool)}
+	line := 0
+	o := recordcsv.Options{MaxRows: k.maxRows, Now: k.now(), OnLine: func(n int) { line = n }, NewID: func() string {
 		id := k.newID()
-		made[id] = true
+		b.made[id] = true
 		return id
 	}}
-	var rows []R
 	var bad []fault.Field
 	for r, err := range k.read(limited, o) {
 		e, ok := fault.From(err)
 		switch {
 		case err == nil && len(bad) == 0:
-			rows = append(rows, r)
+			b.rows, b.lines = append(b.rows, r), append(b.lines, line)
 		case err == nil:
 		case ok && len(e.Fields) > 0:
 			bad = append(bad, e.Fields...)
@@ -117,9 +163,9 @@ func (k *recordKind[R]) load(ctx context.Context, body io.Reader, known []string
 	case len(bad) > 0:
 		return gen.RecordImport{}, recordcsv.ErrFile.Invalid(bad[:min(len(bad), maxBadCells)]...)
 	}
-	added, err := k.add(ctx, rows, made)
-	done := gen.RecordImport{Added: added, Skipped: len(rows) - added}
-	done.UnknownEquipment, done.Warning = k.unknown(rows, known)
+	added, err := k.add(ctx, b)
+	done := gen.RecordImport{Added: added, Skipped: len(b.rows) - added}
+	done.UnknownEquipment, done.Warning = k.unknown(b.rows, known)
 	return done, err
 }
 
@@ -150,21 +196,30 @@ func (k *recordKind[R]) unknown(rows []R, known []string) (n int, warning string
 
 // add adds all records or none, except for those that are recorded already with the same content, and returns how many it added. Records with
 // ids that were made for them are new.
-func (k *recordKind[R]) add(ctx context.Context, rows []R, made map[string]bool) (added int, err error) {
+func (k *recordKind[R]) add(ctx context.Context, b *batch[R]) (added int, err error) {
 	for range 2 { // another caller may have added the same ones meanwhile
 		var fresh []R
-		if fresh, err = k.fresh(ctx, rows, made); err != nil || len(fresh) == 0 {
+		if fresh, err = k.fresh(ctx, b); err != nil || len(fresh) == 0 {
 			return 0, err
 		}
 		if err = k.write(ctx, fresh); !errors.Is(err, predictive.ErrRecordExists) {
 			return len(fresh), err
 		}
 	}
+	e, _ := fault.From(err)
+	for i, r := range b.rows {
+		if id, _ := k.key(r); id == e.Metadata["id"] { // recorded at another time
+			return 0, b.exists(i, id, otherContent)
+		}
+	}
 	return 0, err
 }
 
+const otherContent = "a record with other content"
+
 // fresh returns the records that are not recorded already. It looks for them at their times.
-func (k *recordKind[R]) fresh(ctx context.Context, rows []R, made map[string]bool) ([]R, error) {
+func (k *recordKind[R]) fresh(ctx context.Context, b *batch[R]) ([]R, error) {
+	rows, made := b.rows, b.made
 	var first, last time.Time
 	byID, alarms := make(map[string]int, len(rows)-len(made)), make(map[alarmKey]bool)
 	known := make([]bool, len(rows))
@@ -177,6 +232,9 @@ func (k *recordKind[R]) fresh(ctx context.Context, rows []R, made map[string]boo
 		}
 		if made[id] && !isAlarm {
 			continue
+		}
+		if first, twice := byID[id]; twice && !known[i] {
+			return nil, b.exists(i, id, fmt.Sprintf("line %d", b.lines[first]))
 		}
 		if !made[id] {
 			byID[id] = i
@@ -202,7 +260,7 @@ func (k *recordKind[R]) fresh(ctx context.Context, rows []R, made map[string]boo
 		id, _ := k.key(r)
 		if i, ok := byID[id]; ok {
 			if _, isAlarm := k.alarm(rows[i]); !isAlarm && !k.same(rows[i], r) {
-				return nil, predictive.ErrRecordExists.On("id", id)
+				return nil, b.exists(i, id, otherContent)
 			}
 			known[i] = known[i] || k.same(rows[i], r)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/otkit/otkit/predictive/recordcsv"
 	"github.com/otkit/otkit/transport/internal/restapi"
 	"github.com/otkit/otkit/transport/predictiveapi/internal/gen"
-	"github.com/otkit/otkit/transport/problem"
 )
 
 var (
@@ -76,36 +75,20 @@ func (h *handlers) ListFailures(ctx context.Context, r gen.ListFailuresRequestOb
 
 // AddFailures implements POST .../failures.
 func (h *handlers) AddFailures(ctx context.Context, r gen.AddFailuresRequestObject) (gen.AddFailuresResponseObject, error) {
+	var one *predictive.Failure
+	if b := r.JSONBody; b != nil {
+		one = &predictive.Failure{ID: b.ID, EquipmentID: b.EquipmentID, Component: b.Component, Code: b.Code, Source: predictive.SourceManual, Note: b.Note,
+			Start: stored(b.Start), Noticed: stored(b.Noticed), End: stored(b.End)}
+	}
+	done, warning, err := h.failures.post(ctx, one, r.Body)
 	switch {
+	case err != nil:
+		return nil, err
 	case r.Body != nil:
-		known, err := h.service.Equipments(ctx)
-		if err != nil {
-			return nil, err
-		}
-		done, err := h.failures.load(ctx, r.Body, known)
-		if err != nil {
-			return nil, err
-		}
 		return gen.AddFailures200JSONResponse(done), nil
-	case r.JSONBody == nil:
-		return nil, problem.ErrMediaType.Because("the Content-Type must be application/json or text/csv")
 	}
-	b := r.JSONBody
-	f := predictive.Failure{ID: b.ID, EquipmentID: b.EquipmentID, Component: b.Component, Code: b.Code, Source: predictive.SourceManual, Note: b.Note,
-		Start: stored(b.Start), Noticed: stored(b.Noticed), End: stored(b.End)}
-	made := h.failures.identify(&f.ID)
-	if err := f.ValidateAt(h.failures.now()); err != nil {
-		return nil, err
-	}
-	known, err := h.service.Equipments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := h.failures.add(ctx, []predictive.Failure{f}, made); err != nil {
-		return nil, err
-	}
-	answer := failureOf(f)
-	_, answer.Warning = h.failures.unknown([]predictive.Failure{f}, known)
+	answer := failureOf(*one)
+	answer.Warning = warning
 	return gen.AddFailures201JSONResponse(answer), nil
 }
 
@@ -142,36 +125,20 @@ func (h *handlers) ListReplacements(ctx context.Context, r gen.ListReplacementsR
 
 // AddReplacements implements POST .../replacements.
 func (h *handlers) AddReplacements(ctx context.Context, r gen.AddReplacementsRequestObject) (gen.AddReplacementsResponseObject, error) {
+	var one *predictive.Replacement
+	if b := r.JSONBody; b != nil {
+		one = &predictive.Replacement{ID: b.ID, EquipmentID: b.EquipmentID, Component: b.Component, At: stored(b.At), Reason: predictive.Reason(b.Reason),
+			Source: predictive.SourceManual, Note: b.Note}
+	}
+	done, warning, err := h.replacements.post(ctx, one, r.Body)
 	switch {
+	case err != nil:
+		return nil, err
 	case r.Body != nil:
-		known, err := h.service.Equipments(ctx)
-		if err != nil {
-			return nil, err
-		}
-		done, err := h.replacements.load(ctx, r.Body, known)
-		if err != nil {
-			return nil, err
-		}
 		return gen.AddReplacements200JSONResponse(done), nil
-	case r.JSONBody == nil:
-		return nil, problem.ErrMediaType.Because("the Content-Type must be application/json or text/csv")
 	}
-	b := r.JSONBody
-	c := predictive.Replacement{ID: b.ID, EquipmentID: b.EquipmentID, Component: b.Component, At: stored(b.At), Reason: predictive.Reason(b.Reason),
-		Source: predictive.SourceManual, Note: b.Note}
-	made := h.replacements.identify(&c.ID)
-	if err := c.ValidateAt(h.replacements.now()); err != nil {
-		return nil, err
-	}
-	known, err := h.service.Equipments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := h.replacements.add(ctx, []predictive.Replacement{c}, made); err != nil {
-		return nil, err
-	}
-	answer := replacementOf(c)
-	_, answer.Warning = h.replacements.unknown([]predictive.Replacement{c}, known)
+	answer := replacementOf(*one)
+	answer.Warning = warning
 	return gen.AddReplacements201JSONResponse(answer), nil
 }
 

@@ -133,9 +133,10 @@ func TestAFileIsImportedAgain(t *testing.T) {
 		require.EqualValues(t, rows+1, to.get(path).json(200)["totalCount"])
 	}
 	// A row that was changed meanwhile is not overwritten, and nothing of its file is added.
-	require.Contains(t, from.csv("/failures", "id,equipmentId,start\nnew,p,2026-01-31\nf00,other,2026-01-05 04:00\n").refused(409, "RECORD_EXISTS"), "f00")
-	from.csv("/failures", "id,equipmentId,start\nnew,p,2026-01-31\nf00,"+pump+",2026-01-06\n").refused(409, "RECORD_EXISTS")
-	from.csv("/failures", "id,equipmentId,start\nnew,p,2026-01-31\nnew,p,2026-01-31\n").refused(409, "RECORD_EXISTS")
+	require.Contains(t, from.csv("/failures", "id,equipmentId,start\nnew,p,2026-01-31\nf00,other,2026-01-05 04:00\n").refused(409, "RECORD_EXISTS"), "f00; line 3, column id is that of a record with other content")
+	require.Contains(t, from.csv("/failures", "id,equipmentId,start\n\nf00,"+pump+",2026-01-06\nnew,p,2026-01-31\n").refused(409, "RECORD_EXISTS"), "line 3")
+	require.Contains(t, from.csv("/failures", "id,equipmentId,start\nnew,p,2026-01-31\nnew,p,2026-01-31\n").refused(409, "RECORD_EXISTS"),
+		"line 3, column id is that of line 2")
 	require.EqualValues(t, 22, from.get("/failures").json(200)["totalCount"])
 }
 

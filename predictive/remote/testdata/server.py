@@ -45,9 +45,10 @@ class GaussianNB:
 def train(path, horizon):
     with open(path, newline="") as f:
         table = list(csv.DictReader(f))
-    names = [name for name in table[0] if name not in ("unit", "life", "time", "label")]
+    names = [name for name in table[0] if name not in ("unit", "life", "time", "label", "stepSeconds")]
     rows = [[float(row[name]) if row[name] else None for name in names] for row in table]
-    return names, GaussianNB().fit(rows, [float(row["label"]) <= horizon for row in table])
+    step = float(table[0]["stepSeconds"])
+    return names, step, GaussianNB().fit(rows, [float(row["label"]) <= horizon for row in table])
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -56,7 +57,8 @@ class Handler(BaseHTTPRequestHandler):
         row = [question["features"].get(name) for name in names]
         probability = model.predict_proba([row])[0][1] if any(v is not None for v in row) else float("nan")
         body = json.dumps({"probability": probability, "threshold": 0.5}).encode()
-        self.send_response(200 if self.headers["Authorization"] == "Bearer T0ken" else 401)
+        status = 200 if question["stepSeconds"] == step else 422  # features of another step are of other windows
+        self.send_response(status if self.headers["Authorization"] == "Bearer T0ken" else 401)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -66,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-names, model = train(sys.argv[1], float(sys.argv[2]))
+names, step, model = train(sys.argv[1], float(sys.argv[2]))
 server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 print(server.server_address[1], flush=True)
 server.serve_forever()

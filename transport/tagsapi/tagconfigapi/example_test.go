@@ -1,6 +1,7 @@
 package tagconfigapi_test
 
 import (
+	"context"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -20,7 +21,7 @@ func Example() {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	store, err := tagconfig.Open(tagconfig.Options{Path: filepath.Join(dir, "model.json")})
+	store, err := tagconfig.Open(context.Background(), tagconfig.Options{Path: filepath.Join(dir, "model.json")})
 	if err != nil {
 		panic(err)
 	}

@@ -2,10 +2,12 @@ package tagspart
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/health"
 )
 
@@ -44,12 +46,14 @@ func (t *Tags) checkDrivers(context.Context) health.Result {
 func (t *Tags) checkConfig(context.Context) health.Result {
 	refused := len(t.binder.Errors())
 	switch err := t.config.Err(); {
+	case errors.Is(err, tagconfig.ErrNotSaved), errors.Is(err, tagconfig.ErrFull):
+		return health.Result{Status: health.Degraded, Description: "the model file cannot be written; the database has the configuration"}
 	case err != nil:
 		return health.Result{Status: health.Degraded, Description: "the model file cannot be read; the last good configuration is in force"}
 	case refused > 0:
 		return health.Result{Status: health.Degraded, Description: fmt.Sprintf("%d configured tags were refused", refused)}
 	}
-	r := health.Result{Status: health.Healthy, Description: fmt.Sprintf("%d tags configured", len(t.config.List()))}
+	r := health.Result{Status: health.Healthy, Description: fmt.Sprintf("%d tags configured", t.config.Len())}
 	if unknown := t.config.Unknown(); len(unknown) > 0 {
 		r.Data = map[string]any{"unknownMembers": unknown}
 	}
