@@ -12,6 +12,7 @@ import (
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/bindingstore"
+	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
@@ -24,7 +25,7 @@ import (
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(), devicestore.Schema(),
-		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), driverstore.Schema(),
+		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(), driverstore.Schema(),
 	}
 }
 
@@ -42,7 +43,8 @@ func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
 	records, recordsErr := maintenancestore.New(db)
 	config, configErr := tagconfigstore.New(db)
 	drivers, driversErr := driverstore.New(db)
-	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr, devicesErr, bridgesErr, recordsErr, configErr, driversErr); err != nil {
+	computed, computedErr := derivedstore.New(db)
+	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr, devicesErr, bridgesErr, recordsErr, configErr, computedErr, driversErr); err != nil {
 		return err
 	}
 	o.Accounts.Accounts, o.Accounts.Sessions = accounts, accounts
@@ -51,7 +53,7 @@ func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
 	o.AAS.Store, o.Audit.Store, o.Devices.Store, o.Discovery.Store = aas, audit, devices, bridges
-	o.Predictive.Records = records
+	o.Predictive.Records, o.Derived.Repository = records, computed
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	if s.Storage.Driver == "postgres" {
 		o.Shared = &otkit.Shared{Keys: accounts}

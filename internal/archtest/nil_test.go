@@ -41,6 +41,7 @@ import (
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/bindingstore"
 	"github.com/otkit/otkit/storage/bufferstore"
+	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
@@ -48,6 +49,7 @@ import (
 	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/derived"
 	tagdrivers "github.com/otkit/otkit/tags/drivers"
 	taghistory "github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagconfig"
@@ -79,6 +81,8 @@ import (
 	"github.com/otkit/otkit/transport/recorder"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
+	"github.com/otkit/otkit/transport/tagsapi/derivedapi"
+	"github.com/otkit/otkit/transport/tagsapi/derivedpart"
 	"github.com/otkit/otkit/transport/tagsapi/driversapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
@@ -162,6 +166,10 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"drivers.New", "Host", func() (any, error) { return tagdrivers.New(t.Context(), tagdrivers.Deps{}, tagdrivers.Options{}) }},
 		{"driversapi.New", "service", func() (any, error) { return driversapi.New(nil, driversapi.Options{}) }},
 		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
+		{"derived.New", "tags", func() (any, error) { return derived.New(ctx, nil, derived.Options{}) }},
+		{"derivedapi.New", "service", func() (any, error) { return derivedapi.New(nil, derivedapi.Options{}) }},
+		{"derivedpart.New", "tags", func() (any, error) { return derivedpart.New(ctx, nil, derivedpart.Options{}) }},
+		{"derivedstore.New", "db", func() (any, error) { return derivedstore.New(nil) }},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},
 		{"maintenancestore.New", "db", func() (any, error) { return maintenancestore.New(nil) }},
