@@ -640,6 +640,39 @@ func (e SuppressedAlarmState) Valid() bool {
 	}
 }
 
+// Defines values for TagImportPhase.
+const (
+	ImportApplying  TagImportPhase = "applying"
+	ImportCanceled  TagImportPhase = "canceled"
+	ImportComparing TagImportPhase = "comparing"
+	ImportDone      TagImportPhase = "done"
+	ImportFailed    TagImportPhase = "failed"
+	ImportReading   TagImportPhase = "reading"
+	ImportWaiting   TagImportPhase = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the TagImportPhase enum.
+func (e TagImportPhase) Valid() bool {
+	switch e {
+	case ImportApplying:
+		return true
+	case ImportCanceled:
+		return true
+	case ImportComparing:
+		return true
+	case ImportDone:
+		return true
+	case ImportFailed:
+		return true
+	case ImportReading:
+		return true
+	case ImportWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TokensTokenType.
 const (
 	Bearer TokensTokenType = "Bearer"
@@ -745,6 +778,24 @@ func (e ExportTagConfigParamsFormat) Valid() bool {
 	case JSON:
 		return true
 	case Xlsx:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportTagConfigParamsMode.
+const (
+	Replace ImportTagConfigParamsMode = "replace"
+	Upsert  ImportTagConfigParamsMode = "upsert"
+)
+
+// Valid indicates whether the value is a known member of the ImportTagConfigParamsMode enum.
+func (e ImportTagConfigParamsMode) Valid() bool {
+	switch e {
+	case Replace:
+		return true
+	case Upsert:
 		return true
 	default:
 		return false
@@ -2147,9 +2198,12 @@ type ImportAnswer struct {
 	Added   []TagConfig    `json:"added"`
 	Changed []ConfigChange `json:"changed"`
 
-	// Count Items that are or would be added or changed.
+	// Count Items that are or would be added, changed or removed.
 	Count  int  `json:"count"`
 	DryRun bool `json:"dryRun"`
+
+	// Removed Tag ids; only with mode=replace.
+	Removed []string `json:"removed,omitempty,omitzero"`
 
 	// Unchanged Tag ids.
 	Unchanged []string `json:"unchanged"`
@@ -2784,6 +2838,51 @@ type TagHistory struct {
 	TagName string         `json:"tagName"`
 }
 
+// TagImport defines model for TagImport.
+type TagImport struct {
+	DryRun  bool      `json:"dryRun"`
+	EndedAt time.Time `json:"endedAt,omitempty,omitzero"`
+
+	// Error What importTagConfig would have answered.
+	Error TagImportError `json:"error,omitempty,omitzero"`
+
+	// Format csv, xlsx or json.
+	Format string `json:"format"`
+	ID     string `json:"id"`
+
+	// Mode upsert or replace.
+	Mode  string         `json:"mode"`
+	Phase TagImportPhase `json:"phase"`
+
+	// Result How many items each list of ImportAnswer would have.
+	Result TagImportResult `json:"result,omitempty,omitzero"`
+
+	// Rows Items that have been read.
+	Rows      int       `json:"rows"`
+	StartedAt time.Time `json:"startedAt"`
+}
+
+// TagImportPhase defines model for TagImport.Phase.
+type TagImportPhase string
+
+// TagImportError What importTagConfig would have answered.
+type TagImportError struct {
+	Code   string       `json:"code"`
+	Detail string       `json:"detail"`
+	Errors []FieldError `json:"errors,omitempty,omitzero"`
+}
+
+// TagImportResult How many items each list of ImportAnswer would have.
+type TagImportResult struct {
+	Added   int `json:"added"`
+	Changed int `json:"changed"`
+
+	// Count As in ImportAnswer.
+	Count     int `json:"count"`
+	Removed   int `json:"removed"`
+	Unchanged int `json:"unchanged"`
+}
+
 // TagList defines model for TagList.
 type TagList struct {
 	Tags       []Tag `json:"tags"`
@@ -3124,7 +3223,19 @@ type ImportTagConfigJSONBody = []TagConfig
 // ImportTagConfigParams defines parameters for ImportTagConfig.
 type ImportTagConfigParams struct {
 	DryRun bool `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
+
+	// Mode With `replace`, items that the file does not name are removed.
+	Mode ImportTagConfigParamsMode `form:"mode,omitempty" json:"mode,omitempty,omitzero"`
+
+	// Force With mode=replace, also remove tags that are in use.
+	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// Async Answer 202 when the file has arrived, and carry it out then; see getTagImport.
+	Async bool `form:"async,omitempty" json:"async,omitempty,omitzero"`
 }
+
+// ImportTagConfigParamsMode defines parameters for ImportTagConfig.
+type ImportTagConfigParamsMode string
 
 // ListFailuresParams defines parameters for ListFailures.
 type ListFailuresParams struct {
@@ -3969,6 +4080,16 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 	ImportTagConfig(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelTagImport Cancel an import, unless it is applied already
+	//
+	// Corresponds with DELETE /api/v1.0/config/tags/imports/{importId} (the `CancelTagImport` operationId).
+	CancelTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTagImport How far an import with async=true is, or what has become of it in the last hour
+	//
+	// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
+	GetTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DetectMultivariateAnomalyWithBody Whether the newest samples of several tags move together as they did before
 	//
@@ -5609,6 +5730,36 @@ func (c *Client) ImportTagConfigWithBody(ctx context.Context, params *ImportTagC
 // Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 func (c *Client) ImportTagConfig(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewImportTagConfigRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelTagImport Cancel an import, unless it is applied already
+//
+// Corresponds with DELETE /api/v1.0/config/tags/imports/{importId} (the `CancelTagImport` operationId).
+func (c *Client) CancelTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelTagImportRequest(c.Server, importID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTagImport How far an import with async=true is, or what has become of it in the last hour
+//
+// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
+func (c *Client) GetTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTagImportRequest(c.Server, importID)
 	if err != nil {
 		return nil, err
 	}
@@ -9528,6 +9679,30 @@ func NewImportTagConfigRequestWithBody(server string, params *ImportTagConfigPar
 			}
 		}
 
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "mode", params.Mode, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "async", params.Async, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -9540,6 +9715,74 @@ func NewImportTagConfigRequestWithBody(server string, params *ImportTagConfigPar
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCancelTagImportRequest constructs an http.Request for the CancelTagImport method
+func NewCancelTagImportRequest(server string, importID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "importId", importID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/imports/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetTagImportRequest constructs an http.Request for the GetTagImport method
+func NewGetTagImportRequest(server string, importID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "importId", importID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/imports/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -15993,6 +16236,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 	ImportTagConfigWithResponse(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*ImportTagConfigResponse, error)
 
+	// CancelTagImportWithResponse Cancel an import, unless it is applied already
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1.0/config/tags/imports/{importId} (the `CancelTagImport` operationId).
+	CancelTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*CancelTagImportResponse, error)
+
+	// GetTagImportWithResponse How far an import with async=true is, or what has become of it in the last hour
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
+	GetTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*GetTagImportResponse, error)
+
 	// DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
 	//
 	// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
@@ -19506,11 +19763,18 @@ func (r ExportTagConfigResponse) ContentType() string {
 	return ""
 }
 
+// ImportTagConfigResponse202Headers the declared response headers of an HTTP 202 response for ImportTagConfig
+type ImportTagConfigResponse202Headers struct {
+	Location string
+}
+
 type ImportTagConfigResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *ImportAnswer
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *TagImport
 	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationProblemJSON400 *Problem
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -19531,11 +19795,18 @@ type ImportTagConfigResponse struct {
 	ApplicationProblemJSON500 *Problem
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationProblemJSON503 *Problem
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *ImportTagConfigResponse202Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ImportTagConfigResponse) GetJSON200() *ImportAnswer {
 	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r ImportTagConfigResponse) GetJSON202() *TagImport {
+	return r.JSON202
 }
 
 // GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
@@ -19611,6 +19882,172 @@ func (r ImportTagConfigResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ImportTagConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelTagImportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagImport
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CancelTagImportResponse) GetJSON200() *TagImport {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelTagImportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelTagImportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelTagImportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelTagImportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetTagImportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagImport
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTagImportResponse) GetJSON200() *TagImport {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTagImportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTagImportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTagImportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTagImportResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -31421,6 +31858,32 @@ func (c *ClientWithResponses) ImportTagConfigWithResponse(ctx context.Context, p
 	return ParseImportTagConfigResponse(rsp)
 }
 
+// CancelTagImportWithResponse Cancel an import, unless it is applied already
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1.0/config/tags/imports/{importId} (the `CancelTagImport` operationId).
+func (c *ClientWithResponses) CancelTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*CancelTagImportResponse, error) {
+	rsp, err := c.CancelTagImport(ctx, importID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelTagImportResponse(rsp)
+}
+
+// GetTagImportWithResponse How far an import with async=true is, or what has become of it in the last hour
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
+func (c *ClientWithResponses) GetTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*GetTagImportResponse, error) {
+	rsp, err := c.GetTagImport(ctx, importID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTagImportResponse(rsp)
+}
+
 // DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
 //
 // Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
@@ -35572,6 +36035,13 @@ func ParseImportTagConfigResponse(rsp *http.Response) (*ImportTagConfigResponse,
 		}
 		response.JSON200 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest TagImport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -35641,6 +36111,155 @@ func ParseImportTagConfigResponse(rsp *http.Response) (*ImportTagConfigResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers ImportTagConfigResponse202Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCancelTagImportResponse parses an HTTP response from a CancelTagImportWithResponse call
+func ParseCancelTagImportResponse(rsp *http.Response) (*CancelTagImportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelTagImportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagImport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTagImportResponse parses an HTTP response from a GetTagImportWithResponse call
+func ParseGetTagImportResponse(rsp *http.Response) (*GetTagImportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTagImportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagImport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
 
 	}
 

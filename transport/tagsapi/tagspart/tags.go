@@ -54,6 +54,8 @@ type Options struct {
 	MaxWithoutToken int
 	// OnMaxWithoutToken is called when that limit has refused a request. It must not wait. It may be nil.
 	OnMaxWithoutToken func(ctx context.Context, limit int)
+	// MaxImportBytes is how large an imported file of the tag configuration may be. Default 128 MiB.
+	MaxImportBytes int64
 
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
@@ -122,6 +124,7 @@ type Tags struct {
 	forwards *forwards
 	config   *tagconfig.Store
 	binder   *tagconfig.Binder
+	configs  *tagconfigapi.API
 	drivers  *drivers.Service
 
 	adding sync.Mutex // held while what is known of a driver changes
@@ -169,6 +172,11 @@ func (t *Tags) open(ctx context.Context) (err error) {
 		OnChange: t.binder.Change, OnFileEdit: o.OnModelFile, Logger: o.Logger, Now: o.Now})
 	if err != nil {
 		return fmt.Errorf("tag configuration: %w", err)
+	}
+	t.configs, err = tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags, References: t.References,
+		MaxImportBytes: o.MaxImportBytes, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		return err
 	}
 	return t.openDrivers(ctx)
 }
@@ -224,16 +232,12 @@ func (t *Tags) routes(r server.Router) error {
 	if err != nil {
 		return err
 	}
-	config, err := tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags})
-	if err != nil {
-		return err
-	}
 	managed, err := driversapi.New(t.drivers, driversapi.Options{RemoveTags: t.removeTags})
 	if err != nil {
 		return err
 	}
 	api.Mount(r)
-	config.Mount(r)
+	t.configs.Mount(r)
 	managed.Mount(r)
 	return nil
 }
