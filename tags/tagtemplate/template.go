@@ -118,7 +118,7 @@ func (t *Template) Validate() error {
 // known returns an error if a member names a parameter that there is not.
 func (t *Template) known(raw json.RawMessage, seen map[string]bool) error {
 	var text string
-	if json.Unmarshal(raw, &text) != nil {
+	if !isText(raw, &text) {
 		return nil
 	}
 	for _, found := range slot.FindAllStringSubmatch(text, -1) {
@@ -130,13 +130,16 @@ func (t *Template) known(raw json.RawMessage, seen map[string]bool) error {
 	return nil
 }
 
+// isText reports whether a member is a text, and reads it.
+func isText(raw json.RawMessage, text *string) bool { return json.Unmarshal(raw, text) == nil }
+
 // read reads a value of a parameter: bool, int64, float64 or string.
 func (p *Parameter) read(raw json.RawMessage) (value any, err error) {
 	number := math.NaN()
 	switch p.Type {
 	case tags.Bool:
 		var v bool
-		value, err = &v, json.Unmarshal(raw, &v)
+		err = json.Unmarshal(raw, &v)
 		value = v
 	case tags.Int:
 		var v int64
