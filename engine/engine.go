@@ -109,6 +109,7 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		list = append(list, e.accounts.Part())
 	}
 	o.Tags.OnMaxWithoutToken = e.onMaxTags
+	o.Tags.OnModelFile = e.onModelFile(o.Tags.OnModelFile)
 	if e.tags, err = tagspart.New(ctx, o.Tags); err != nil {
 		return list, err
 	}

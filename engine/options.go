@@ -97,7 +97,12 @@ func (o Options) withDefaults() (Options, error) {
 	o.Predictive.Service.Library = cmp.Or(o.Predictive.Service.Library, o.Server.Version)
 	o.Accounts.DataDir = cmp.Or(o.Accounts.DataDir, o.DataDir)
 	o.Alarms.DataDir = cmp.Or(o.Alarms.DataDir, o.DataDir)
-	o.Tags.ModelPath = cmp.Or(o.Tags.ModelPath, filepath.Join(o.DataDir, "config", "equipment_model.json"))
+	model := filepath.Join(o.DataDir, "config", "equipment_model.json")
+	if o.Tags.Config != nil && o.Shared != nil {
+		o.Tags.InitialModel = cmp.Or(o.Tags.InitialModel, model) // several engines have no file in common
+	} else {
+		o.Tags.ModelPath = cmp.Or(o.Tags.ModelPath, model)
+	}
 	o.AAS.MaxBodyBytes = cmp.Or(o.AAS.MaxBodyBytes, o.Server.MaxBodyBytes)
 	if o.Hubs.AllowedOrigins == nil {
 		o.Hubs.AllowedOrigins = o.Server.CORSOrigins

@@ -44,6 +44,7 @@ import (
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
+	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
 	taghistory "github.com/otkit/otkit/tags/history"
@@ -158,6 +159,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},
 		{"maintenancestore.New", "db", func() (any, error) { return maintenancestore.New(nil) }},
+		{"tagconfigstore.New", "db", func() (any, error) { return tagconfigstore.New(nil) }},
 		{"historystore.New", "db", func() (any, error) { return historystore.New(nil, historystore.Options{}) }},
 		{"tagstore.New", "db", func() (any, error) { return tagstore.New(nil) }},
 		{"tags.AddDriver", "driver", func() (any, error) { return nil, tagEngine.AddDriver("a", nil, tags.DriverOptions{}) }},

@@ -23,10 +23,18 @@ import (
 	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
 )
 
-// Options configure the tags of a server. ModelPath is required; without stores everything is kept in memory.
+// Options configure the tags of a server. ModelPath or Config is required; without stores everything is kept in memory.
 type Options struct {
-	ModelPath string // the tag configuration's model file
-	Drivers   []Driver
+	ModelPath string // the tag configuration's model file; empty for none, if there is Config
+	// Config has the tag configuration; the model file follows it in both directions. Default: the file alone has it.
+	Config tagconfig.Repository
+	// InitialModel is the path of a model file that an empty Config without ModelPath begins with.
+	InitialModel  string
+	MaxConfigured int // most items of the tag configuration; default 200,000
+	// OnModelFile is called with what a model file that was edited has changed. It must not wait. It may be nil.
+	OnModelFile func(tagconfig.FileEdit)
+
+	Drivers []Driver
 
 	Writes tags.WriteLog // default: the newest 10,000 in memory
 	// WriteLogMaxAge is how long the outcomes of writes are kept, when the store can trim them. Default 31 days.
@@ -60,7 +68,7 @@ type HistoryOptions struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.ModelPath == "" {
+	if o.ModelPath == "" && o.Config == nil {
 		return o, errors.New("tags: Options.ModelPath is required")
 	}
 	if o.Writes == nil {
@@ -147,7 +155,8 @@ func (t *Tags) open(ctx context.Context) (err error) {
 	if t.binder, err = tagconfig.NewBinder(t.engine, o.Logger); err != nil {
 		return err
 	}
-	t.config, err = tagconfig.Open(ctx, tagconfig.Options{Path: o.ModelPath, Logger: o.Logger, Now: o.Now, OnChange: t.binder.Change})
+	t.config, err = tagconfig.Open(ctx, tagconfig.Options{Path: o.ModelPath, Repository: o.Config, Initial: o.InitialModel, MaxItems: o.MaxConfigured,
+		OnChange: t.binder.Change, OnFileEdit: o.OnModelFile, Logger: o.Logger, Now: o.Now})
 	if err != nil {
 		return fmt.Errorf("tag configuration: %w", err)
 	}
@@ -291,6 +300,9 @@ func (t *Tags) drain(ctx context.Context) error {
 	t.unobserve = nil
 	t.mu.Unlock()
 	err := t.engine.Close(ctx)
+	if t.config != nil {
+		err = errors.Join(err, t.config.Sync(ctx))
+	}
 	if t.recorder != nil {
 		err = errors.Join(err, t.recorder.Close(ctx))
 	}
