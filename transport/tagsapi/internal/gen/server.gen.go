@@ -63,33 +63,6 @@ func (e DataType) Valid() bool {
 	}
 }
 
-// Defines values for DriverStatusState.
-const (
-	Backoff       DriverStatusState = "Backoff"
-	Connecting    DriverStatusState = "Connecting"
-	NotResponding DriverStatusState = "NotResponding"
-	Online        DriverStatusState = "Online"
-	Stopped       DriverStatusState = "Stopped"
-)
-
-// Valid indicates whether the value is a known member of the DriverStatusState enum.
-func (e DriverStatusState) Valid() bool {
-	switch e {
-	case Backoff:
-		return true
-	case Connecting:
-		return true
-	case NotResponding:
-		return true
-	case Online:
-		return true
-	case Stopped:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for HistoryFunction.
 const (
 	HistoryAverage         HistoryFunction = "average"
@@ -150,27 +123,6 @@ func (e Quality) Valid() bool {
 	case Good:
 		return true
 	case Uncertain:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for UnitBreakerState.
-const (
-	Closed   UnitBreakerState = "Closed"
-	HalfOpen UnitBreakerState = "HalfOpen"
-	Open     UnitBreakerState = "Open"
-)
-
-// Valid indicates whether the value is a known member of the UnitBreakerState enum.
-func (e UnitBreakerState) Valid() bool {
-	switch e {
-	case Closed:
-		return true
-	case HalfOpen:
-		return true
-	case Open:
 		return true
 	default:
 		return false
@@ -374,45 +326,6 @@ type BatchWriteRequest struct {
 // DataType defines model for DataType.
 type DataType string
 
-// DriverStatus defines model for DriverStatus.
-type DriverStatus struct {
-	// Breakers One for each unit that is polled, for drivers that leave out units that do not answer.
-	Breakers       []UnitBreaker `json:"breakers"`
-	Changes        int64         `json:"changes"`
-	ConnectedSince time.Time     `json:"connectedSince,omitempty,omitzero"`
-	Connects       int64         `json:"connects"`
-
-	// Cycles One for each polling interval, shortest first; none while there is no connection.
-	Cycles       []PollCycle `json:"cycles"`
-	DriverID     string      `json:"driverId"`
-	LastError    string      `json:"lastError,omitempty,omitzero"`
-	LastErrorAt  time.Time   `json:"lastErrorAt,omitempty,omitzero"`
-	QueuedWrites int         `json:"queuedWrites"`
-	ReadErrors   int64       `json:"readErrors"`
-
-	// Reads Requests for points.
-	Reads int64 `json:"reads"`
-
-	// RoundTripMaxMs The longest of these.
-	RoundTripMaxMs float64 `json:"roundTripMaxMs"`
-
-	// RoundTripMeanMs Of the requests of about the last 15 seconds in which there were any.
-	RoundTripMeanMs float64 `json:"roundTripMeanMs"`
-
-	// RoundTripMs Of the last request for points.
-	RoundTripMs      float64           `json:"roundTripMs"`
-	Samples          int64             `json:"samples"`
-	SamplesPerSecond float64           `json:"samplesPerSecond"`
-	State            DriverStatusState `json:"state"`
-	TagCount         int               `json:"tagCount"`
-	Type             string            `json:"type"`
-	WriteErrors      int64             `json:"writeErrors"`
-	Writes           int64             `json:"writes"`
-}
-
-// DriverStatusState defines model for DriverStatus.State.
-type DriverStatusState string
-
 // HistoryAggregates defines model for HistoryAggregates.
 type HistoryAggregates struct {
 	End      time.Time          `json:"end"`
@@ -508,19 +421,6 @@ type HistoryState struct {
 	Value TagValue `json:"value"`
 }
 
-// PollCycle defines model for PollCycle.
-type PollCycle struct {
-	// IntervalMs The polling interval: the cycle that is wanted.
-	IntervalMs float64 `json:"intervalMs"`
-
-	// ReachedMs From one poll to the next, or as long as the one under way will take if that is longer; 0 before the first request.
-	ReachedMs float64 `json:"reachedMs"`
-
-	// Requests Requests of the last poll that is over.
-	Requests int `json:"requests"`
-	TagCount int `json:"tagCount"`
-}
-
 // Quality defines model for Quality.
 type Quality string
 
@@ -607,22 +507,6 @@ type TagWriteItem struct {
 	// Value A TagValue. One that is not valid is an error of the item, not of the request.
 	Value json.RawMessage `json:"value"`
 }
-
-// UnitBreaker defines model for UnitBreaker.
-type UnitBreaker struct {
-	// Failures Requests in a row without an answer.
-	Failures int `json:"failures"`
-
-	// ProbeAt Absent while Closed.
-	ProbeAt time.Time `json:"probeAt,omitempty,omitzero"`
-
-	// State Closed: the unit is asked. Open: it is left out until probeAt. HalfOpen: the next request to it is a probe.
-	State UnitBreakerState `json:"state"`
-	Unit  string           `json:"unit"`
-}
-
-// UnitBreakerState Closed: the unit is asked. Open: it is left out until probeAt. HalfOpen: the next request to it is a probe.
-type UnitBreakerState string
 
 // Write defines model for Write.
 type Write struct {
@@ -796,9 +680,6 @@ type WriteTagsJSONRequestBody = BatchWriteRequest
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// ListDrivers How each driver is doing
-	// (GET /api/v1/drivers)
-	ListDrivers(w http.ResponseWriter, r *http.Request)
 	// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
 	// (GET /api/v1/history/aggregates)
 	GetHistoryAggregates(w http.ResponseWriter, r *http.Request, params GetHistoryAggregatesParams)
@@ -834,12 +715,6 @@ type ServerInterface interface {
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
 
 type Unimplemented struct{}
-
-// ListDrivers How each driver is doing
-// (GET /api/v1/drivers)
-func (_ Unimplemented) ListDrivers(w http.ResponseWriter, r *http.Request) {
-	w.WriteHeader(http.StatusNotImplemented)
-}
 
 // GetHistoryAggregates Aggregate the history of up to 100 tags by interval
 // (GET /api/v1/history/aggregates)
@@ -909,20 +784,6 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
-
-// ListDrivers operation middleware
-func (siw *ServerInterfaceWrapper) ListDrivers(w http.ResponseWriter, r *http.Request) {
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListDrivers(w, r)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
-}
 
 // GetHistoryAggregates operation middleware
 func (siw *ServerInterfaceWrapper) GetHistoryAggregates(w http.ResponseWriter, r *http.Request) {
@@ -1615,7 +1476,6 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 		}
 		options.BaseRouter.Method(method, path, h)
 	}
-	handle("GET", "/api/v1/drivers", wrapper.ListDrivers)
 	handle("GET", "/api/v1/history/aggregates", wrapper.GetHistoryAggregates)
 	handle("GET", "/api/v1/history/export", wrapper.ExportHistory)
 	handle("GET", "/api/v1/tags", wrapper.ListTags)
@@ -1639,27 +1499,6 @@ func (e *RequiredHeaderError) Parameter() (name, rule string)       { return e.P
 func (e *InvalidParamFormatError) Parameter() (name, rule string)   { return e.ParamName, "" }
 func (e *TooManyValuesForParamError) Parameter() (name, rule string) {
 	return e.ParamName, "must be given once"
-}
-
-type ListDriversRequestObject struct {
-}
-
-type ListDriversResponseObject interface {
-	VisitListDriversResponse(w http.ResponseWriter) error
-}
-
-type ListDrivers200JSONResponse []DriverStatus
-
-func (response ListDrivers200JSONResponse) VisitListDriversResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
 }
 
 type GetHistoryAggregatesRequestObject struct {
@@ -1956,9 +1795,6 @@ func (response WriteTags200JSONResponse) VisitWriteTagsResponse(w http.ResponseW
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// ListDrivers How each driver is doing
-	// (GET /api/v1/drivers)
-	ListDrivers(ctx context.Context, request ListDriversRequestObject) (ListDriversResponseObject, error)
 	// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
 	// (GET /api/v1/history/aggregates)
 	GetHistoryAggregates(ctx context.Context, request GetHistoryAggregatesRequestObject) (GetHistoryAggregatesResponseObject, error)
@@ -2028,30 +1864,6 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictHTTPServerOptions
-}
-
-// ListDrivers operation middleware
-func (sh *strictHandler) ListDrivers(w http.ResponseWriter, r *http.Request) {
-	var request ListDriversRequestObject
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.ListDrivers(ctx, request.(ListDriversRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListDrivers")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(ListDriversResponseObject); ok {
-		if err := validResponse.VisitListDriversResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
 }
 
 // GetHistoryAggregates operation middleware
