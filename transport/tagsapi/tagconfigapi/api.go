@@ -18,6 +18,8 @@ type Options struct {
 	MaxTags func(ctx context.Context) int
 	// OnMaxTags is called when that limit has refused a request. It must not block. Default: none.
 	OnMaxTags func(ctx context.Context)
+	// References returns who uses tags, up to a few of them, before they are removed. Default: nobody is asked.
+	References func(ctx context.Context, tagIDs []string) ([]tagconfig.Reference, error)
 	// Body wraps every handler, behind the guard: limits and checks of request bodies. Default: none.
 	Body func(http.Handler) http.Handler
 }
@@ -46,4 +48,8 @@ func (a *API) Mount(r chi.Router) {
 	handle(http.MethodPost, "/api/v1.0/config/tags/bulk", a.change)
 	handle(http.MethodGet, "/api/v1.0/config/tags/export", a.export)
 	handle(http.MethodPost, "/api/v1.0/config/tags/import", a.load)
+	handle(http.MethodPost, "/api/v1.0/config/tags/remove", a.removeItems)
+	handle(http.MethodGet, "/api/v1.0/config/tags/{tagId}", a.getItem)
+	handle(http.MethodPut, "/api/v1.0/config/tags/{tagId}", a.putItem)
+	handle(http.MethodDelete, "/api/v1.0/config/tags/{tagId}", a.removeItem)
 }

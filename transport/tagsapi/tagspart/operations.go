@@ -34,5 +34,9 @@ func configOperations() []auth.Operation {
 		{ID: "bulkTagConfig", Method: http.MethodPost, Path: base + "/bulk", Access: auth.Admin, OpenSurface: true},
 		{ID: "importTagConfig", Method: http.MethodPost, Path: base + "/import", Access: auth.Admin, OpenSurface: true,
 			Media: []string{"text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}},
+		{ID: "removeTagConfig", Method: http.MethodPost, Path: base + "/remove", Access: auth.Admin},
+		{ID: "getTagConfigItem", Method: http.MethodGet, Path: base + "/{tagId}", Access: auth.Viewer},
+		{ID: "putTagConfigItem", Method: http.MethodPut, Path: base + "/{tagId}", Access: auth.Admin},
+		{ID: "removeTagConfigItem", Method: http.MethodDelete, Path: base + "/{tagId}", Access: auth.Admin},
 	}
 }

@@ -251,7 +251,7 @@ func (t *Tags) routes(r server.Router) error {
 	if err != nil {
 		return err
 	}
-	config, err := tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags})
+	config, err := tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags, References: t.References})
 	if err != nil {
 		return err
 	}

@@ -119,6 +119,9 @@ type Tokens struct {
 // TokensTokenType defines model for Tokens.TokenType.
 type TokensTokenType string
 
+// ConfigTagID defines model for ConfigTagID.
+type ConfigTagID = string
+
 // Page defines model for Page.
 type Page = int
 

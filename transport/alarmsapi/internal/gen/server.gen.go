@@ -387,6 +387,9 @@ type AlarmSource = string
 // AlarmText defines model for AlarmText.
 type AlarmText = string
 
+// ConfigTagID defines model for ConfigTagID.
+type ConfigTagID = string
+
 // Page defines model for Page.
 type Page = int
 

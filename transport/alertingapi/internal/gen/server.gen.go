@@ -212,6 +212,9 @@ type WebhookHealth struct {
 // AlarmLabel defines model for AlarmLabel.
 type AlarmLabel = []string
 
+// ConfigTagID defines model for ConfigTagID.
+type ConfigTagID = string
+
 // Page defines model for Page.
 type Page = int
 

@@ -347,6 +347,9 @@ type SafetyVerdict struct {
 // CommandID defines model for CommandID.
 type CommandID = string
 
+// ConfigTagID defines model for ConfigTagID.
+type ConfigTagID = string
+
 // DeviceID defines model for DeviceID.
 type DeviceID = string
 
