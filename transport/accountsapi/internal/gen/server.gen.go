@@ -119,9 +119,6 @@ type Tokens struct {
 // TokensTokenType defines model for Tokens.TokenType.
 type TokensTokenType string
 
-// ConfigTagID defines model for ConfigTagID.
-type ConfigTagID = string
-
 // Page defines model for Page.
 type Page = int
 

@@ -387,9 +387,6 @@ type AlarmSource = string
 // AlarmText defines model for AlarmText.
 type AlarmText = string
 
-// ConfigTagID defines model for ConfigTagID.
-type ConfigTagID = string
-
 // Page defines model for Page.
 type Page = int
 

@@ -212,9 +212,6 @@ type WebhookHealth struct {
 // AlarmLabel defines model for AlarmLabel.
 type AlarmLabel = []string
 
-// ConfigTagID defines model for ConfigTagID.
-type ConfigTagID = string
-
 // Page defines model for Page.
 type Page = int
 

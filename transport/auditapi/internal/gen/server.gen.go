@@ -140,9 +140,6 @@ type AuditObject = string
 // AuditStart defines model for AuditStart.
 type AuditStart = time.Time
 
-// ConfigTagID defines model for ConfigTagID.
-type ConfigTagID = string
-
 // Page defines model for Page.
 type Page = int
 

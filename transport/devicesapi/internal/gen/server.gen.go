@@ -347,9 +347,6 @@ type SafetyVerdict struct {
 // CommandID defines model for CommandID.
 type CommandID = string
 
-// ConfigTagID defines model for ConfigTagID.
-type ConfigTagID = string
-
 // DeviceID defines model for DeviceID.
 type DeviceID = string
 

@@ -185,9 +185,6 @@ type BridgeTag struct {
 	Unit         string `json:"unit,omitempty,omitzero"`
 }
 
-// ConfigTagID defines model for ConfigTagID.
-type ConfigTagID = string
-
 // ScanBridgesParams defines parameters for ScanBridges.
 type ScanBridgesParams struct {
 	// TimeoutSeconds How long to look.

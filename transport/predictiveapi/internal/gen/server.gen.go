@@ -565,9 +565,6 @@ type TrainingResult struct {
 	Version string `json:"version"`
 }
 
-// ConfigTagID defines model for ConfigTagID.
-type ConfigTagID = string
-
 // ModelType defines model for ModelType.
 type ModelType = string
 

@@ -401,9 +401,6 @@ type WriteRequest struct {
 // WriteState defines model for WriteState.
 type WriteState string
 
-// ConfigTagID defines model for ConfigTagID.
-type ConfigTagID = string
-
 // Page defines model for Page.
 type Page = int
 

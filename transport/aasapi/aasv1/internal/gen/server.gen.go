@@ -155,9 +155,6 @@ type SubmodelUpdate = aas.Submodel
 // AASID defines model for AASID.
 type AASID = string
 
-// ConfigTagID defines model for ConfigTagID.
-type ConfigTagID = string
-
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
