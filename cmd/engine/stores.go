@@ -12,6 +12,7 @@ import (
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/bindingstore"
+	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
@@ -23,7 +24,7 @@ import (
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(), devicestore.Schema(),
-		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(),
+		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(),
 	}
 }
 
@@ -40,7 +41,8 @@ func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
 	bridges, bridgesErr := bindingstore.New(db)
 	records, recordsErr := maintenancestore.New(db)
 	config, configErr := tagconfigstore.New(db)
-	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr, devicesErr, bridgesErr, recordsErr, configErr); err != nil {
+	computed, computedErr := derivedstore.New(db)
+	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr, devicesErr, bridgesErr, recordsErr, configErr, computedErr); err != nil {
 		return err
 	}
 	o.Accounts.Accounts, o.Accounts.Sessions = accounts, accounts
@@ -48,7 +50,7 @@ func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
 	o.AAS.Store, o.Audit.Store, o.Devices.Store, o.Discovery.Store = aas, audit, devices, bridges
-	o.Predictive.Records = records
+	o.Predictive.Records, o.Derived.Repository = records, computed
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	if s.Storage.Driver == "postgres" {
 		o.Shared = &otkit.Shared{Keys: accounts}

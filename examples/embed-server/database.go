@@ -9,6 +9,7 @@ import (
 	"github.com/otkit/otkit/storage/alarmstore"
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
@@ -20,7 +21,7 @@ import (
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		tagstore.Schema(), historystore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(),
-		devicestore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(),
+		devicestore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(),
 	}
 }
 
@@ -35,14 +36,15 @@ func useDatabase(o *engine.Options, db *storage.DB) error {
 	devices, devicesErr := devicestore.New(db)
 	records, recordsErr := maintenancestore.New(db)
 	config, configErr := tagconfigstore.New(db)
-	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr, recordsErr, configErr); err != nil {
+	computed, computedErr := derivedstore.New(db)
+	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr, recordsErr, configErr, computedErr); err != nil {
 		return err
 	}
 	o.Tags.Writes, o.Tags.HistoryStore, o.Tags.Config = writes, history, config
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
 	o.AAS.Store, o.Audit.Store = shells, audit
-	o.Devices.Store, o.Predictive.Records = devices, records
+	o.Devices.Store, o.Predictive.Records, o.Derived.Repository = devices, records, computed
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	return nil
 }

@@ -25,7 +25,7 @@ var bodies = []struct{ path, good, required string }{
 
 func TestBadBodiesAreRefusedAlikeEverywhere(t *testing.T) {
 	t.Parallel()
-	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 2000 })
+	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes, o.Tags.MaxImportBytes = 2000, 2000 })
 	post := func(path, contentType string, body io.Reader) answer {
 		r, err := http.NewRequestWithContext(wrong(t.Context()), http.MethodPost, p.url+path, body)
 		require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		{http.MethodGet, "/api/v1/auth/login", "OPTIONS, POST"},
 		{http.MethodGet, "/api/v1/tags/line/flag/write", "OPTIONS, POST"},
 		{http.MethodPost, "/health", "GET, HEAD, OPTIONS"},
-		{http.MethodPatch, "/api/v1.0/config/tags/bulk", "OPTIONS, POST"},
+		{http.MethodPatch, "/api/v1.0/config/tags/bulk", "DELETE, GET, HEAD, OPTIONS, POST, PUT"}, // it may be a tag, too,
 		{"TRACE", "/api/v1/drivers", "GET, HEAD, OPTIONS"},
 		{"BREW", "/api/v1/drivers", "GET, HEAD, OPTIONS"},
 	} {

@@ -181,24 +181,33 @@ const mostUsers = 20
 
 // remove carries out an edit that removes items, unless somebody uses a tag that would be gone.
 func (a *API) remove(ctx context.Context, e tagconfig.Edit, force bool) (tagconfig.Result, error) {
-	if a.opts.References != nil && !force {
-		var gone []string
-		for _, id := range e.Remove {
-			if configured, seeded := a.store.IsConfigured(id); configured && !seeded {
-				gone = append(gone, id)
-			}
-		}
-		if len(gone) > 0 {
-			users, err := a.opts.References(ctx, gone)
-			if err != nil {
-				return tagconfig.Result{}, err
-			}
-			if len(users) > 0 {
-				return tagconfig.Result{}, inUse(users)
-			}
+	if !force {
+		if err := a.checkUse(ctx, e.Remove); err != nil {
+			return tagconfig.Result{}, err
 		}
 	}
 	return a.store.Apply(ctx, e)
+}
+
+// checkUse returns an error that lists who uses the tags that would be gone with their items.
+func (a *API) checkUse(ctx context.Context, ids []string) error {
+	if a.opts.References == nil {
+		return nil
+	}
+	var gone []string
+	for _, id := range ids {
+		if configured, seeded := a.store.IsConfigured(id); configured && !seeded {
+			gone = append(gone, id)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	users, err := a.opts.References(ctx, gone)
+	if err != nil || len(users) == 0 {
+		return err
+	}
+	return inUse(users)
 }
 
 func inUse(users []tagconfig.Reference) error {

@@ -47,6 +47,8 @@ type Options struct {
 	MaxWithoutToken int
 	// OnMaxWithoutToken is called when that limit has refused a request. It must not wait. It may be nil.
 	OnMaxWithoutToken func(ctx context.Context, limit int)
+	// MaxImportBytes is how large an imported file of the tag configuration may be. Default 128 MiB.
+	MaxImportBytes int64
 
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
@@ -113,6 +115,7 @@ type Tags struct {
 	forwards *forwards
 	config   *tagconfig.Store
 	binder   *tagconfig.Binder
+	configs  *tagconfigapi.API
 
 	adding sync.Mutex // held while what is known of a driver changes
 
@@ -159,6 +162,11 @@ func (t *Tags) open(ctx context.Context) (err error) {
 		OnChange: t.binder.Change, OnFileEdit: o.OnModelFile, Logger: o.Logger, Now: o.Now})
 	if err != nil {
 		return fmt.Errorf("tag configuration: %w", err)
+	}
+	t.configs, err = tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags, References: t.References,
+		MaxImportBytes: o.MaxImportBytes, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		return err
 	}
 	for _, d := range o.Drivers {
 		if err := t.AddDriver(d); err != nil {
@@ -251,12 +259,8 @@ func (t *Tags) routes(r server.Router) error {
 	if err != nil {
 		return err
 	}
-	config, err := tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags, References: t.References})
-	if err != nil {
-		return err
-	}
 	api.Mount(r)
-	config.Mount(r)
+	t.configs.Mount(r)
 	return nil
 }
 
