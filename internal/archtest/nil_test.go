@@ -43,12 +43,14 @@ import (
 	"github.com/otkit/otkit/storage/bufferstore"
 	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
+	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
 	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/derived"
+	tagdrivers "github.com/otkit/otkit/tags/drivers"
 	taghistory "github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/aasapi"
@@ -81,6 +83,7 @@ import (
 	"github.com/otkit/otkit/transport/tagsapi"
 	"github.com/otkit/otkit/transport/tagsapi/derivedapi"
 	"github.com/otkit/otkit/transport/tagsapi/derivedpart"
+	"github.com/otkit/otkit/transport/tagsapi/driversapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
@@ -159,6 +162,9 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"bridge.New tags", "Tags", func() (any, error) { return bridge.New(ctx, bridge.Options{ID: "b"}) }},
 		{"bridge.New buffer", "Buffer", func() (any, error) { return bridge.New(ctx, bridge.Options{ID: "b", Tags: tagEngine, DriverID: "d"}) }},
 		{"bufferstore.Open", "files", func() (any, error) { return bufferstore.Open(ctx, nil, bufferstore.Options{}) }},
+		{"driverstore.New", "db", func() (any, error) { return driverstore.New(nil) }},
+		{"drivers.New", "Host", func() (any, error) { return tagdrivers.New(t.Context(), tagdrivers.Deps{}, tagdrivers.Options{}) }},
+		{"driversapi.New", "service", func() (any, error) { return driversapi.New(nil, driversapi.Options{}) }},
 		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
 		{"derived.New", "tags", func() (any, error) { return derived.New(ctx, nil, derived.Options{}) }},
 		{"derivedapi.New", "service", func() (any, error) { return derivedapi.New(nil, derivedapi.Options{}) }},

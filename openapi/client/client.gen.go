@@ -24,16 +24,16 @@ import (
 
 // Defines values for AccessMode.
 const (
-	ReadOnly  AccessMode = "ReadOnly"
-	ReadWrite AccessMode = "ReadWrite"
+	AccessModeReadOnly  AccessMode = "ReadOnly"
+	AccessModeReadWrite AccessMode = "ReadWrite"
 )
 
 // Valid indicates whether the value is a known member of the AccessMode enum.
 func (e AccessMode) Valid() bool {
 	switch e {
-	case ReadOnly:
+	case AccessModeReadOnly:
 		return true
-	case ReadWrite:
+	case AccessModeReadWrite:
 		return true
 	default:
 		return false
@@ -226,6 +226,51 @@ func (e BridgeStatus) Valid() bool {
 	}
 }
 
+// Defines values for BrowsedPointAccessMode.
+const (
+	BrowsedPointAccessModeReadOnly  BrowsedPointAccessMode = "ReadOnly"
+	BrowsedPointAccessModeReadWrite BrowsedPointAccessMode = "ReadWrite"
+)
+
+// Valid indicates whether the value is a known member of the BrowsedPointAccessMode enum.
+func (e BrowsedPointAccessMode) Valid() bool {
+	switch e {
+	case BrowsedPointAccessModeReadOnly:
+		return true
+	case BrowsedPointAccessModeReadWrite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BrowsedPointDataType.
+const (
+	BrowsedPointDataTypeBool   BrowsedPointDataType = "Bool"
+	BrowsedPointDataTypeBytes  BrowsedPointDataType = "Bytes"
+	BrowsedPointDataTypeFloat  BrowsedPointDataType = "Float"
+	BrowsedPointDataTypeInt    BrowsedPointDataType = "Int"
+	BrowsedPointDataTypeString BrowsedPointDataType = "String"
+)
+
+// Valid indicates whether the value is a known member of the BrowsedPointDataType enum.
+func (e BrowsedPointDataType) Valid() bool {
+	switch e {
+	case BrowsedPointDataTypeBool:
+		return true
+	case BrowsedPointDataTypeBytes:
+		return true
+	case BrowsedPointDataTypeFloat:
+		return true
+	case BrowsedPointDataTypeInt:
+		return true
+	case BrowsedPointDataTypeString:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CommandPhase.
 const (
 	CommandCanceled  CommandPhase = "Canceled"
@@ -264,25 +309,25 @@ func (e CommandPhase) Valid() bool {
 
 // Defines values for DataType.
 const (
-	Bool   DataType = "Bool"
-	Bytes  DataType = "Bytes"
-	Float  DataType = "Float"
-	Int    DataType = "Int"
-	String DataType = "String"
+	DataTypeBool   DataType = "Bool"
+	DataTypeBytes  DataType = "Bytes"
+	DataTypeFloat  DataType = "Float"
+	DataTypeInt    DataType = "Int"
+	DataTypeString DataType = "String"
 )
 
 // Valid indicates whether the value is a known member of the DataType enum.
 func (e DataType) Valid() bool {
 	switch e {
-	case Bool:
+	case DataTypeBool:
 		return true
-	case Bytes:
+	case DataTypeBytes:
 		return true
-	case Float:
+	case DataTypeFloat:
 		return true
-	case Int:
+	case DataTypeInt:
 		return true
-	case String:
+	case DataTypeString:
 		return true
 	default:
 		return false
@@ -373,6 +418,27 @@ func (e DeviceStop) Valid() bool {
 	}
 }
 
+// Defines values for DriverOrigin.
+const (
+	API      DriverOrigin = "api"
+	Part     DriverOrigin = "part"
+	Settings DriverOrigin = "settings"
+)
+
+// Valid indicates whether the value is a known member of the DriverOrigin enum.
+func (e DriverOrigin) Valid() bool {
+	switch e {
+	case API:
+		return true
+	case Part:
+		return true
+	case Settings:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DriverStatusState.
 const (
 	Backoff       DriverStatusState = "Backoff"
@@ -394,6 +460,27 @@ func (e DriverStatusState) Valid() bool {
 	case Online:
 		return true
 	case Stopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DriverTypeAddress.
+const (
+	None     DriverTypeAddress = "none"
+	Optional DriverTypeAddress = "optional"
+	Required DriverTypeAddress = "required"
+)
+
+// Valid indicates whether the value is a known member of the DriverTypeAddress enum.
+func (e DriverTypeAddress) Valid() bool {
+	switch e {
+	case None:
+		return true
+	case Optional:
+		return true
+	case Required:
 		return true
 	default:
 		return false
@@ -1299,6 +1386,31 @@ type BridgeTag struct {
 	Unit         string `json:"unit,omitempty,omitzero"`
 }
 
+// BrowsedPoint defines model for BrowsedPoint.
+type BrowsedPoint struct {
+	AccessMode  BrowsedPointAccessMode `json:"accessMode"`
+	Address     string                 `json:"address"`
+	DataType    BrowsedPointDataType   `json:"dataType"`
+	Description string                 `json:"description,omitempty,omitzero"`
+
+	// Name Without the prefix of the driver.
+	Name       string `json:"name"`
+	NativeType string `json:"nativeType,omitempty,omitzero"`
+	Unit       string `json:"unit,omitempty,omitzero"`
+}
+
+// BrowsedPointAccessMode defines model for BrowsedPoint.AccessMode.
+type BrowsedPointAccessMode string
+
+// BrowsedPointDataType defines model for BrowsedPoint.DataType.
+type BrowsedPointDataType string
+
+// BrowsedPoints defines model for BrowsedPoints.
+type BrowsedPoints struct {
+	Points     []BrowsedPoint `json:"points"`
+	TotalCount int            `json:"totalCount"`
+}
+
 // BulkAnswer defines model for BulkAnswer.
 type BulkAnswer struct {
 	// Count Distinct tag ids that were applied.
@@ -1776,6 +1888,65 @@ type DigestMessageList struct {
 	TotalCount int64           `json:"totalCount"`
 }
 
+// Driver Who sends it back with PUT changes nothing: members that DriverDefinition does not have are ignored.
+type Driver struct {
+	BackoffMaxMs int64 `json:"backoffMaxMs,omitempty,omitzero"`
+
+	// CreatedAt Only of origin api.
+	CreatedAt time.Time `json:"createdAt,omitempty,omitzero"`
+	Enabled   bool      `json:"enabled"`
+	ID        string    `json:"id"`
+	IPAddress string    `json:"ipAddress,omitempty,omitzero"`
+
+	// Origin settings: the settings file, not to be changed by calls. api: a call. part: another part of the engine, such as a bound bridge. Absent in Driver.status.
+	Origin         DriverOrigin `json:"origin"`
+	PollIntervalMs int64        `json:"pollIntervalMs,omitempty,omitzero"`
+	Port           int          `json:"port,omitempty,omitzero"`
+
+	// Settings Absent for origin part, and for a type that the engine does not know.
+	Settings  map[string]interface{} `json:"settings,omitempty,omitzero"`
+	Shadowed  DriverDefinition       `json:"shadowed,omitempty,omitzero"`
+	Status    DriverStatus           `json:"status"`
+	TimeoutMs int64                  `json:"timeoutMs,omitempty,omitzero"`
+	Type      string                 `json:"type"`
+
+	// UpdatedAt Only of origin api.
+	UpdatedAt time.Time `json:"updatedAt,omitempty,omitzero"`
+}
+
+// DriverDefinition defines model for DriverDefinition.
+type DriverDefinition struct {
+	// BackoffMaxMs Longest delay between attempts to connect; 0 for 10000.
+	BackoffMaxMs int64 `json:"backoffMaxMs,omitempty,omitzero"`
+
+	// Enabled A driver that is disabled keeps its tags, Bad with reason NoDriver.
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// ID Prefix of the names of the driver's tags. Required in POST; in PUT it is that of the path.
+	ID string `json:"id,omitempty,omitzero"`
+
+	// IPAddress Address or host name of the device, for types that have one.
+	IPAddress string `json:"ipAddress,omitempty,omitzero"`
+
+	// PollIntervalMs Polling interval of tags without one of their own; 0 for 1000.
+	PollIntervalMs int64 `json:"pollIntervalMs,omitempty,omitzero"`
+
+	// Port 0 for the default of the type.
+	Port int `json:"port,omitempty,omitzero"`
+
+	// Settings What the type defines; see settingsSchema of DriverType. Secrets are shown as ********.
+	Settings map[string]interface{} `json:"settings,omitempty,omitzero"`
+
+	// TimeoutMs Longest time of one exchange with the device; 0 for 5000.
+	TimeoutMs int64 `json:"timeoutMs,omitempty,omitzero"`
+
+	// Type A name of driver-types, in any letter case.
+	Type string `json:"type"`
+}
+
+// DriverOrigin settings: the settings file, not to be changed by calls. api: a call. part: another part of the engine, such as a bound bridge. Absent in Driver.status.
+type DriverOrigin string
+
 // DriverStatus defines model for DriverStatus.
 type DriverStatus struct {
 	// Breakers One for each unit that is polled, for drivers that leave out units that do not answer.
@@ -1785,12 +1956,18 @@ type DriverStatus struct {
 	Connects       int64         `json:"connects"`
 
 	// Cycles One for each polling interval, shortest first; none while there is no connection.
-	Cycles       []PollCycle `json:"cycles"`
-	DriverID     string      `json:"driverId"`
-	LastError    string      `json:"lastError,omitempty,omitzero"`
-	LastErrorAt  time.Time   `json:"lastErrorAt,omitempty,omitzero"`
-	QueuedWrites int         `json:"queuedWrites"`
-	ReadErrors   int64       `json:"readErrors"`
+	Cycles   []PollCycle `json:"cycles"`
+	DriverID string      `json:"driverId"`
+
+	// Enabled Absent in Driver.status.
+	Enabled     *bool     `json:"enabled,omitempty"`
+	LastError   string    `json:"lastError,omitempty,omitzero"`
+	LastErrorAt time.Time `json:"lastErrorAt,omitempty,omitzero"`
+
+	// Origin settings: the settings file, not to be changed by calls. api: a call. part: another part of the engine, such as a bound bridge. Absent in Driver.status.
+	Origin       DriverOrigin `json:"origin,omitempty,omitzero"`
+	QueuedWrites int          `json:"queuedWrites"`
+	ReadErrors   int64        `json:"readErrors"`
 
 	// Reads Requests for points.
 	Reads int64 `json:"reads"`
@@ -1802,18 +1979,62 @@ type DriverStatus struct {
 	RoundTripMeanMs float64 `json:"roundTripMeanMs"`
 
 	// RoundTripMs Of the last request for points.
-	RoundTripMs      float64           `json:"roundTripMs"`
-	Samples          int64             `json:"samples"`
-	SamplesPerSecond float64           `json:"samplesPerSecond"`
-	State            DriverStatusState `json:"state"`
-	TagCount         int               `json:"tagCount"`
-	Type             string            `json:"type"`
-	WriteErrors      int64             `json:"writeErrors"`
-	Writes           int64             `json:"writes"`
+	RoundTripMs      float64 `json:"roundTripMs"`
+	Samples          int64   `json:"samples"`
+	SamplesPerSecond float64 `json:"samplesPerSecond"`
+
+	// State Stopped: it does not run. lastError has the reason if it should.
+	State       DriverStatusState `json:"state"`
+	TagCount    int               `json:"tagCount"`
+	Type        string            `json:"type"`
+	WriteErrors int64             `json:"writeErrors"`
+	Writes      int64             `json:"writes"`
 }
 
-// DriverStatusState defines model for DriverStatus.State.
+// DriverStatusState Stopped: it does not run. lastError has the reason if it should.
 type DriverStatusState string
+
+// DriverTrial defines model for DriverTrial.
+type DriverTrial struct {
+	// ConnectMs Time of the attempt to connect.
+	ConnectMs float64 `json:"connectMs"`
+	Connected bool    `json:"connected"`
+
+	// Error Why there was no connection; absent if there was.
+	Error string `json:"error,omitempty,omitzero"`
+
+	// InUseBy The id of a running driver with the same device, if there was no connection: some devices take one only. A serial port that a driver has is not tried.
+	InUseBy string `json:"inUseBy,omitempty,omitzero"`
+
+	// Ok Connected, and each point was read.
+	Ok     bool         `json:"ok"`
+	Points []PointTrial `json:"points"`
+
+	// RoundTripMs Mean time in which the points of a unit were read.
+	RoundTripMs float64     `json:"roundTripMs"`
+	Units       []UnitTrial `json:"units"`
+}
+
+// DriverType defines model for DriverType.
+type DriverType struct {
+	// Address Whether drivers of the type have ipAddress and port.
+	Address   DriverTypeAddress `json:"address"`
+	CanBrowse bool              `json:"canBrowse"`
+
+	// DefaultPort Absent if there is none.
+	DefaultPort int    `json:"defaultPort,omitempty,omitzero"`
+	Description string `json:"description,omitempty,omitzero"`
+
+	// Name As in the member type of a driver.
+	Name string `json:"name"`
+
+	// SettingsSchema JSON Schema 2020-12 of the member settings of a driver. Secrets are writeOnly; x-unit has the unit of a number.
+	SettingsSchema map[string]interface{} `json:"settingsSchema"`
+	Title          string                 `json:"title"`
+}
+
+// DriverTypeAddress Whether drivers of the type have ipAddress and port.
+type DriverTypeAddress string
 
 // ElementValue The value of an element alone (ValueOnly of IDTA-01001), such as 21.5, "text" or an object of the elements within.
 type ElementValue = json.RawMessage
@@ -2164,6 +2385,19 @@ type NewReplacement struct {
 
 	// Reason preventive: it still worked, or was installed new.
 	Reason ReplacementReason `json:"reason"`
+}
+
+// PointTrial defines model for PointTrial.
+type PointTrial struct {
+	Address string  `json:"address"`
+	Error   string  `json:"error,omitempty,omitzero"`
+	Name    string  `json:"name"`
+	Quality Quality `json:"quality"`
+	Unit    string  `json:"unit,omitempty,omitzero"`
+
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value,omitempty,omitzero"`
 }
 
 // PollCycle defines model for PollCycle.
@@ -2743,6 +2977,21 @@ type UnitBreaker struct {
 // UnitBreakerState Closed: the unit is asked. Open: it is left out until probeAt. HalfOpen: the next request to it is a probe.
 type UnitBreakerState string
 
+// UnitTrial defines model for UnitTrial.
+type UnitTrial struct {
+	Answered int `json:"answered"`
+
+	// Error Of the first point that failed.
+	Error string `json:"error,omitempty,omitzero"`
+
+	// Points Points of the unit that were asked for.
+	Points      int     `json:"points"`
+	RoundTripMs float64 `json:"roundTripMs"`
+
+	// Unit Absent if the driver has no units.
+	Unit string `json:"unit,omitempty,omitzero"`
+}
+
 // WebhookAlert defines model for WebhookAlert.
 type WebhookAlert struct {
 	Annotations  map[string]string `json:"annotations,omitempty,omitzero"`
@@ -2892,6 +3141,9 @@ type TagName = string
 
 // TrainingJobID defines model for TrainingJobID.
 type TrainingJobID = string
+
+// TrialPoints defines model for TrialPoints.
+type TrialPoints = int
 
 // ScanBridgesParams defines parameters for ScanBridges.
 type ScanBridgesParams struct {
@@ -3341,6 +3593,42 @@ type ListDeviceCommandsParams struct {
 	Limit  *int   `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// TestDriverDefinitionParams defines parameters for TestDriverDefinition.
+type TestDriverDefinitionParams struct {
+	// Points Most points to be read; units take turns.
+	Points TrialPoints `form:"points,omitempty" json:"points,omitempty,omitzero"`
+}
+
+// DeleteDriverParams defines parameters for DeleteDriver.
+type DeleteDriverParams struct {
+	// Tags Remove the configured tags of the driver too.
+	Tags bool `form:"tags,omitempty" json:"tags,omitempty,omitzero"`
+
+	// Force Remove tags that are in use.
+	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ReplaceDriverParams defines parameters for ReplaceDriver.
+type ReplaceDriverParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// BrowseDriverParams defines parameters for BrowseDriver.
+type BrowseDriverParams struct {
+	Page     int `form:"page,omitempty" json:"page,omitempty,omitzero"`
+	PageSize int `form:"pageSize,omitempty" json:"pageSize,omitempty,omitzero"`
+}
+
+// TestDriverParams defines parameters for TestDriver.
+type TestDriverParams struct {
+	// Points Most points to be read; units take turns.
+	Points TrialPoints `form:"points,omitempty" json:"points,omitempty,omitzero"`
+}
+
 // ListSubmodelsParams defines parameters for ListSubmodels.
 type ListSubmodelsParams struct {
 	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
@@ -3516,6 +3804,15 @@ type SubmitDeviceCommandJSONRequestBody = DeviceCommand
 
 // ReportDeviceTelemetryJSONRequestBody defines body for ReportDeviceTelemetry for application/json ContentType.
 type ReportDeviceTelemetryJSONRequestBody = DeviceReport
+
+// CreateDriverJSONRequestBody defines body for CreateDriver for application/json ContentType.
+type CreateDriverJSONRequestBody = DriverDefinition
+
+// TestDriverDefinitionJSONRequestBody defines body for TestDriverDefinition for application/json ContentType.
+type TestDriverDefinitionJSONRequestBody = DriverDefinition
+
+// ReplaceDriverJSONRequestBody defines body for ReplaceDriver for application/json ContentType.
+type ReplaceDriverJSONRequestBody = DriverDefinition
 
 // CreateSubmodelJSONRequestBody defines body for CreateSubmodel for application/json ContentType.
 type CreateSubmodelJSONRequestBody = Submodel
@@ -4729,10 +5026,103 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/devices/{id}/telemetry (the `ReportDeviceTelemetry` operationId).
 	ReportDeviceTelemetry(ctx context.Context, id DeviceID, body ReportDeviceTelemetryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListDriverTypes The types of drivers that can be created, with the JSON Schema of their settings
+	//
+	// Corresponds with GET /api/v1/driver-types (the `ListDriverTypes` operationId).
+	ListDriverTypes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListDrivers How each driver is doing
 	//
 	// Corresponds with GET /api/v1/drivers (the `ListDrivers` operationId).
 	ListDrivers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateDriverWithBody Create a driver, which is stored and starts if it is enabled
+	//
+	// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+	// the answer; items of the tag configuration for the driver become its tags.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+	CreateDriverWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateDriver Create a driver, which is stored and starts if it is enabled
+	//
+	// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+	// the answer; items of the tag configuration for the driver become its tags.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+	CreateDriver(ctx context.Context, body CreateDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestDriverDefinitionWithBody Try the device of a definition that need not be stored
+	//
+	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// same time.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+	TestDriverDefinitionWithBody(ctx context.Context, params *TestDriverDefinitionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestDriverDefinition Try the device of a definition that need not be stored
+	//
+	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// same time.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+	TestDriverDefinition(ctx context.Context, params *TestDriverDefinitionParams, body TestDriverDefinitionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteDriver Remove a driver and the tags that its settings define
+	//
+	// Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
+	// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
+	// TAG_IN_USE, unless `force=true`.
+	//
+	// Corresponds with DELETE /api/v1/drivers/{id} (the `DeleteDriver` operationId).
+	DeleteDriver(ctx context.Context, id string, params *DeleteDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetDriver What a driver is made of, and how it is doing
+	//
+	// Corresponds with GET /api/v1/drivers/{id} (the `GetDriver` operationId).
+	GetDriver(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceDriverWithBody Replace the definition of a driver
+	//
+	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+	ReplaceDriverWithBody(ctx context.Context, id string, params *ReplaceDriverParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceDriver Replace the definition of a driver
+	//
+	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+	ReplaceDriver(ctx context.Context, id string, params *ReplaceDriverParams, body ReplaceDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BrowseDriver List the points of a device, where the driver can
+	//
+	// 409 BROWSE_NOT_SUPPORTED for a type of driver that cannot; 502 DEVICE_NOT_REACHABLE for a device that does not answer.
+	//
+	// Corresponds with POST /api/v1/drivers/{id}/browse (the `BrowseDriver` operationId).
+	BrowseDriver(ctx context.Context, id string, params *BrowseDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestDriver Try the device of a driver beside the running one
+	//
+	// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
+	TestDriver(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSubmodels List submodels by id
 	//
@@ -7677,11 +8067,214 @@ func (c *Client) ReportDeviceTelemetry(ctx context.Context, id DeviceID, body Re
 	return c.Client.Do(req)
 }
 
+// ListDriverTypes The types of drivers that can be created, with the JSON Schema of their settings
+//
+// Corresponds with GET /api/v1/driver-types (the `ListDriverTypes` operationId).
+func (c *Client) ListDriverTypes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDriverTypesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListDrivers How each driver is doing
 //
 // Corresponds with GET /api/v1/drivers (the `ListDrivers` operationId).
 func (c *Client) ListDrivers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDriversRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateDriverWithBody Create a driver, which is stored and starts if it is enabled
+//
+// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+// the answer; items of the tag configuration for the driver become its tags.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+func (c *Client) CreateDriverWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateDriverRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateDriver Create a driver, which is stored and starts if it is enabled
+//
+// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+// the answer; items of the tag configuration for the driver become its tags.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+func (c *Client) CreateDriver(ctx context.Context, body CreateDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateDriverRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestDriverDefinitionWithBody Try the device of a definition that need not be stored
+//
+// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// same time.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+func (c *Client) TestDriverDefinitionWithBody(ctx context.Context, params *TestDriverDefinitionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestDriverDefinitionRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestDriverDefinition Try the device of a definition that need not be stored
+//
+// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// same time.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+func (c *Client) TestDriverDefinition(ctx context.Context, params *TestDriverDefinitionParams, body TestDriverDefinitionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestDriverDefinitionRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteDriver Remove a driver and the tags that its settings define
+//
+// Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
+// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
+// TAG_IN_USE, unless `force=true`.
+//
+// Corresponds with DELETE /api/v1/drivers/{id} (the `DeleteDriver` operationId).
+func (c *Client) DeleteDriver(ctx context.Context, id string, params *DeleteDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteDriverRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDriver What a driver is made of, and how it is doing
+//
+// Corresponds with GET /api/v1/drivers/{id} (the `GetDriver` operationId).
+func (c *Client) GetDriver(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDriverRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceDriverWithBody Replace the definition of a driver
+//
+// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+// keep their names, history and subscriptions. Secrets that are masked keep their values.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+func (c *Client) ReplaceDriverWithBody(ctx context.Context, id string, params *ReplaceDriverParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceDriverRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceDriver Replace the definition of a driver
+//
+// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+// keep their names, history and subscriptions. Secrets that are masked keep their values.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+func (c *Client) ReplaceDriver(ctx context.Context, id string, params *ReplaceDriverParams, body ReplaceDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceDriverRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BrowseDriver List the points of a device, where the driver can
+//
+// 409 BROWSE_NOT_SUPPORTED for a type of driver that cannot; 502 DEVICE_NOT_REACHABLE for a device that does not answer.
+//
+// Corresponds with POST /api/v1/drivers/{id}/browse (the `BrowseDriver` operationId).
+func (c *Client) BrowseDriver(ctx context.Context, id string, params *BrowseDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBrowseDriverRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestDriver Try the device of a driver beside the running one
+//
+// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
+func (c *Client) TestDriver(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestDriverRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -14343,6 +14936,33 @@ func NewReportDeviceTelemetryRequestWithBody(server string, id DeviceID, content
 	return req, nil
 }
 
+// NewListDriverTypesRequest constructs an http.Request for the ListDriverTypes method
+func NewListDriverTypesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/driver-types")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListDriversRequest constructs an http.Request for the ListDrivers method
 func NewListDriversRequest(server string) (*http.Request, error) {
 	var err error
@@ -14363,6 +14983,403 @@ func NewListDriversRequest(server string) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateDriverRequest calls the generic CreateDriver builder with application/json body
+func NewCreateDriverRequest(server string, body CreateDriverJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateDriverRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateDriverRequestWithBody constructs an http.Request for the CreateDriver method, with any body, and a specified content type
+func NewCreateDriverRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTestDriverDefinitionRequest calls the generic TestDriverDefinition builder with application/json body
+func NewTestDriverDefinitionRequest(server string, params *TestDriverDefinitionParams, body TestDriverDefinitionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTestDriverDefinitionRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewTestDriverDefinitionRequestWithBody constructs an http.Request for the TestDriverDefinition method, with any body, and a specified content type
+func NewTestDriverDefinitionRequestWithBody(server string, params *TestDriverDefinitionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/test")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "points", params.Points, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteDriverRequest constructs an http.Request for the DeleteDriver method
+func NewDeleteDriverRequest(server string, id string, params *DeleteDriverParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tags", params.Tags, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetDriverRequest constructs an http.Request for the GetDriver method
+func NewGetDriverRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReplaceDriverRequest calls the generic ReplaceDriver builder with application/json body
+func NewReplaceDriverRequest(server string, id string, params *ReplaceDriverParams, body ReplaceDriverJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplaceDriverRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewReplaceDriverRequestWithBody constructs an http.Request for the ReplaceDriver method, with any body, and a specified content type
+func NewReplaceDriverRequestWithBody(server string, id string, params *ReplaceDriverParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewBrowseDriverRequest constructs an http.Request for the BrowseDriver method
+func NewBrowseDriverRequest(server string, id string, params *BrowseDriverParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/%s/browse", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewTestDriverRequest constructs an http.Request for the TestDriver method
+func NewTestDriverRequest(server string, id string, params *TestDriverParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/%s/test", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "points", params.Points, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -16674,12 +17691,115 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/devices/{id}/telemetry (the `ReportDeviceTelemetry` operationId).
 	ReportDeviceTelemetryWithResponse(ctx context.Context, id DeviceID, body ReportDeviceTelemetryJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportDeviceTelemetryResponse, error)
 
+	// ListDriverTypesWithResponse The types of drivers that can be created, with the JSON Schema of their settings
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/driver-types (the `ListDriverTypes` operationId).
+	ListDriverTypesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListDriverTypesResponse, error)
+
 	// ListDriversWithResponse How each driver is doing
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/drivers (the `ListDrivers` operationId).
 	ListDriversWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListDriversResponse, error)
+
+	// CreateDriverWithBodyWithResponse Create a driver, which is stored and starts if it is enabled
+	//
+	// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+	// the answer; items of the tag configuration for the driver become its tags.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+	CreateDriverWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateDriverResponse, error)
+
+	// CreateDriverWithResponse Create a driver, which is stored and starts if it is enabled
+	//
+	// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+	// the answer; items of the tag configuration for the driver become its tags.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+	CreateDriverWithResponse(ctx context.Context, body CreateDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDriverResponse, error)
+
+	// TestDriverDefinitionWithBodyWithResponse Try the device of a definition that need not be stored
+	//
+	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// same time.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+	TestDriverDefinitionWithBodyWithResponse(ctx context.Context, params *TestDriverDefinitionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestDriverDefinitionResponse, error)
+
+	// TestDriverDefinitionWithResponse Try the device of a definition that need not be stored
+	//
+	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// same time.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+	TestDriverDefinitionWithResponse(ctx context.Context, params *TestDriverDefinitionParams, body TestDriverDefinitionJSONRequestBody, reqEditors ...RequestEditorFn) (*TestDriverDefinitionResponse, error)
+
+	// DeleteDriverWithResponse Remove a driver and the tags that its settings define
+	//
+	// Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
+	// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
+	// TAG_IN_USE, unless `force=true`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/drivers/{id} (the `DeleteDriver` operationId).
+	DeleteDriverWithResponse(ctx context.Context, id string, params *DeleteDriverParams, reqEditors ...RequestEditorFn) (*DeleteDriverResponse, error)
+
+	// GetDriverWithResponse What a driver is made of, and how it is doing
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/drivers/{id} (the `GetDriver` operationId).
+	GetDriverWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetDriverResponse, error)
+
+	// ReplaceDriverWithBodyWithResponse Replace the definition of a driver
+	//
+	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+	ReplaceDriverWithBodyWithResponse(ctx context.Context, id string, params *ReplaceDriverParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceDriverResponse, error)
+
+	// ReplaceDriverWithResponse Replace the definition of a driver
+	//
+	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+	ReplaceDriverWithResponse(ctx context.Context, id string, params *ReplaceDriverParams, body ReplaceDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceDriverResponse, error)
+
+	// BrowseDriverWithResponse List the points of a device, where the driver can
+	//
+	// 409 BROWSE_NOT_SUPPORTED for a type of driver that cannot; 502 DEVICE_NOT_REACHABLE for a device that does not answer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers/{id}/browse (the `BrowseDriver` operationId).
+	BrowseDriverWithResponse(ctx context.Context, id string, params *BrowseDriverParams, reqEditors ...RequestEditorFn) (*BrowseDriverResponse, error)
+
+	// TestDriverWithResponse Try the device of a driver beside the running one
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
+	TestDriverWithResponse(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*TestDriverResponse, error)
 
 	// ListSubmodelsWithResponse List submodels by id
 	//
@@ -28706,6 +29826,68 @@ func (r ReportDeviceTelemetryResponse) ContentType() string {
 	return ""
 }
 
+type ListDriverTypesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]DriverType
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDriverTypesResponse) GetJSON200() *[]DriverType {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListDriverTypesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListDriverTypesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListDriverTypesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDriverTypesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDriverTypesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDriverTypesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDriverTypesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListDriversResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -28762,6 +29944,707 @@ func (r ListDriversResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListDriversResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateDriverResponse201Headers the declared response headers of an HTTP 201 response for CreateDriver
+type CreateDriverResponse201Headers struct {
+	ETag     string
+	Location string
+}
+
+type CreateDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Driver
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreateDriverResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateDriverResponse) GetJSON201() *Driver {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TestDriverDefinitionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DriverTrial
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TestDriverDefinitionResponse) GetJSON200() *DriverTrial {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r TestDriverDefinitionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestDriverDefinitionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestDriverDefinitionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestDriverDefinitionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetDriverResponse200Headers the declared response headers of an HTTP 200 response for GetDriver
+type GetDriverResponse200Headers struct {
+	ETag string
+}
+
+type GetDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Driver
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetDriverResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDriverResponse) GetJSON200() *Driver {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetDriverResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReplaceDriverResponse200Headers the declared response headers of an HTTP 200 response for ReplaceDriver
+type ReplaceDriverResponse200Headers struct {
+	ETag string
+}
+
+type ReplaceDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Driver
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ReplaceDriverResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplaceDriverResponse) GetJSON200() *Driver {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplaceDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplaceDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplaceDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplaceDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type BrowseDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BrowsedPoints
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON502 the response for an HTTP 502 `application/problem+json` response
+	ApplicationProblemJSON502 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BrowseDriverResponse) GetJSON200() *BrowsedPoints {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON502 returns the response for an HTTP 502 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON502() *Problem {
+	return r.ApplicationProblemJSON502
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r BrowseDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BrowseDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BrowseDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BrowseDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TestDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DriverTrial
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TestDriverResponse) GetJSON200() *DriverTrial {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r TestDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestDriverResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -32707,6 +34590,19 @@ func (c *ClientWithResponses) ReportDeviceTelemetryWithResponse(ctx context.Cont
 	return ParseReportDeviceTelemetryResponse(rsp)
 }
 
+// ListDriverTypesWithResponse The types of drivers that can be created, with the JSON Schema of their settings
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/driver-types (the `ListDriverTypes` operationId).
+func (c *ClientWithResponses) ListDriverTypesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListDriverTypesResponse, error) {
+	rsp, err := c.ListDriverTypes(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDriverTypesResponse(rsp)
+}
+
 // ListDriversWithResponse How each driver is doing
 //
 // Returns a wrapper object for the known response body format(s).
@@ -32718,6 +34614,162 @@ func (c *ClientWithResponses) ListDriversWithResponse(ctx context.Context, reqEd
 		return nil, err
 	}
 	return ParseListDriversResponse(rsp)
+}
+
+// CreateDriverWithBodyWithResponse Create a driver, which is stored and starts if it is enabled
+//
+// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+// the answer; items of the tag configuration for the driver become its tags.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+func (c *ClientWithResponses) CreateDriverWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateDriverResponse, error) {
+	rsp, err := c.CreateDriverWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateDriverResponse(rsp)
+}
+
+// CreateDriverWithResponse Create a driver, which is stored and starts if it is enabled
+//
+// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+// the answer; items of the tag configuration for the driver become its tags.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+func (c *ClientWithResponses) CreateDriverWithResponse(ctx context.Context, body CreateDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDriverResponse, error) {
+	rsp, err := c.CreateDriver(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateDriverResponse(rsp)
+}
+
+// TestDriverDefinitionWithBodyWithResponse Try the device of a definition that need not be stored
+//
+// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// same time.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+func (c *ClientWithResponses) TestDriverDefinitionWithBodyWithResponse(ctx context.Context, params *TestDriverDefinitionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestDriverDefinitionResponse, error) {
+	rsp, err := c.TestDriverDefinitionWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestDriverDefinitionResponse(rsp)
+}
+
+// TestDriverDefinitionWithResponse Try the device of a definition that need not be stored
+//
+// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// same time.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+func (c *ClientWithResponses) TestDriverDefinitionWithResponse(ctx context.Context, params *TestDriverDefinitionParams, body TestDriverDefinitionJSONRequestBody, reqEditors ...RequestEditorFn) (*TestDriverDefinitionResponse, error) {
+	rsp, err := c.TestDriverDefinition(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestDriverDefinitionResponse(rsp)
+}
+
+// DeleteDriverWithResponse Remove a driver and the tags that its settings define
+//
+// Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
+// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
+// TAG_IN_USE, unless `force=true`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/drivers/{id} (the `DeleteDriver` operationId).
+func (c *ClientWithResponses) DeleteDriverWithResponse(ctx context.Context, id string, params *DeleteDriverParams, reqEditors ...RequestEditorFn) (*DeleteDriverResponse, error) {
+	rsp, err := c.DeleteDriver(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteDriverResponse(rsp)
+}
+
+// GetDriverWithResponse What a driver is made of, and how it is doing
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/drivers/{id} (the `GetDriver` operationId).
+func (c *ClientWithResponses) GetDriverWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetDriverResponse, error) {
+	rsp, err := c.GetDriver(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDriverResponse(rsp)
+}
+
+// ReplaceDriverWithBodyWithResponse Replace the definition of a driver
+//
+// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+// keep their names, history and subscriptions. Secrets that are masked keep their values.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+func (c *ClientWithResponses) ReplaceDriverWithBodyWithResponse(ctx context.Context, id string, params *ReplaceDriverParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceDriverResponse, error) {
+	rsp, err := c.ReplaceDriverWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceDriverResponse(rsp)
+}
+
+// ReplaceDriverWithResponse Replace the definition of a driver
+//
+// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+// keep their names, history and subscriptions. Secrets that are masked keep their values.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+func (c *ClientWithResponses) ReplaceDriverWithResponse(ctx context.Context, id string, params *ReplaceDriverParams, body ReplaceDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceDriverResponse, error) {
+	rsp, err := c.ReplaceDriver(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceDriverResponse(rsp)
+}
+
+// BrowseDriverWithResponse List the points of a device, where the driver can
+//
+// 409 BROWSE_NOT_SUPPORTED for a type of driver that cannot; 502 DEVICE_NOT_REACHABLE for a device that does not answer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers/{id}/browse (the `BrowseDriver` operationId).
+func (c *ClientWithResponses) BrowseDriverWithResponse(ctx context.Context, id string, params *BrowseDriverParams, reqEditors ...RequestEditorFn) (*BrowseDriverResponse, error) {
+	rsp, err := c.BrowseDriver(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBrowseDriverResponse(rsp)
+}
+
+// TestDriverWithResponse Try the device of a driver beside the running one
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
+func (c *ClientWithResponses) TestDriverWithResponse(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*TestDriverResponse, error) {
+	rsp, err := c.TestDriver(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestDriverResponse(rsp)
 }
 
 // ListSubmodelsWithResponse List submodels by id
@@ -43181,6 +45233,53 @@ func ParseReportDeviceTelemetryResponse(rsp *http.Response) (*ReportDeviceTeleme
 	return response, nil
 }
 
+// ParseListDriverTypesResponse parses an HTTP response from a ListDriverTypesWithResponse call
+func ParseListDriverTypesResponse(rsp *http.Response) (*ListDriverTypesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDriverTypesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []DriverType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListDriversResponse parses an HTTP response from a ListDriversWithResponse call
 func ParseListDriversResponse(rsp *http.Response) (*ListDriversResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -43222,6 +45321,629 @@ func ParseListDriversResponse(rsp *http.Response) (*ListDriversResponse, error) 
 			return nil, err
 		}
 		response.ApplicationProblemJSON429 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateDriverResponse parses an HTTP response from a CreateDriverWithResponse call
+func ParseCreateDriverResponse(rsp *http.Response) (*CreateDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Driver
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreateDriverResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTestDriverDefinitionResponse parses an HTTP response from a TestDriverDefinitionWithResponse call
+func ParseTestDriverDefinitionResponse(rsp *http.Response) (*TestDriverDefinitionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestDriverDefinitionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DriverTrial
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteDriverResponse parses an HTTP response from a DeleteDriverWithResponse call
+func ParseDeleteDriverResponse(rsp *http.Response) (*DeleteDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetDriverResponse parses an HTTP response from a GetDriverWithResponse call
+func ParseGetDriverResponse(rsp *http.Response) (*GetDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Driver
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetDriverResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReplaceDriverResponse parses an HTTP response from a ReplaceDriverWithResponse call
+func ParseReplaceDriverResponse(rsp *http.Response) (*ReplaceDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplaceDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Driver
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ReplaceDriverResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseBrowseDriverResponse parses an HTTP response from a BrowseDriverWithResponse call
+func ParseBrowseDriverResponse(rsp *http.Response) (*BrowseDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BrowseDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BrowsedPoints
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 502:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON502 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestDriverResponse parses an HTTP response from a TestDriverWithResponse call
+func ParseTestDriverResponse(rsp *http.Response) (*TestDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DriverTrial
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
 
 	}
 

@@ -21,8 +21,23 @@ func Operations() []auth.Operation {
 		}, Access: auth.Viewer, QueryToken: true, Stream: true},
 		{ID: "writeTag", Method: http.MethodPost, Path: "/api/v1/tags/{driver_id}/{address}/write", GRPC: []string{api + "WriteTag"}, Access: auth.Admin},
 		{ID: "writeTags", Method: http.MethodPost, Path: "/api/v1/tags:batchWrite", GRPC: []string{api + "WriteTags"}, Access: auth.Admin},
-		{ID: "listDrivers", Method: http.MethodGet, Path: "/api/v1/drivers", Access: auth.Viewer},
-	}, configOperations()...)
+	}, append(driverOperations(), configOperations()...)...)
+}
+
+// driverOperations are those of drivers.
+func driverOperations() []auth.Operation {
+	const base = "/api/v1/drivers"
+	return []auth.Operation{
+		{ID: "listDriverTypes", Method: http.MethodGet, Path: "/api/v1/driver-types", Access: auth.Viewer},
+		{ID: "listDrivers", Method: http.MethodGet, Path: base, Access: auth.Viewer},
+		{ID: "createDriver", Method: http.MethodPost, Path: base, Access: auth.Admin},
+		{ID: "getDriver", Method: http.MethodGet, Path: base + "/{id}", Access: auth.Viewer},
+		{ID: "replaceDriver", Method: http.MethodPut, Path: base + "/{id}", Access: auth.Admin},
+		{ID: "deleteDriver", Method: http.MethodDelete, Path: base + "/{id}", Access: auth.Admin},
+		{ID: "testDriverDefinition", Method: http.MethodPost, Path: base + "/test", Access: auth.Admin},
+		{ID: "testDriver", Method: http.MethodPost, Path: base + "/{id}/test", Access: auth.Admin},
+		{ID: "browseDriver", Method: http.MethodPost, Path: base + "/{id}/browse", Access: auth.Admin},
+	}
 }
 
 // configOperations are those of the tag configuration.

@@ -63,33 +63,6 @@ func (e DataType) Valid() bool {
 	}
 }
 
-// Defines values for DriverStatusState.
-const (
-	Backoff       DriverStatusState = "Backoff"
-	Connecting    DriverStatusState = "Connecting"
-	NotResponding DriverStatusState = "NotResponding"
-	Online        DriverStatusState = "Online"
-	Stopped       DriverStatusState = "Stopped"
-)
-
-// Valid indicates whether the value is a known member of the DriverStatusState enum.
-func (e DriverStatusState) Valid() bool {
-	switch e {
-	case Backoff:
-		return true
-	case Connecting:
-		return true
-	case NotResponding:
-		return true
-	case Online:
-		return true
-	case Stopped:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for Quality.
 const (
 	Bad       Quality = "Bad"
@@ -105,27 +78,6 @@ func (e Quality) Valid() bool {
 	case Good:
 		return true
 	case Uncertain:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for UnitBreakerState.
-const (
-	Closed   UnitBreakerState = "Closed"
-	HalfOpen UnitBreakerState = "HalfOpen"
-	Open     UnitBreakerState = "Open"
-)
-
-// Valid indicates whether the value is a known member of the UnitBreakerState enum.
-func (e UnitBreakerState) Valid() bool {
-	switch e {
-	case Closed:
-		return true
-	case HalfOpen:
-		return true
-	case Open:
 		return true
 	default:
 		return false
@@ -200,45 +152,6 @@ type BatchWriteRequest struct {
 // DataType defines model for DataType.
 type DataType string
 
-// DriverStatus defines model for DriverStatus.
-type DriverStatus struct {
-	// Breakers One for each unit that is polled, for drivers that leave out units that do not answer.
-	Breakers       []UnitBreaker `json:"breakers"`
-	Changes        int64         `json:"changes"`
-	ConnectedSince time.Time     `json:"connectedSince,omitempty,omitzero"`
-	Connects       int64         `json:"connects"`
-
-	// Cycles One for each polling interval, shortest first; none while there is no connection.
-	Cycles       []PollCycle `json:"cycles"`
-	DriverID     string      `json:"driverId"`
-	LastError    string      `json:"lastError,omitempty,omitzero"`
-	LastErrorAt  time.Time   `json:"lastErrorAt,omitempty,omitzero"`
-	QueuedWrites int         `json:"queuedWrites"`
-	ReadErrors   int64       `json:"readErrors"`
-
-	// Reads Requests for points.
-	Reads int64 `json:"reads"`
-
-	// RoundTripMaxMs The longest of these.
-	RoundTripMaxMs float64 `json:"roundTripMaxMs"`
-
-	// RoundTripMeanMs Of the requests of about the last 15 seconds in which there were any.
-	RoundTripMeanMs float64 `json:"roundTripMeanMs"`
-
-	// RoundTripMs Of the last request for points.
-	RoundTripMs      float64           `json:"roundTripMs"`
-	Samples          int64             `json:"samples"`
-	SamplesPerSecond float64           `json:"samplesPerSecond"`
-	State            DriverStatusState `json:"state"`
-	TagCount         int               `json:"tagCount"`
-	Type             string            `json:"type"`
-	WriteErrors      int64             `json:"writeErrors"`
-	Writes           int64             `json:"writes"`
-}
-
-// DriverStatusState defines model for DriverStatus.State.
-type DriverStatusState string
-
 // HistoryPoint defines model for HistoryPoint.
 type HistoryPoint struct {
 	Quality   Quality   `json:"quality"`
@@ -247,19 +160,6 @@ type HistoryPoint struct {
 	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
 	// bytesValue is base64. A tag that never had a value has null.
 	Value TagValue `json:"value"`
-}
-
-// PollCycle defines model for PollCycle.
-type PollCycle struct {
-	// IntervalMs The polling interval: the cycle that is wanted.
-	IntervalMs float64 `json:"intervalMs"`
-
-	// ReachedMs From one poll to the next, or as long as the one under way will take if that is longer; 0 before the first request.
-	ReachedMs float64 `json:"reachedMs"`
-
-	// Requests Requests of the last poll that is over.
-	Requests int `json:"requests"`
-	TagCount int `json:"tagCount"`
 }
 
 // Quality defines model for Quality.
@@ -349,22 +249,6 @@ type TagWriteItem struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// UnitBreaker defines model for UnitBreaker.
-type UnitBreaker struct {
-	// Failures Requests in a row without an answer.
-	Failures int `json:"failures"`
-
-	// ProbeAt Absent while Closed.
-	ProbeAt time.Time `json:"probeAt,omitempty,omitzero"`
-
-	// State Closed: the unit is asked. Open: it is left out until probeAt. HalfOpen: the next request to it is a probe.
-	State UnitBreakerState `json:"state"`
-	Unit  string           `json:"unit"`
-}
-
-// UnitBreakerState Closed: the unit is asked. Open: it is left out until probeAt. HalfOpen: the next request to it is a probe.
-type UnitBreakerState string
-
 // Write defines model for Write.
 type Write struct {
 	CompletedAt time.Time `json:"completedAt,omitempty,omitzero"`
@@ -453,9 +337,6 @@ type WriteTagsJSONRequestBody = BatchWriteRequest
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// ListDrivers How each driver is doing
-	// (GET /api/v1/drivers)
-	ListDrivers(w http.ResponseWriter, r *http.Request)
 	// ListTags List tags by name
 	// (GET /api/v1/tags)
 	ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams)
@@ -485,12 +366,6 @@ type ServerInterface interface {
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
 
 type Unimplemented struct{}
-
-// ListDrivers How each driver is doing
-// (GET /api/v1/drivers)
-func (_ Unimplemented) ListDrivers(w http.ResponseWriter, r *http.Request) {
-	w.WriteHeader(http.StatusNotImplemented)
-}
 
 // ListTags List tags by name
 // (GET /api/v1/tags)
@@ -548,20 +423,6 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
-
-// ListDrivers operation middleware
-func (siw *ServerInterfaceWrapper) ListDrivers(w http.ResponseWriter, r *http.Request) {
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListDrivers(w, r)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
-}
 
 // ListTags operation middleware
 func (siw *ServerInterfaceWrapper) ListTags(w http.ResponseWriter, r *http.Request) {
@@ -993,7 +854,6 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 		}
 		options.BaseRouter.Method(method, path, h)
 	}
-	handle("GET", "/api/v1/drivers", wrapper.ListDrivers)
 	handle("GET", "/api/v1/tags", wrapper.ListTags)
 	handle("POST", "/api/v1/tags/{driver_id}/{address}/write", wrapper.WriteTag)
 	handle("GET", "/api/v1/tags/{tag_name}", wrapper.ReadTag)
@@ -1015,27 +875,6 @@ func (e *RequiredHeaderError) Parameter() (name, rule string)       { return e.P
 func (e *InvalidParamFormatError) Parameter() (name, rule string)   { return e.ParamName, "" }
 func (e *TooManyValuesForParamError) Parameter() (name, rule string) {
 	return e.ParamName, "must be given once"
-}
-
-type ListDriversRequestObject struct {
-}
-
-type ListDriversResponseObject interface {
-	VisitListDriversResponse(w http.ResponseWriter) error
-}
-
-type ListDrivers200JSONResponse []DriverStatus
-
-func (response ListDrivers200JSONResponse) VisitListDriversResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
 }
 
 type ListTagsRequestObject struct {
@@ -1248,9 +1087,6 @@ func (response WriteTags200JSONResponse) VisitWriteTagsResponse(w http.ResponseW
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// ListDrivers How each driver is doing
-	// (GET /api/v1/drivers)
-	ListDrivers(ctx context.Context, request ListDriversRequestObject) (ListDriversResponseObject, error)
 	// ListTags List tags by name
 	// (GET /api/v1/tags)
 	ListTags(ctx context.Context, request ListTagsRequestObject) (ListTagsResponseObject, error)
@@ -1314,30 +1150,6 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictHTTPServerOptions
-}
-
-// ListDrivers operation middleware
-func (sh *strictHandler) ListDrivers(w http.ResponseWriter, r *http.Request) {
-	var request ListDriversRequestObject
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.ListDrivers(ctx, request.(ListDriversRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListDrivers")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(ListDriversResponseObject); ok {
-		if err := validResponse.VisitListDriversResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
 }
 
 // ListTags operation middleware
