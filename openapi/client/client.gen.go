@@ -3199,6 +3199,9 @@ type AuditStart = time.Time
 // CommandID defines model for CommandID.
 type CommandID = string
 
+// ConfigTagID defines model for ConfigTagID.
+type ConfigTagID = string
+
 // DerivedTagID defines model for DerivedTagID.
 type DerivedTagID = string
 
@@ -3335,6 +3338,27 @@ type ImportTagConfigParams struct {
 
 // ImportTagConfigParamsMode defines parameters for ImportTagConfig.
 type ImportTagConfigParamsMode string
+
+// RemoveTagConfigJSONBody defines parameters for RemoveTagConfig.
+type RemoveTagConfigJSONBody struct {
+	Force  bool     `json:"force,omitempty,omitzero"`
+	TagIds []string `json:"tagIds"`
+}
+
+// RemoveTagConfigItemParams defines parameters for RemoveTagConfigItem.
+type RemoveTagConfigItemParams struct {
+	// Force Remove it although others use the tag.
+	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// PutTagConfigItemParams defines parameters for PutTagConfigItem.
+type PutTagConfigItemParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
 
 // ListFailuresParams defines parameters for ListFailures.
 type ListFailuresParams struct {
@@ -3826,6 +3850,12 @@ type BulkTagConfigJSONRequestBody = BulkTagConfigJSONBody
 // ImportTagConfigJSONRequestBody defines body for ImportTagConfig for application/json ContentType.
 type ImportTagConfigJSONRequestBody = ImportTagConfigJSONBody
 
+// RemoveTagConfigJSONRequestBody defines body for RemoveTagConfig for application/json ContentType.
+type RemoveTagConfigJSONRequestBody RemoveTagConfigJSONBody
+
+// PutTagConfigItemJSONRequestBody defines body for PutTagConfigItem for application/json ContentType.
+type PutTagConfigItemJSONRequestBody = TagConfig
+
 // DetectMultivariateAnomalyJSONRequestBody defines body for DetectMultivariateAnomaly for application/json ContentType.
 type DetectMultivariateAnomalyJSONRequestBody = MultivariateRequest
 
@@ -4237,6 +4267,58 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
 	GetTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagConfigWithBody Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfigWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagConfig Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfig(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagConfigItem Remove the item of one tag
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone.
+	//
+	// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+	RemoveTagConfigItem(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTagConfigItem The configuration of one tag
+	//
+	// What is absent is what the driver knows of the tag.
+	//
+	// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+	GetTagConfigItem(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTagConfigItemWithBody Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItemWithBody(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTagConfigItem Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItem(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DetectMultivariateAnomalyWithBody Whether the newest samples of several tags move together as they did before
 	//
@@ -5979,6 +6061,118 @@ func (c *Client) CancelTagImport(ctx context.Context, importID string, reqEditor
 // Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
 func (c *Client) GetTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetTagImportRequest(c.Server, importID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagConfigWithBody Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *Client) RemoveTagConfigWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagConfigRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagConfig Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *Client) RemoveTagConfig(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagConfigRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagConfigItem Remove the item of one tag
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone.
+//
+// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+func (c *Client) RemoveTagConfigItem(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagConfigItemRequest(c.Server, tagID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTagConfigItem The configuration of one tag
+//
+// What is absent is what the driver knows of the tag.
+//
+// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+func (c *Client) GetTagConfigItem(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTagConfigItemRequest(c.Server, tagID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTagConfigItemWithBody Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *Client) PutTagConfigItemWithBody(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTagConfigItemRequestWithBody(c.Server, tagID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTagConfigItem Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *Client) PutTagConfigItem(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTagConfigItemRequest(c.Server, tagID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10193,6 +10387,210 @@ func NewGetTagImportRequest(server string, importID string) (*http.Request, erro
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRemoveTagConfigRequest calls the generic RemoveTagConfig builder with application/json body
+func NewRemoveTagConfigRequest(server string, body RemoveTagConfigJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRemoveTagConfigRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewRemoveTagConfigRequestWithBody constructs an http.Request for the RemoveTagConfig method, with any body, and a specified content type
+func NewRemoveTagConfigRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/remove")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRemoveTagConfigItemRequest constructs an http.Request for the RemoveTagConfigItem method
+func NewRemoveTagConfigItemRequest(server string, tagID ConfigTagID, params *RemoveTagConfigItemParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetTagConfigItemRequest constructs an http.Request for the GetTagConfigItem method
+func NewGetTagConfigItemRequest(server string, tagID ConfigTagID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutTagConfigItemRequest calls the generic PutTagConfigItem builder with application/json body
+func NewPutTagConfigItemRequest(server string, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutTagConfigItemRequestWithBody(server, tagID, params, "application/json", bodyReader)
+}
+
+// NewPutTagConfigItemRequestWithBody constructs an http.Request for the PutTagConfigItem method, with any body, and a specified content type
+func NewPutTagConfigItemRequestWithBody(server string, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
 	}
 
 	return req, nil
@@ -17150,6 +17548,62 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
 	GetTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*GetTagImportResponse, error)
 
+	// RemoveTagConfigWithBodyWithResponse Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfigWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error)
+
+	// RemoveTagConfigWithResponse Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfigWithResponse(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error)
+
+	// RemoveTagConfigItemWithResponse Remove the item of one tag
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+	RemoveTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*RemoveTagConfigItemResponse, error)
+
+	// GetTagConfigItemWithResponse The configuration of one tag
+	//
+	// What is absent is what the driver knows of the tag.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+	GetTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*GetTagConfigItemResponse, error)
+
+	// PutTagConfigItemWithBodyWithResponse Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItemWithBodyWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error)
+
+	// PutTagConfigItemWithResponse Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error)
+
 	// DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
 	//
 	// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
@@ -21032,6 +21486,429 @@ func (r GetTagImportResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetTagImportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveTagConfigResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkAnswer
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RemoveTagConfigResponse) GetJSON200() *BulkAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveTagConfigResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveTagConfigResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveTagConfigResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveTagConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveTagConfigItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveTagConfigItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveTagConfigItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveTagConfigItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveTagConfigItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTagConfigItemResponse200Headers the declared response headers of an HTTP 200 response for GetTagConfigItem
+type GetTagConfigItemResponse200Headers struct {
+	ETag string
+}
+
+type GetTagConfigItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagConfig
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetTagConfigItemResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTagConfigItemResponse) GetJSON200() *TagConfig {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTagConfigItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTagConfigItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTagConfigItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTagConfigItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutTagConfigItemResponse200Headers the declared response headers of an HTTP 200 response for PutTagConfigItem
+type PutTagConfigItemResponse200Headers struct {
+	ETag string
+}
+
+// PutTagConfigItemResponse201Headers the declared response headers of an HTTP 201 response for PutTagConfigItem
+type PutTagConfigItemResponse201Headers struct {
+	ETag string
+}
+
+type PutTagConfigItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagConfig
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TagConfig
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutTagConfigItemResponse200Headers
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *PutTagConfigItemResponse201Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutTagConfigItemResponse) GetJSON200() *TagConfig {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PutTagConfigItemResponse) GetJSON201() *TagConfig {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r PutTagConfigItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutTagConfigItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutTagConfigItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutTagConfigItemResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -33763,6 +34640,98 @@ func (c *ClientWithResponses) GetTagImportWithResponse(ctx context.Context, impo
 	return ParseGetTagImportResponse(rsp)
 }
 
+// RemoveTagConfigWithBodyWithResponse Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *ClientWithResponses) RemoveTagConfigWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error) {
+	rsp, err := c.RemoveTagConfigWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagConfigResponse(rsp)
+}
+
+// RemoveTagConfigWithResponse Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *ClientWithResponses) RemoveTagConfigWithResponse(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error) {
+	rsp, err := c.RemoveTagConfig(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagConfigResponse(rsp)
+}
+
+// RemoveTagConfigItemWithResponse Remove the item of one tag
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+func (c *ClientWithResponses) RemoveTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*RemoveTagConfigItemResponse, error) {
+	rsp, err := c.RemoveTagConfigItem(ctx, tagID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagConfigItemResponse(rsp)
+}
+
+// GetTagConfigItemWithResponse The configuration of one tag
+//
+// What is absent is what the driver knows of the tag.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+func (c *ClientWithResponses) GetTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*GetTagConfigItemResponse, error) {
+	rsp, err := c.GetTagConfigItem(ctx, tagID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTagConfigItemResponse(rsp)
+}
+
+// PutTagConfigItemWithBodyWithResponse Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *ClientWithResponses) PutTagConfigItemWithBodyWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error) {
+	rsp, err := c.PutTagConfigItemWithBody(ctx, tagID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTagConfigItemResponse(rsp)
+}
+
+// PutTagConfigItemWithResponse Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *ClientWithResponses) PutTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error) {
+	rsp, err := c.PutTagConfigItem(ctx, tagID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTagConfigItemResponse(rsp)
+}
+
 // DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
 //
 // Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
@@ -38296,6 +39265,387 @@ func ParseGetTagImportResponse(rsp *http.Response) (*GetTagImportResponse, error
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseRemoveTagConfigResponse parses an HTTP response from a RemoveTagConfigWithResponse call
+func ParseRemoveTagConfigResponse(rsp *http.Response) (*RemoveTagConfigResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveTagConfigResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRemoveTagConfigItemResponse parses an HTTP response from a RemoveTagConfigItemWithResponse call
+func ParseRemoveTagConfigItemResponse(rsp *http.Response) (*RemoveTagConfigItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveTagConfigItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTagConfigItemResponse parses an HTTP response from a GetTagConfigItemWithResponse call
+func ParseGetTagConfigItemResponse(rsp *http.Response) (*GetTagConfigItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTagConfigItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetTagConfigItemResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutTagConfigItemResponse parses an HTTP response from a PutTagConfigItemWithResponse call
+func ParsePutTagConfigItemResponse(rsp *http.Response) (*PutTagConfigItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutTagConfigItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TagConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutTagConfigItemResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 201:
+		var headers PutTagConfigItemResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers201 = &headers
 	}
 
 	return response, nil
