@@ -52,5 +52,9 @@ func configOperations() []auth.Operation {
 		{ID: "importTagConfig", Method: http.MethodPost, Path: base + "/import", Access: auth.Admin, OpenSurface: true, RawBody: true},
 		{ID: "getTagImport", Method: http.MethodGet, Path: base + "/imports/{importId}", Access: auth.Viewer, OpenSurface: true},
 		{ID: "cancelTagImport", Method: http.MethodDelete, Path: base + "/imports/{importId}", Access: auth.Admin, OpenSurface: true},
+		{ID: "removeTagConfig", Method: http.MethodPost, Path: base + "/remove", Access: auth.Admin},
+		{ID: "getTagConfigItem", Method: http.MethodGet, Path: base + "/{tagId}", Access: auth.Viewer, OpenSurface: true},
+		{ID: "putTagConfigItem", Method: http.MethodPut, Path: base + "/{tagId}", Access: auth.Admin},
+		{ID: "removeTagConfigItem", Method: http.MethodDelete, Path: base + "/{tagId}", Access: auth.Admin},
 	}
 }
