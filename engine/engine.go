@@ -18,6 +18,7 @@ import (
 	"github.com/otkit/otkit/internal/dirlock"
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/derived"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
@@ -28,6 +29,7 @@ import (
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/predictiveapi/predictivepart"
 	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/derivedpart"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
@@ -41,6 +43,7 @@ type Engine struct {
 	audit      *auditpart.Audit
 	accounts   *accountspart.Accounts // nil WithoutAccounts
 	tags       *tagspart.Tags
+	derived    *derivedpart.Derived
 	alarms     *alarmspart.Alarms
 	alerting   *alertingpart.Alerting
 	aas        *aaspart.AAS
@@ -109,10 +112,15 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		list = append(list, e.accounts.Part())
 	}
 	o.Tags.OnMaxWithoutToken = e.onMaxTags
+	o.Tags.OnModelFile = e.onModelFile(o.Tags.OnModelFile)
 	if e.tags, err = tagspart.New(ctx, o.Tags); err != nil {
 		return list, err
 	}
 	list = append(list, e.tags.Part())
+	if e.derived, err = derivedpart.New(ctx, e.tags, o.Derived); err != nil {
+		return list, err
+	}
+	list = append(list, e.derived.Part())
 	if err := o.owner(); err != nil {
 		return list, err
 	}
@@ -171,6 +179,9 @@ func (e *Engine) InitialAdminPassword() string { return e.password }
 
 // Tags returns the tag engine, for programs that embed the engine.
 func (e *Engine) Tags() *tags.Engine { return e.tags.Engine() }
+
+// DerivedTags returns the tags that are computed from others, for programs that embed the engine.
+func (e *Engine) DerivedTags() *derived.Service { return e.derived.Service() }
 
 // Alarms returns the alarms, for programs that embed the engine.
 func (e *Engine) Alarms() *alarms.Service { return e.alarms.Service() }

@@ -22,6 +22,7 @@ import (
 	"github.com/otkit/otkit/transport/hubs/hubspart"
 	"github.com/otkit/otkit/transport/predictiveapi/predictivepart"
 	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/derivedpart"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
@@ -40,6 +41,7 @@ type Options struct {
 	Audit      auditpart.Options
 	Accounts   accountspart.Options
 	Tags       tagspart.Options
+	Derived    derivedpart.Options
 	Alarms     alarmspart.Options
 	Alerting   alertingpart.Options
 	AAS        aaspart.Options
@@ -86,7 +88,7 @@ func (o Options) withDefaults() (Options, error) {
 		now *func() time.Time
 		log **slog.Logger
 	}{
-		{&o.Audit.Now, &o.Audit.Logger}, {&o.Accounts.Now, &o.Accounts.Logger}, {&o.Tags.Now, &o.Tags.Logger}, {&o.Alarms.Now, &o.Alarms.Logger},
+		{&o.Audit.Now, &o.Audit.Logger}, {&o.Accounts.Now, &o.Accounts.Logger}, {&o.Tags.Now, &o.Tags.Logger}, {&o.Derived.Now, &o.Derived.Logger}, {&o.Alarms.Now, &o.Alarms.Logger},
 		{&o.Alerting.Now, &o.Alerting.Logger}, {&o.AAS.Now, &o.AAS.Logger}, {&o.Devices.Now, &o.Devices.Logger},
 		{&o.Discovery.Now, &o.Discovery.Logger}, {&o.Predictive.Now, &o.Predictive.Logger}, {&o.Hubs.Now, &o.Hubs.Logger},
 	} {
@@ -97,7 +99,12 @@ func (o Options) withDefaults() (Options, error) {
 	o.Predictive.Service.Library = cmp.Or(o.Predictive.Service.Library, o.Server.Version)
 	o.Accounts.DataDir = cmp.Or(o.Accounts.DataDir, o.DataDir)
 	o.Alarms.DataDir = cmp.Or(o.Alarms.DataDir, o.DataDir)
-	o.Tags.ModelPath = cmp.Or(o.Tags.ModelPath, filepath.Join(o.DataDir, "config", "equipment_model.json"))
+	model := filepath.Join(o.DataDir, "config", "equipment_model.json")
+	if o.Tags.Config != nil && o.Shared != nil {
+		o.Tags.InitialModel = cmp.Or(o.Tags.InitialModel, model) // several engines have no file in common
+	} else {
+		o.Tags.ModelPath = cmp.Or(o.Tags.ModelPath, model)
+	}
 	o.AAS.MaxBodyBytes = cmp.Or(o.AAS.MaxBodyBytes, o.Server.MaxBodyBytes)
 	if o.Hubs.AllowedOrigins == nil {
 		o.Hubs.AllowedOrigins = o.Server.CORSOrigins

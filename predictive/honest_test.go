@@ -212,3 +212,22 @@ func TestHealthyEquipmentIsKnown(t *testing.T) {
 		require.Greater(t, m.Recall, 0.8, modelType)
 	}
 }
+
+// TestExportHasTheLivesThatJudge: they are for trainings elsewhere, which judge by lives of their own choice.
+func TestExportHasTheLivesThatJudge(t *testing.T) {
+	p := newFleet(t, fleetOptions{pumps: 1, lives: 12, sensors: 2, component: "Bearing"})
+	s := newService(t, p)
+	for _, modelType := range ModelTypes() {
+		var b bytes.Buffer
+		require.NoError(t, s.Export(t.Context(), modelType, &b))
+		lives := make(map[string]bool)
+		for line := range strings.Lines(b.String()) {
+			lives[strings.Join(strings.Split(line, ",")[:2], " ")] = true
+		}
+		tags := 1
+		if modelType == FailureModel {
+			tags = 2
+		}
+		require.GreaterOrEqual(t, len(lives), 1+12*tags, "the head, and 12 lives that failed")
+	}
+}

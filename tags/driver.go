@@ -125,6 +125,13 @@ type Rounder interface {
 	Round(p Point, v Value) (Value, error)
 }
 
+// Redirector is a driver some of whose points stand for tags, of another driver mostly. What is written to such a point is a write of that
+// tag: it is checked by both definitions, and has the queue, the confirmation and the outcome of a write of the tag itself. WriteTarget
+// returns the name of that tag, or false for a point of the driver's own. The engine calls it from any goroutine.
+type Redirector interface {
+	WriteTarget(p Point) (tag string, ok bool)
+}
+
 // BatchLimiter is a driver that limits the number of points in one Read. The engine lets writes in
 // between two batches. Without it a batch is at most 500 points. A Planner is better where it applies.
 type BatchLimiter interface {

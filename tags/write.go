@@ -133,8 +133,15 @@ func (e *Engine) target(name string) (*entry, *Tag, *runner) {
 	return en, tag, e.runners[tag.Driver]
 }
 
+// maxRedirects is how many tags a write may be redirected through.
+const maxRedirects = 16
+
 // accept checks a request and reserves a place in its driver's queue.
 func (e *Engine) accept(q WriteRequest) (*runner, *queuedWrite, error) {
+	return e.acceptFor(q, maxRedirects)
+}
+
+func (e *Engine) acceptFor(q WriteRequest, redirects int) (*runner, *queuedWrite, error) {
 	en, tag, r := e.target(q.Tag)
 	if en == nil {
 		return nil, nil, ErrTagNotFound.On("tagName", clip(q.Tag))
@@ -150,6 +157,13 @@ func (e *Engine) accept(q WriteRequest) (*runner, *queuedWrite, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if to, ok := r.redirect(tag); ok {
+		if redirects == 0 {
+			return nil, nil, ErrInvalidRequest.Because("the tag stands for too many others, one after the other").With("tagName", tag.Name)
+		}
+		q.Tag, q.Value, q.Confirm = to, raw, q.Confirm || tag.Confirm
+		return e.acceptFor(q, redirects-1)
+	}
 	if err := r.reserve(); err != nil {
 		return nil, nil, about(err, tag)
 	}
@@ -160,6 +174,19 @@ func (e *Engine) accept(q WriteRequest) (*runner, *queuedWrite, error) {
 		write: Write{ID: e.newID(), Tag: tag.Name, Value: value, By: q.By, State: WriteQueued,
 			Confirm: q.Confirm || tag.Confirm, QueuedAt: e.now().UTC().Truncate(time.Microsecond)},
 	}, nil
+}
+
+// redirect returns the tag that a tag stands for, if it does.
+func (r *runner) redirect(t *Tag) (to string, ok bool) {
+	d, is := r.driver.(Redirector)
+	if !is {
+		return "", false
+	}
+	err := r.guarded(func() error {
+		to, ok = d.WriteTarget(t.point())
+		return nil
+	})
+	return to, ok && err == nil
 }
 
 // check returns a request's value in engineering units, and in raw units as the device will hold it.

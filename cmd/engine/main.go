@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	_ "time/tzdata" // intervals of history are aligned to time zones; the system may have none
 
 	"github.com/otkit/otkit/internal/datadir"
 	"github.com/otkit/otkit/internal/engineconfig"

@@ -12,9 +12,11 @@ import (
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/bindingstore"
+	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
+	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 )
 
@@ -22,7 +24,7 @@ import (
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(), devicestore.Schema(),
-		bindingstore.Schema(), maintenancestore.Schema(),
+		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(),
 	}
 }
 
@@ -38,15 +40,17 @@ func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
 	devices, devicesErr := devicestore.New(db)
 	bridges, bridgesErr := bindingstore.New(db)
 	records, recordsErr := maintenancestore.New(db)
-	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr, devicesErr, bridgesErr, recordsErr); err != nil {
+	config, configErr := tagconfigstore.New(db)
+	computed, computedErr := derivedstore.New(db)
+	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr, devicesErr, bridgesErr, recordsErr, configErr, computedErr); err != nil {
 		return err
 	}
 	o.Accounts.Accounts, o.Accounts.Sessions = accounts, accounts
-	o.Tags.Writes, o.Tags.HistoryStore = tags, history
+	o.Tags.Writes, o.Tags.HistoryStore, o.Tags.Config = tags, history, config
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
 	o.AAS.Store, o.Audit.Store, o.Devices.Store, o.Discovery.Store = aas, audit, devices, bridges
-	o.Predictive.Records = records
+	o.Predictive.Records, o.Derived.Repository = records, computed
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	if s.Storage.Driver == "postgres" {
 		o.Shared = &otkit.Shared{Keys: accounts}

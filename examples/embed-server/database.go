@@ -9,9 +9,11 @@ import (
 	"github.com/otkit/otkit/storage/alarmstore"
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
+	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
+	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 )
 
@@ -19,7 +21,7 @@ import (
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		tagstore.Schema(), historystore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(),
-		devicestore.Schema(), maintenancestore.Schema(),
+		devicestore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(),
 	}
 }
 
@@ -33,14 +35,16 @@ func useDatabase(o *engine.Options, db *storage.DB) error {
 	audit, auditErr := auditstore.New(db)
 	devices, devicesErr := devicestore.New(db)
 	records, recordsErr := maintenancestore.New(db)
-	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr, recordsErr); err != nil {
+	config, configErr := tagconfigstore.New(db)
+	computed, computedErr := derivedstore.New(db)
+	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr, recordsErr, configErr, computedErr); err != nil {
 		return err
 	}
-	o.Tags.Writes, o.Tags.HistoryStore = writes, history
+	o.Tags.Writes, o.Tags.HistoryStore, o.Tags.Config = writes, history, config
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
 	o.AAS.Store, o.Audit.Store = shells, audit
-	o.Devices.Store, o.Predictive.Records = devices, records
+	o.Devices.Store, o.Predictive.Records, o.Derived.Repository = devices, records, computed
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	return nil
 }

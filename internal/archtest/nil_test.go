@@ -41,11 +41,14 @@ import (
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/bindingstore"
 	"github.com/otkit/otkit/storage/bufferstore"
+	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
+	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/derived"
 	taghistory "github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/aasapi"
@@ -76,6 +79,8 @@ import (
 	"github.com/otkit/otkit/transport/recorder"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
+	"github.com/otkit/otkit/transport/tagsapi/derivedapi"
+	"github.com/otkit/otkit/transport/tagsapi/derivedpart"
 	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
@@ -155,9 +160,14 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"bridge.New buffer", "Buffer", func() (any, error) { return bridge.New(ctx, bridge.Options{ID: "b", Tags: tagEngine, DriverID: "d"}) }},
 		{"bufferstore.Open", "files", func() (any, error) { return bufferstore.Open(ctx, nil, bufferstore.Options{}) }},
 		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
+		{"derived.New", "tags", func() (any, error) { return derived.New(ctx, nil, derived.Options{}) }},
+		{"derivedapi.New", "service", func() (any, error) { return derivedapi.New(nil, derivedapi.Options{}) }},
+		{"derivedpart.New", "tags", func() (any, error) { return derivedpart.New(ctx, nil, derivedpart.Options{}) }},
+		{"derivedstore.New", "db", func() (any, error) { return derivedstore.New(nil) }},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},
 		{"auditstore.New", "db", func() (any, error) { return auditstore.New(nil) }},
 		{"maintenancestore.New", "db", func() (any, error) { return maintenancestore.New(nil) }},
+		{"tagconfigstore.New", "db", func() (any, error) { return tagconfigstore.New(nil) }},
 		{"historystore.New", "db", func() (any, error) { return historystore.New(nil, historystore.Options{}) }},
 		{"tagstore.New", "db", func() (any, error) { return tagstore.New(nil) }},
 		{"tags.AddDriver", "driver", func() (any, error) { return nil, tagEngine.AddDriver("a", nil, tags.DriverOptions{}) }},

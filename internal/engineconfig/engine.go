@@ -69,7 +69,7 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 			CORSOrigins: e.Server.CORS.AllowedOrigins, AccessLog: e.Log.Requests, Access: e.access()},
 		Audit:    e.Audit.options(),
 		Accounts: e.Auth.options(p),
-		Tags: tagspart.Options{ModelPath: e.ModelPath(), Drivers: drivers(e.Drivers, log, p), History: e.Tags.History.options(),
+		Tags: tagspart.Options{ModelPath: e.Tags.ModelPath, MaxConfigured: e.Tags.MaxConfigured, Drivers: drivers(e.Drivers, log, p), History: e.Tags.History.options(),
 			WriteLogMaxAge: e.Tags.WriteLogMaxAge, MaxWithoutToken: e.Tags.MaxWithoutToken},
 		Alarms:     alarmspart.Options{MaxAge: e.Alarms.MaxAge, Limits: alarms.Limits(e.Alarms.Analytics), Drivers: e.Alarms.DriverOffline.options()},
 		Alerting:   e.Alerting.options(p),

@@ -19,9 +19,10 @@ import (
 
 // Tags is about the tag engine.
 type Tags struct {
-	ModelPath       string        `key:"modelPath" env:"PLATFORM_MODEL_PATH" doc:"Model file of the tag configuration; empty for config/equipment_model.json in the data directory."`
+	ModelPath       string        `key:"modelPath" env:"PLATFORM_MODEL_PATH" doc:"Model file of the tag configuration; empty for config/equipment_model.json in the data directory, or for none with PostgreSQL."`
 	History         History       `key:"history"`
 	WriteLogMaxAge  time.Duration `key:"writeLogMaxAge" default:"744h" rule:">0" doc:"Retention of the outcomes of writes."`
+	MaxConfigured   int           `key:"maxConfigured" default:"200000" rule:"1..10000000" doc:"Most tags that the configuration may have."`
 	MaxWithoutToken int           `key:"maxWithoutToken" default:"10000" rule:"1..|-1 for no limit" doc:"Tags in the configuration up to which a caller without a token may add one; beyond it the answer is 409."`
 }
 

@@ -14,9 +14,11 @@ import (
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/bindingstore"
+	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
+	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 )
 
@@ -35,7 +37,7 @@ type DB struct {
 // Schemas returns the schemas of every domain.
 func Schemas() []storage.Schema {
 	return []storage.Schema{accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(), devicestore.Schema(),
-		bindingstore.Schema(), maintenancestore.Schema()}
+		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema()}
 }
 
 // New makes the stores over a database that was opened with all schemas, and closes it if that fails.

@@ -553,6 +553,39 @@ func (e SuppressedAlarmState) Valid() bool {
 	}
 }
 
+// Defines values for TagImportPhase.
+const (
+	ImportApplying  TagImportPhase = "applying"
+	ImportCanceled  TagImportPhase = "canceled"
+	ImportComparing TagImportPhase = "comparing"
+	ImportDone      TagImportPhase = "done"
+	ImportFailed    TagImportPhase = "failed"
+	ImportReading   TagImportPhase = "reading"
+	ImportWaiting   TagImportPhase = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the TagImportPhase enum.
+func (e TagImportPhase) Valid() bool {
+	switch e {
+	case ImportApplying:
+		return true
+	case ImportCanceled:
+		return true
+	case ImportComparing:
+		return true
+	case ImportDone:
+		return true
+	case ImportFailed:
+		return true
+	case ImportReading:
+		return true
+	case ImportWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TokensTokenType.
 const (
 	Bearer TokensTokenType = "Bearer"
@@ -658,6 +691,24 @@ func (e ExportTagConfigParamsFormat) Valid() bool {
 	case JSON:
 		return true
 	case Xlsx:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportTagConfigParamsMode.
+const (
+	Replace ImportTagConfigParamsMode = "replace"
+	Upsert  ImportTagConfigParamsMode = "upsert"
+)
+
+// Valid indicates whether the value is a known member of the ImportTagConfigParamsMode enum.
+func (e ImportTagConfigParamsMode) Valid() bool {
+	switch e {
+	case Replace:
+		return true
+	case Upsert:
 		return true
 	default:
 		return false
@@ -1406,6 +1457,131 @@ type DeadLettersRetried struct {
 	Retried int `json:"retried"`
 }
 
+// DerivedTag defines model for DerivedTag.
+type DerivedTag struct {
+	AccessMode AccessMode `json:"accessMode"`
+	CreatedAt  time.Time  `json:"createdAt,omitempty,omitzero"`
+
+	// CurrentValue Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	CurrentValue TagValue `json:"currentValue"`
+	DataType     DataType `json:"dataType,omitempty,omitzero"`
+
+	// Deadband Smallest change that is reported.
+	Deadband    float64 `json:"deadband,omitempty,omitzero"`
+	Description string  `json:"description,omitempty,omitzero"`
+
+	// Expression What is computed, such as tag("line1.flow") * 60. Either this or target.
+	Expression string `json:"expression,omitempty,omitzero"`
+	ID         string `json:"id"`
+
+	// Inputs The tags that it is computed from.
+	Inputs      []string  `json:"inputs"`
+	LastUpdated time.Time `json:"lastUpdated,omitempty,omitzero"`
+	MaxValue    *float64  `json:"maxValue,omitempty"`
+
+	// Message Why it is Bad, such as an input that does not exist.
+	Message  string   `json:"message,omitempty,omitzero"`
+	MinValue *float64 `json:"minValue,omitempty"`
+
+	// Owner The instance of a template that it belongs to, as template/instance; absent for one of its own.
+	Owner         string  `json:"owner,omitempty,omitzero"`
+	Quality       Quality `json:"quality"`
+	QualityReason string  `json:"qualityReason,omitempty,omitzero"`
+
+	// Target The tag that an alias stands for; a write goes to it.
+	Target    string    `json:"target,omitempty,omitzero"`
+	Unit      string    `json:"unit,omitempty,omitzero"`
+	UpdatedAt time.Time `json:"updatedAt,omitempty,omitzero"`
+}
+
+// DerivedTagList defines model for DerivedTagList.
+type DerivedTagList struct {
+	DerivedTags []DerivedTag `json:"derivedTags"`
+	TotalCount  int          `json:"totalCount"`
+}
+
+// DerivedTagReplacement defines model for DerivedTagReplacement.
+type DerivedTagReplacement struct {
+	DataType DataType `json:"dataType,omitempty,omitzero"`
+
+	// Deadband Smallest change that is reported.
+	Deadband    float64 `json:"deadband,omitempty,omitzero"`
+	Description string  `json:"description,omitempty,omitzero"`
+
+	// Expression What is computed, such as tag("line1.flow") * 60. Either this or target.
+	Expression string `json:"expression,omitempty,omitzero"`
+
+	// ID That of the path, or absent.
+	ID       string   `json:"id,omitempty,omitzero"`
+	MaxValue *float64 `json:"maxValue,omitempty"`
+	MinValue *float64 `json:"minValue,omitempty"`
+
+	// Target The tag that an alias stands for; a write goes to it.
+	Target string `json:"target,omitempty,omitzero"`
+	Unit   string `json:"unit,omitempty,omitzero"`
+}
+
+// DerivedTagRequest defines model for DerivedTagRequest.
+type DerivedTagRequest struct {
+	DataType DataType `json:"dataType,omitempty,omitzero"`
+
+	// Deadband Smallest change that is reported.
+	Deadband    float64 `json:"deadband,omitempty,omitzero"`
+	Description string  `json:"description,omitempty,omitzero"`
+
+	// Expression What is computed, such as tag("line1.flow") * 60. Either this or target.
+	Expression string `json:"expression,omitempty,omitzero"`
+
+	// ID The name of the tag.
+	ID       string   `json:"id"`
+	MaxValue *float64 `json:"maxValue,omitempty"`
+	MinValue *float64 `json:"minValue,omitempty"`
+
+	// Target The tag that an alias stands for; a write goes to it.
+	Target string `json:"target,omitempty,omitzero"`
+	Unit   string `json:"unit,omitempty,omitzero"`
+}
+
+// DerivedTagResult defines model for DerivedTagResult.
+type DerivedTagResult struct {
+	DataType DataType `json:"dataType"`
+
+	// Inputs The tags that it is computed from.
+	Inputs []string `json:"inputs"`
+
+	// Message Why it is Bad.
+	Message       string  `json:"message,omitempty,omitzero"`
+	Quality       Quality `json:"quality"`
+	QualityReason string  `json:"qualityReason,omitempty,omitzero"`
+
+	// Timestamp That of the newest input.
+	Timestamp time.Time `json:"timestamp,omitempty,omitzero"`
+
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value"`
+}
+
+// DerivedTagTrial defines model for DerivedTagTrial.
+type DerivedTagTrial struct {
+	DataType DataType `json:"dataType,omitempty,omitzero"`
+
+	// Deadband Smallest change that is reported.
+	Deadband    float64 `json:"deadband,omitempty,omitzero"`
+	Description string  `json:"description,omitempty,omitzero"`
+
+	// Expression What is computed, such as tag("line1.flow") * 60. Either this or target.
+	Expression string   `json:"expression,omitempty,omitzero"`
+	ID         string   `json:"id,omitempty,omitzero"`
+	MaxValue   *float64 `json:"maxValue,omitempty"`
+	MinValue   *float64 `json:"minValue,omitempty"`
+
+	// Target The tag that an alias stands for; a write goes to it.
+	Target string `json:"target,omitempty,omitzero"`
+	Unit   string `json:"unit,omitempty,omitzero"`
+}
+
 // Device defines model for Device.
 type Device struct {
 	CurrentState DeviceState `json:"currentState"`
@@ -1801,9 +1977,12 @@ type ImportAnswer struct {
 	Added   []TagConfig    `json:"added"`
 	Changed []ConfigChange `json:"changed"`
 
-	// Count Items that are or would be added or changed.
+	// Count Items that are or would be added, changed or removed.
 	Count  int  `json:"count"`
 	DryRun bool `json:"dryRun"`
+
+	// Removed Tag ids; only with mode=replace.
+	Removed []string `json:"removed,omitempty,omitzero"`
 
 	// Unchanged Tag ids.
 	Unchanged []string `json:"unchanged"`
@@ -2425,6 +2604,51 @@ type TagHistory struct {
 	TagName string         `json:"tagName"`
 }
 
+// TagImport defines model for TagImport.
+type TagImport struct {
+	DryRun  bool      `json:"dryRun"`
+	EndedAt time.Time `json:"endedAt,omitempty,omitzero"`
+
+	// Error What importTagConfig would have answered.
+	Error TagImportError `json:"error,omitempty,omitzero"`
+
+	// Format csv, xlsx or json.
+	Format string `json:"format"`
+	ID     string `json:"id"`
+
+	// Mode upsert or replace.
+	Mode  string         `json:"mode"`
+	Phase TagImportPhase `json:"phase"`
+
+	// Result How many items each list of ImportAnswer would have.
+	Result TagImportResult `json:"result,omitempty,omitzero"`
+
+	// Rows Items that have been read.
+	Rows      int       `json:"rows"`
+	StartedAt time.Time `json:"startedAt"`
+}
+
+// TagImportPhase defines model for TagImport.Phase.
+type TagImportPhase string
+
+// TagImportError What importTagConfig would have answered.
+type TagImportError struct {
+	Code   string       `json:"code"`
+	Detail string       `json:"detail"`
+	Errors []FieldError `json:"errors,omitempty,omitzero"`
+}
+
+// TagImportResult How many items each list of ImportAnswer would have.
+type TagImportResult struct {
+	Added   int `json:"added"`
+	Changed int `json:"changed"`
+
+	// Count As in ImportAnswer.
+	Count     int `json:"count"`
+	Removed   int `json:"removed"`
+	Unchanged int `json:"unchanged"`
+}
+
 // TagList defines model for TagList.
 type TagList struct {
 	Tags       []Tag `json:"tags"`
@@ -2606,6 +2830,9 @@ type AlarmSource = string
 // AlarmText defines model for AlarmText.
 type AlarmText = string
 
+// AllowMissing defines model for AllowMissing.
+type AllowMissing = bool
+
 // AuditAction defines model for AuditAction.
 type AuditAction = string
 
@@ -2627,8 +2854,14 @@ type AuditStart = time.Time
 // CommandID defines model for CommandID.
 type CommandID = string
 
+// DerivedTagID defines model for DerivedTagID.
+type DerivedTagID = string
+
 // DeviceID defines model for DeviceID.
 type DeviceID = string
+
+// ForceRemoval defines model for ForceRemoval.
+type ForceRemoval = bool
 
 // IfMatch defines model for IfMatch.
 type IfMatch = string
@@ -2738,7 +2971,19 @@ type ImportTagConfigJSONBody = []TagConfig
 // ImportTagConfigParams defines parameters for ImportTagConfig.
 type ImportTagConfigParams struct {
 	DryRun bool `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
+
+	// Mode With `replace`, items that the file does not name are removed.
+	Mode ImportTagConfigParamsMode `form:"mode,omitempty" json:"mode,omitempty,omitzero"`
+
+	// Force With mode=replace, also remove tags that are in use.
+	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// Async Answer 202 when the file has arrived, and carry it out then; see getTagImport.
+	Async bool `form:"async,omitempty" json:"async,omitempty,omitzero"`
 }
+
+// ImportTagConfigParamsMode defines parameters for ImportTagConfig.
+type ImportTagConfigParamsMode string
 
 // ListFailuresParams defines parameters for ListFailures.
 type ListFailuresParams struct {
@@ -3026,6 +3271,38 @@ type UpdateConceptDescriptionParams struct {
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
+// ListDerivedTagsParams defines parameters for ListDerivedTags.
+type ListDerivedTagsParams struct {
+	// Input Those that are computed from this tag only.
+	Input    string       `form:"input,omitempty" json:"input,omitempty,omitzero"`
+	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// AddDerivedTagParams defines parameters for AddDerivedTag.
+type AddDerivedTagParams struct {
+	// AllowMissing Take a definition whose inputs do not exist yet.
+	AllowMissing AllowMissing `form:"allowMissing,omitempty" json:"allowMissing,omitempty,omitzero"`
+}
+
+// RemoveDerivedTagParams defines parameters for RemoveDerivedTag.
+type RemoveDerivedTagParams struct {
+	// Force Remove it although others use it, which the answer 409 lists otherwise.
+	Force ForceRemoval `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ReplaceDerivedTagParams defines parameters for ReplaceDerivedTag.
+type ReplaceDerivedTagParams struct {
+	// AllowMissing Take a definition whose inputs do not exist yet.
+	AllowMissing AllowMissing `form:"allowMissing,omitempty" json:"allowMissing,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
 // StreamDevicesParams defines parameters for StreamDevices.
 type StreamDevicesParams struct {
 	// ThrottleMs Shortest time between two events; 0 for none.
@@ -3191,6 +3468,15 @@ type CreateConceptDescriptionJSONRequestBody = ConceptDescription
 
 // UpdateConceptDescriptionJSONRequestBody defines body for UpdateConceptDescription for application/json ContentType.
 type UpdateConceptDescriptionJSONRequestBody = ConceptDescriptionUpdate
+
+// AddDerivedTagJSONRequestBody defines body for AddDerivedTag for application/json ContentType.
+type AddDerivedTagJSONRequestBody = DerivedTagRequest
+
+// TryDerivedTagJSONRequestBody defines body for TryDerivedTag for application/json ContentType.
+type TryDerivedTagJSONRequestBody = DerivedTagTrial
+
+// ReplaceDerivedTagJSONRequestBody defines body for ReplaceDerivedTag for application/json ContentType.
+type ReplaceDerivedTagJSONRequestBody = DerivedTagReplacement
 
 // CreateDeviceJSONRequestBody defines body for CreateDevice for application/json ContentType.
 type CreateDeviceJSONRequestBody = CreateDeviceRequest
@@ -3497,6 +3783,16 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 	ImportTagConfig(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelTagImport Cancel an import, unless it is applied already
+	//
+	// Corresponds with DELETE /api/v1.0/config/tags/imports/{importId} (the `CancelTagImport` operationId).
+	CancelTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTagImport How far an import with async=true is, or what has become of it in the last hour
+	//
+	// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
+	GetTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DetectMultivariateAnomalyWithBody Whether the newest samples of several tags move together as they did before
 	//
@@ -4161,6 +4457,63 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
 	UpdateConceptDescription(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, body UpdateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListDerivedTags List derived tags by id
+	//
+	// Corresponds with GET /api/v1/derived-tags (the `ListDerivedTags` operationId).
+	ListDerivedTags(ctx context.Context, params *ListDerivedTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddDerivedTagWithBody Add a tag that is computed from other tags, or stands for one
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/derived-tags (the `AddDerivedTag` operationId).
+	AddDerivedTagWithBody(ctx context.Context, params *AddDerivedTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddDerivedTag Add a tag that is computed from other tags, or stands for one
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/derived-tags (the `AddDerivedTag` operationId).
+	AddDerivedTag(ctx context.Context, params *AddDerivedTagParams, body AddDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TryDerivedTagWithBody Compute a definition once, without storing it
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/derived-tags/try (the `TryDerivedTag` operationId).
+	TryDerivedTagWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TryDerivedTag Compute a definition once, without storing it
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/derived-tags/try (the `TryDerivedTag` operationId).
+	TryDerivedTag(ctx context.Context, body TryDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveDerivedTag Remove a derived tag
+	//
+	// Corresponds with DELETE /api/v1/derived-tags/{id} (the `RemoveDerivedTag` operationId).
+	RemoveDerivedTag(ctx context.Context, id DerivedTagID, params *RemoveDerivedTagParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetDerivedTag Read a derived tag
+	//
+	// Corresponds with GET /api/v1/derived-tags/{id} (the `GetDerivedTag` operationId).
+	GetDerivedTag(ctx context.Context, id DerivedTagID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceDerivedTagWithBody Replace the definition of a derived tag
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
+	ReplaceDerivedTagWithBody(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceDerivedTag Replace the definition of a derived tag
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
+	ReplaceDerivedTag(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, body ReplaceDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDevices List all devices by id
 	//
@@ -4987,6 +5340,36 @@ func (c *Client) ImportTagConfigWithBody(ctx context.Context, params *ImportTagC
 // Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 func (c *Client) ImportTagConfig(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewImportTagConfigRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelTagImport Cancel an import, unless it is applied already
+//
+// Corresponds with DELETE /api/v1.0/config/tags/imports/{importId} (the `CancelTagImport` operationId).
+func (c *Client) CancelTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelTagImportRequest(c.Server, importID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTagImport How far an import with async=true is, or what has become of it in the last hour
+//
+// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
+func (c *Client) GetTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTagImportRequest(c.Server, importID)
 	if err != nil {
 		return nil, err
 	}
@@ -6641,6 +7024,153 @@ func (c *Client) UpdateConceptDescriptionWithBody(ctx context.Context, id AASID,
 // Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
 func (c *Client) UpdateConceptDescription(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, body UpdateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateConceptDescriptionRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDerivedTags List derived tags by id
+//
+// Corresponds with GET /api/v1/derived-tags (the `ListDerivedTags` operationId).
+func (c *Client) ListDerivedTags(ctx context.Context, params *ListDerivedTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDerivedTagsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddDerivedTagWithBody Add a tag that is computed from other tags, or stands for one
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/derived-tags (the `AddDerivedTag` operationId).
+func (c *Client) AddDerivedTagWithBody(ctx context.Context, params *AddDerivedTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddDerivedTagRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddDerivedTag Add a tag that is computed from other tags, or stands for one
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/derived-tags (the `AddDerivedTag` operationId).
+func (c *Client) AddDerivedTag(ctx context.Context, params *AddDerivedTagParams, body AddDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddDerivedTagRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TryDerivedTagWithBody Compute a definition once, without storing it
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/derived-tags/try (the `TryDerivedTag` operationId).
+func (c *Client) TryDerivedTagWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTryDerivedTagRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TryDerivedTag Compute a definition once, without storing it
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/derived-tags/try (the `TryDerivedTag` operationId).
+func (c *Client) TryDerivedTag(ctx context.Context, body TryDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTryDerivedTagRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveDerivedTag Remove a derived tag
+//
+// Corresponds with DELETE /api/v1/derived-tags/{id} (the `RemoveDerivedTag` operationId).
+func (c *Client) RemoveDerivedTag(ctx context.Context, id DerivedTagID, params *RemoveDerivedTagParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveDerivedTagRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDerivedTag Read a derived tag
+//
+// Corresponds with GET /api/v1/derived-tags/{id} (the `GetDerivedTag` operationId).
+func (c *Client) GetDerivedTag(ctx context.Context, id DerivedTagID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDerivedTagRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceDerivedTagWithBody Replace the definition of a derived tag
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
+func (c *Client) ReplaceDerivedTagWithBody(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceDerivedTagRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceDerivedTag Replace the definition of a derived tag
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
+func (c *Client) ReplaceDerivedTag(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, body ReplaceDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceDerivedTagRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8556,6 +9086,30 @@ func NewImportTagConfigRequestWithBody(server string, params *ImportTagConfigPar
 			}
 		}
 
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "mode", params.Mode, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "async", params.Async, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -8568,6 +9122,74 @@ func NewImportTagConfigRequestWithBody(server string, params *ImportTagConfigPar
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCancelTagImportRequest constructs an http.Request for the CancelTagImport method
+func NewCancelTagImportRequest(server string, importID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "importId", importID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/imports/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetTagImportRequest constructs an http.Request for the GetTagImport method
+func NewGetTagImportRequest(server string, importID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "importId", importID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/imports/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -12381,6 +13003,370 @@ func NewUpdateConceptDescriptionRequestWithBody(server string, id AASID, params 
 	return req, nil
 }
 
+// NewListDerivedTagsRequest constructs an http.Request for the ListDerivedTags method
+func NewListDerivedTagsRequest(server string, params *ListDerivedTagsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/derived-tags")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "input", params.Input, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddDerivedTagRequest calls the generic AddDerivedTag builder with application/json body
+func NewAddDerivedTagRequest(server string, params *AddDerivedTagParams, body AddDerivedTagJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddDerivedTagRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewAddDerivedTagRequestWithBody constructs an http.Request for the AddDerivedTag method, with any body, and a specified content type
+func NewAddDerivedTagRequestWithBody(server string, params *AddDerivedTagParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/derived-tags")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "allowMissing", params.AllowMissing, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTryDerivedTagRequest calls the generic TryDerivedTag builder with application/json body
+func NewTryDerivedTagRequest(server string, body TryDerivedTagJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTryDerivedTagRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewTryDerivedTagRequestWithBody constructs an http.Request for the TryDerivedTag method, with any body, and a specified content type
+func NewTryDerivedTagRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/derived-tags/try")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRemoveDerivedTagRequest constructs an http.Request for the RemoveDerivedTag method
+func NewRemoveDerivedTagRequest(server string, id DerivedTagID, params *RemoveDerivedTagParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/derived-tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetDerivedTagRequest constructs an http.Request for the GetDerivedTag method
+func NewGetDerivedTagRequest(server string, id DerivedTagID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/derived-tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReplaceDerivedTagRequest calls the generic ReplaceDerivedTag builder with application/json body
+func NewReplaceDerivedTagRequest(server string, id DerivedTagID, params *ReplaceDerivedTagParams, body ReplaceDerivedTagJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplaceDerivedTagRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewReplaceDerivedTagRequestWithBody constructs an http.Request for the ReplaceDerivedTag method, with any body, and a specified content type
+func NewReplaceDerivedTagRequestWithBody(server string, id DerivedTagID, params *ReplaceDerivedTagParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/derived-tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "allowMissing", params.AllowMissing, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
 // NewListDevicesRequest constructs an http.Request for the ListDevices method
 func NewListDevicesRequest(server string) (*http.Request, error) {
 	var err error
@@ -14233,6 +15219,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1.0/config/tags/import (the `ImportTagConfig` operationId).
 	ImportTagConfigWithResponse(ctx context.Context, params *ImportTagConfigParams, body ImportTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*ImportTagConfigResponse, error)
 
+	// CancelTagImportWithResponse Cancel an import, unless it is applied already
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1.0/config/tags/imports/{importId} (the `CancelTagImport` operationId).
+	CancelTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*CancelTagImportResponse, error)
+
+	// GetTagImportWithResponse How far an import with async=true is, or what has become of it in the last hour
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
+	GetTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*GetTagImportResponse, error)
+
 	// DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
 	//
 	// Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
@@ -15002,6 +16002,69 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/concept-descriptions/{id} (the `UpdateConceptDescription` operationId).
 	UpdateConceptDescriptionWithResponse(ctx context.Context, id AASID, params *UpdateConceptDescriptionParams, body UpdateConceptDescriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConceptDescriptionResponse, error)
+
+	// ListDerivedTagsWithResponse List derived tags by id
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/derived-tags (the `ListDerivedTags` operationId).
+	ListDerivedTagsWithResponse(ctx context.Context, params *ListDerivedTagsParams, reqEditors ...RequestEditorFn) (*ListDerivedTagsResponse, error)
+
+	// AddDerivedTagWithBodyWithResponse Add a tag that is computed from other tags, or stands for one
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/derived-tags (the `AddDerivedTag` operationId).
+	AddDerivedTagWithBodyWithResponse(ctx context.Context, params *AddDerivedTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddDerivedTagResponse, error)
+
+	// AddDerivedTagWithResponse Add a tag that is computed from other tags, or stands for one
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/derived-tags (the `AddDerivedTag` operationId).
+	AddDerivedTagWithResponse(ctx context.Context, params *AddDerivedTagParams, body AddDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*AddDerivedTagResponse, error)
+
+	// TryDerivedTagWithBodyWithResponse Compute a definition once, without storing it
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/derived-tags/try (the `TryDerivedTag` operationId).
+	TryDerivedTagWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TryDerivedTagResponse, error)
+
+	// TryDerivedTagWithResponse Compute a definition once, without storing it
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/derived-tags/try (the `TryDerivedTag` operationId).
+	TryDerivedTagWithResponse(ctx context.Context, body TryDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*TryDerivedTagResponse, error)
+
+	// RemoveDerivedTagWithResponse Remove a derived tag
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/derived-tags/{id} (the `RemoveDerivedTag` operationId).
+	RemoveDerivedTagWithResponse(ctx context.Context, id DerivedTagID, params *RemoveDerivedTagParams, reqEditors ...RequestEditorFn) (*RemoveDerivedTagResponse, error)
+
+	// GetDerivedTagWithResponse Read a derived tag
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/derived-tags/{id} (the `GetDerivedTag` operationId).
+	GetDerivedTagWithResponse(ctx context.Context, id DerivedTagID, reqEditors ...RequestEditorFn) (*GetDerivedTagResponse, error)
+
+	// ReplaceDerivedTagWithBodyWithResponse Replace the definition of a derived tag
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
+	ReplaceDerivedTagWithBodyWithResponse(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceDerivedTagResponse, error)
+
+	// ReplaceDerivedTagWithResponse Replace the definition of a derived tag
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
+	ReplaceDerivedTagWithResponse(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, body ReplaceDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceDerivedTagResponse, error)
 
 	// ListDevicesWithResponse List all devices by id
 	//
@@ -17580,11 +18643,18 @@ func (r ExportTagConfigResponse) ContentType() string {
 	return ""
 }
 
+// ImportTagConfigResponse202Headers the declared response headers of an HTTP 202 response for ImportTagConfig
+type ImportTagConfigResponse202Headers struct {
+	Location string
+}
+
 type ImportTagConfigResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *ImportAnswer
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *TagImport
 	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationProblemJSON400 *Problem
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -17605,11 +18675,18 @@ type ImportTagConfigResponse struct {
 	ApplicationProblemJSON500 *Problem
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationProblemJSON503 *Problem
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *ImportTagConfigResponse202Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ImportTagConfigResponse) GetJSON200() *ImportAnswer {
 	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r ImportTagConfigResponse) GetJSON202() *TagImport {
+	return r.JSON202
 }
 
 // GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
@@ -17685,6 +18762,172 @@ func (r ImportTagConfigResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ImportTagConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelTagImportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagImport
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CancelTagImportResponse) GetJSON200() *TagImport {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r CancelTagImportResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelTagImportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelTagImportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelTagImportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelTagImportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetTagImportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagImport
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTagImportResponse) GetJSON200() *TagImport {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTagImportResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTagImportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTagImportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTagImportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTagImportResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -24652,6 +25895,610 @@ func (r UpdateConceptDescriptionResponse) ContentType() string {
 	return ""
 }
 
+type ListDerivedTagsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DerivedTagList
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDerivedTagsResponse) GetJSON200() *DerivedTagList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListDerivedTagsResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListDerivedTagsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListDerivedTagsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListDerivedTagsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListDerivedTagsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListDerivedTagsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDerivedTagsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDerivedTagsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDerivedTagsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDerivedTagsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AddDerivedTagResponse201Headers the declared response headers of an HTTP 201 response for AddDerivedTag
+type AddDerivedTagResponse201Headers struct {
+	ETag     string
+	Location string
+}
+
+type AddDerivedTagResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *DerivedTag
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *AddDerivedTagResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddDerivedTagResponse) GetJSON201() *DerivedTag {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r AddDerivedTagResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r AddDerivedTagResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r AddDerivedTagResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r AddDerivedTagResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r AddDerivedTagResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r AddDerivedTagResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r AddDerivedTagResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r AddDerivedTagResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AddDerivedTagResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r AddDerivedTagResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddDerivedTagResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddDerivedTagResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddDerivedTagResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TryDerivedTagResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DerivedTagResult
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TryDerivedTagResponse) GetJSON200() *DerivedTagResult {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r TryDerivedTagResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r TryDerivedTagResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r TryDerivedTagResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r TryDerivedTagResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r TryDerivedTagResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r TryDerivedTagResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r TryDerivedTagResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r TryDerivedTagResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r TryDerivedTagResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TryDerivedTagResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TryDerivedTagResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TryDerivedTagResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveDerivedTagResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveDerivedTagResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveDerivedTagResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveDerivedTagResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RemoveDerivedTagResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveDerivedTagResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveDerivedTagResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveDerivedTagResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveDerivedTagResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveDerivedTagResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveDerivedTagResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveDerivedTagResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveDerivedTagResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveDerivedTagResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetDerivedTagResponse200Headers the declared response headers of an HTTP 200 response for GetDerivedTag
+type GetDerivedTagResponse200Headers struct {
+	ETag string
+}
+
+type GetDerivedTagResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DerivedTag
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetDerivedTagResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDerivedTagResponse) GetJSON200() *DerivedTag {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetDerivedTagResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetDerivedTagResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetDerivedTagResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetDerivedTagResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetDerivedTagResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetDerivedTagResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDerivedTagResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDerivedTagResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDerivedTagResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDerivedTagResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReplaceDerivedTagResponse200Headers the declared response headers of an HTTP 200 response for ReplaceDerivedTag
+type ReplaceDerivedTagResponse200Headers struct {
+	ETag string
+}
+
+type ReplaceDerivedTagResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DerivedTag
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ReplaceDerivedTagResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplaceDerivedTagResponse) GetJSON200() *DerivedTag {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ReplaceDerivedTagResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplaceDerivedTagResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplaceDerivedTagResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplaceDerivedTagResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplaceDerivedTagResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListDevicesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -28128,6 +29975,32 @@ func (c *ClientWithResponses) ImportTagConfigWithResponse(ctx context.Context, p
 	return ParseImportTagConfigResponse(rsp)
 }
 
+// CancelTagImportWithResponse Cancel an import, unless it is applied already
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1.0/config/tags/imports/{importId} (the `CancelTagImport` operationId).
+func (c *ClientWithResponses) CancelTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*CancelTagImportResponse, error) {
+	rsp, err := c.CancelTagImport(ctx, importID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelTagImportResponse(rsp)
+}
+
+// GetTagImportWithResponse How far an import with async=true is, or what has become of it in the last hour
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
+func (c *ClientWithResponses) GetTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*GetTagImportResponse, error) {
+	rsp, err := c.GetTagImport(ctx, importID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTagImportResponse(rsp)
+}
+
 // DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
 //
 // Changes nothing. 400 has the code UNKNOWN_TAG or INSUFFICIENT_DATA.
@@ -29490,6 +31363,123 @@ func (c *ClientWithResponses) UpdateConceptDescriptionWithResponse(ctx context.C
 		return nil, err
 	}
 	return ParseUpdateConceptDescriptionResponse(rsp)
+}
+
+// ListDerivedTagsWithResponse List derived tags by id
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/derived-tags (the `ListDerivedTags` operationId).
+func (c *ClientWithResponses) ListDerivedTagsWithResponse(ctx context.Context, params *ListDerivedTagsParams, reqEditors ...RequestEditorFn) (*ListDerivedTagsResponse, error) {
+	rsp, err := c.ListDerivedTags(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDerivedTagsResponse(rsp)
+}
+
+// AddDerivedTagWithBodyWithResponse Add a tag that is computed from other tags, or stands for one
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/derived-tags (the `AddDerivedTag` operationId).
+func (c *ClientWithResponses) AddDerivedTagWithBodyWithResponse(ctx context.Context, params *AddDerivedTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddDerivedTagResponse, error) {
+	rsp, err := c.AddDerivedTagWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddDerivedTagResponse(rsp)
+}
+
+// AddDerivedTagWithResponse Add a tag that is computed from other tags, or stands for one
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/derived-tags (the `AddDerivedTag` operationId).
+func (c *ClientWithResponses) AddDerivedTagWithResponse(ctx context.Context, params *AddDerivedTagParams, body AddDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*AddDerivedTagResponse, error) {
+	rsp, err := c.AddDerivedTag(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddDerivedTagResponse(rsp)
+}
+
+// TryDerivedTagWithBodyWithResponse Compute a definition once, without storing it
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/derived-tags/try (the `TryDerivedTag` operationId).
+func (c *ClientWithResponses) TryDerivedTagWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TryDerivedTagResponse, error) {
+	rsp, err := c.TryDerivedTagWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTryDerivedTagResponse(rsp)
+}
+
+// TryDerivedTagWithResponse Compute a definition once, without storing it
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/derived-tags/try (the `TryDerivedTag` operationId).
+func (c *ClientWithResponses) TryDerivedTagWithResponse(ctx context.Context, body TryDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*TryDerivedTagResponse, error) {
+	rsp, err := c.TryDerivedTag(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTryDerivedTagResponse(rsp)
+}
+
+// RemoveDerivedTagWithResponse Remove a derived tag
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/derived-tags/{id} (the `RemoveDerivedTag` operationId).
+func (c *ClientWithResponses) RemoveDerivedTagWithResponse(ctx context.Context, id DerivedTagID, params *RemoveDerivedTagParams, reqEditors ...RequestEditorFn) (*RemoveDerivedTagResponse, error) {
+	rsp, err := c.RemoveDerivedTag(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveDerivedTagResponse(rsp)
+}
+
+// GetDerivedTagWithResponse Read a derived tag
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/derived-tags/{id} (the `GetDerivedTag` operationId).
+func (c *ClientWithResponses) GetDerivedTagWithResponse(ctx context.Context, id DerivedTagID, reqEditors ...RequestEditorFn) (*GetDerivedTagResponse, error) {
+	rsp, err := c.GetDerivedTag(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDerivedTagResponse(rsp)
+}
+
+// ReplaceDerivedTagWithBodyWithResponse Replace the definition of a derived tag
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
+func (c *ClientWithResponses) ReplaceDerivedTagWithBodyWithResponse(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceDerivedTagResponse, error) {
+	rsp, err := c.ReplaceDerivedTagWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceDerivedTagResponse(rsp)
+}
+
+// ReplaceDerivedTagWithResponse Replace the definition of a derived tag
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
+func (c *ClientWithResponses) ReplaceDerivedTagWithResponse(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, body ReplaceDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceDerivedTagResponse, error) {
+	rsp, err := c.ReplaceDerivedTag(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceDerivedTagResponse(rsp)
 }
 
 // ListDevicesWithResponse List all devices by id
@@ -31993,6 +33983,13 @@ func ParseImportTagConfigResponse(rsp *http.Response) (*ImportTagConfigResponse,
 		}
 		response.JSON200 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest TagImport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -32062,6 +34059,155 @@ func ParseImportTagConfigResponse(rsp *http.Response) (*ImportTagConfigResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers ImportTagConfigResponse202Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCancelTagImportResponse parses an HTTP response from a CancelTagImportWithResponse call
+func ParseCancelTagImportResponse(rsp *http.Response) (*CancelTagImportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelTagImportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagImport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTagImportResponse parses an HTTP response from a GetTagImportWithResponse call
+func ParseGetTagImportResponse(rsp *http.Response) (*GetTagImportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTagImportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagImport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
 
 	}
 
@@ -38002,6 +40148,547 @@ func ParseUpdateConceptDescriptionResponse(rsp *http.Response) (*UpdateConceptDe
 	switch {
 	case rsp.StatusCode == 200:
 		var headers UpdateConceptDescriptionResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListDerivedTagsResponse parses an HTTP response from a ListDerivedTagsWithResponse call
+func ParseListDerivedTagsResponse(rsp *http.Response) (*ListDerivedTagsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDerivedTagsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DerivedTagList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAddDerivedTagResponse parses an HTTP response from a AddDerivedTagWithResponse call
+func ParseAddDerivedTagResponse(rsp *http.Response) (*AddDerivedTagResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddDerivedTagResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest DerivedTag
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers AddDerivedTagResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTryDerivedTagResponse parses an HTTP response from a TryDerivedTagWithResponse call
+func ParseTryDerivedTagResponse(rsp *http.Response) (*TryDerivedTagResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TryDerivedTagResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DerivedTagResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRemoveDerivedTagResponse parses an HTTP response from a RemoveDerivedTagWithResponse call
+func ParseRemoveDerivedTagResponse(rsp *http.Response) (*RemoveDerivedTagResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveDerivedTagResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetDerivedTagResponse parses an HTTP response from a GetDerivedTagWithResponse call
+func ParseGetDerivedTagResponse(rsp *http.Response) (*GetDerivedTagResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDerivedTagResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DerivedTag
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetDerivedTagResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReplaceDerivedTagResponse parses an HTTP response from a ReplaceDerivedTagWithResponse call
+func ParseReplaceDerivedTagResponse(rsp *http.Response) (*ReplaceDerivedTagResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplaceDerivedTagResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DerivedTag
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ReplaceDerivedTagResponse200Headers
 		if values := rsp.Header.Values("ETag"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {

@@ -2,6 +2,7 @@ package historystore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/otkit/otkit/storage"
@@ -37,6 +38,8 @@ func cutChunk(points []chunk.Point, most int) int {
 type chunkChange struct {
 	gone           [][]any // tag and start
 	rows           [][]any
+	summaries      [][]any
+	without        [][]any // tag and start of rows without a summary
 	bytes, samples int64
 }
 
@@ -48,7 +51,13 @@ func (c *chunkChange) remove(tag int64, o oldChunk) {
 
 func (c *chunkChange) add(tag int64, points []chunk.Point) {
 	data := sealChunk(points)
-	c.rows = append(c.rows, []any{tag, points[0].Micros, points[len(points)-1].Micros, int64(len(points)), data})
+	start := points[0].Micros
+	c.rows = append(c.rows, []any{tag, start, points[len(points)-1].Micros, int64(len(points)), data})
+	if hasSummary(len(points), len(data)) {
+		c.summaries = append(c.summaries, []any{tag, start, sealSummary(start, summarize(points))})
+	} else {
+		c.without = append(c.without, []any{tag, start})
+	}
 	c.bytes += int64(chunkSize(data))
 	c.samples += int64(len(points))
 }
@@ -56,6 +65,9 @@ func (c *chunkChange) add(tag int64, points []chunk.Point) {
 // apply writes the change and keeps the total.
 func (c *chunkChange) apply(ctx context.Context, tx *storage.Tx) error {
 	if err := c.delete(ctx, tx); err != nil {
+		return err
+	}
+	if err := tx.Insert(ctx, insertSummary, c.summaries, replaceSummary); err != nil {
 		return err
 	}
 	err := tx.Insert(ctx, "INSERT INTO history_chunk (tag_id, start_us, end_us, count, data) VALUES", c.rows,
@@ -68,16 +80,24 @@ func (c *chunkChange) apply(ctx context.Context, tx *storage.Tx) error {
 }
 
 // delete removes the chunks that are gone, also those that are written again: SQLite packs rows that are
-// put in at the end, and leaves room beside those that grow where they are.
+// put in at the end, and leaves room beside those that grow where they are. A damaged chunk is not gone, but may be replaced, so that
+// the summaries of new chunks are removed, too.
 func (c *chunkChange) delete(ctx context.Context, tx *storage.Tx) error {
+	if err := deleteKeys(ctx, tx, "history_chunk", c.gone); err != nil {
+		return err
+	}
+	return deleteKeys(ctx, tx, "history_summary", slices.Concat(c.gone, c.without))
+}
+
+func deleteKeys(ctx context.Context, tx *storage.Tx, table string, keys [][]any) error {
 	var args []any
-	for _, k := range c.gone {
+	for _, k := range keys {
 		args = append(args, k...)
 	}
 	const one = "(CAST(? AS BIGINT), CAST(? AS BIGINT))"
 	for len(args) > 0 {
 		n := min(len(args)/2, storage.MaxRows)
-		query := "DELETE FROM history_chunk WHERE (tag_id, start_us) IN (VALUES " + one + strings.Repeat(","+one, n-1) + ")"
+		query := "DELETE FROM " + table + " WHERE (tag_id, start_us) IN (VALUES " + one + strings.Repeat(","+one, n-1) + ")"
 		if _, err := tx.Exec(ctx, query, args[:2*n]...); err != nil {
 			return err
 		}

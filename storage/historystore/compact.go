@@ -81,7 +81,7 @@ func (h *Store) compact(ctx context.Context, update storage.Updater, aged int64,
 			}
 		}
 	}
-	return nil
+	return h.makeSummaries(ctx, update)
 }
 
 // shards returns the samples that wait, by shard. The number of a shard's tags counts those that have ended, too.

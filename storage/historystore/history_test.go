@@ -90,7 +90,20 @@ func requireModel(t *testing.T, h *historystore.Store, tag string, of map[int]in
 		require.True(t, ok, "%s at %v was never stored", tag, s.Time)
 		require.Equal(t, want, s.Value.Int())
 	}
+	samples, sum, wanted := int64(0), 0.0, 0.0
+	for run, err := range h.Summaries(t.Context(), tag, storetest.When, storetest.When.AddDate(1, 0, 0), wholeYear) {
+		require.NoError(t, err)
+		samples += run.Samples
+		sum += run.Good.Sum
+	}
+	for _, v := range of {
+		wanted += float64(v)
+	}
+	require.EqualValues(t, len(of), samples, tag)
+	require.InDelta(t, wanted, sum, 0.5, tag)
 }
+
+func wholeYear(t time.Time) time.Time { return t.AddDate(1, 0, 0) }
 
 func TestSeveralEnginesShareAHistory(t *testing.T) {
 	dsn := pgtest.DSN(t)

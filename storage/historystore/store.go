@@ -24,6 +24,7 @@ func Schema() storage.Schema {
 		{Name: "history_wal", Key: "seq", Serial: "seq"},
 		{Name: "history_waiting", Key: "seq", Serial: "seq"},
 		{Name: "history_chunk", Key: "tag_id, start_us"},
+		{Name: "history_summary", Key: "tag_id, start_us"},
 		{Name: "history_total", Key: "id", Seeded: true},
 	}}
 }
@@ -66,12 +67,14 @@ type Store struct {
 
 	mu      sync.Mutex
 	waiting int // samples appended by this process since the last compaction
+	lacking []summaryKey
 	wake    chan struct{}
 }
 
 var (
 	_ history.Store        = (*Store)(nil)
 	_ history.NewestReader = (*Store)(nil)
+	_ history.Summarizer   = (*Store)(nil)
 	_ storage.Evictor      = (*Store)(nil)
 )
 
@@ -142,10 +145,14 @@ func (h *Store) appended(n int) {
 	full := h.waiting >= h.opts.CompactSamples
 	h.mu.Unlock()
 	if full {
-		select {
-		case h.wake <- struct{}{}:
-		default: // it is awake already
-		}
+		h.wakeUp()
+	}
+}
+
+func (h *Store) wakeUp() {
+	select {
+	case h.wake <- struct{}{}:
+	default: // it is awake already
 	}
 }
 

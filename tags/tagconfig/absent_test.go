@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestWhatAnItemLeavesOutIsTheDrivers(t *testing.T) {
 		require.Equal(t, c, again, "by JSON: %s", written)
 		for _, format := range []Format{CSV, XLSX} {
 			var sheet bytes.Buffer
-			require.NoError(t, Export(&sheet, format, []Config{c}))
+			require.NoError(t, Export(&sheet, format, slices.Values([]Config{c})))
 			items, err := Import(&sheet, format)
 			require.NoError(t, err)
 			require.Equal(t, []Config{c}, items, "by %s: %s", format, text)

@@ -1,15 +1,16 @@
 package tagconfig
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
 
 // Differences lists what a Bulk would change. The lists are sorted by tag id and never nil.
 type Differences struct {
-	Added     []Config `json:"added"`
-	Changed   []Change `json:"changed"`
-	Unchanged []string `json:"unchanged"` // tag ids
+	Added     []*Config `json:"added"` // those that were compared
+	Changed   []Change  `json:"changed"`
+	Unchanged []string  `json:"unchanged"` // tag ids
 }
 
 // Change is what would become of one tag.
@@ -26,37 +27,52 @@ type FieldChange struct {
 	New   any    `json:"new"`
 }
 
-// Diff compares items that were imported with the current ones. As in a Bulk, the last of two items
-// for one tag counts, and tags that are not named do not.
-func Diff(current, incoming []Config) Differences {
-	before := byTag(current)
+// Diff compares items that were imported with the current ones, which are sorted by tag id, such as those of Store.All. As in a
+// Bulk, the last of two items for one tag counts, and tags that are not named do not.
+func Diff(current iter.Seq[Config], incoming []Config) Differences {
 	after := byTag(incoming)
-	d := Differences{Added: []Config{}, Changed: []Change{}, Unchanged: []string{}}
-	for id, c := range after {
-		old, known := before[id]
-		if !known {
-			d.Added = append(d.Added, c)
+	d := Differences{Added: []*Config{}, Changed: []Change{}, Unchanged: []string{}}
+	for old := range current {
+		for len(after) > 0 && after[0].TagID < old.TagID {
+			d.Added, after = append(d.Added, after[0]), after[1:]
+		}
+		if len(after) == 0 || after[0].TagID != old.TagID {
 			continue
 		}
-		if fields := changedFields(&old, &c); len(fields) > 0 {
-			d.Changed = append(d.Changed, Change{id, fields})
+		if fields := changedFields(&old, after[0]); len(fields) > 0 {
+			d.Changed = append(d.Changed, Change{old.TagID, fields})
 		} else {
-			d.Unchanged = append(d.Unchanged, id)
+			d.Unchanged = append(d.Unchanged, old.TagID)
 		}
+		after = after[1:]
 	}
-	slices.SortFunc(d.Added, func(a, b Config) int { return strings.Compare(a.TagID, b.TagID) })
-	slices.SortFunc(d.Changed, func(a, b Change) int { return strings.Compare(a.TagID, b.TagID) })
-	slices.Sort(d.Unchanged)
+	d.Added = append(d.Added, after...)
 	return d
 }
 
-func byTag(items []Config) map[string]Config {
-	m := make(map[string]Config, len(items))
-	for _, c := range items {
-		c.normalize()
-		m[c.TagID] = c
+// Missing returns the ids of current items that incoming does not have. It is never nil.
+func Missing(current iter.Seq[Config], incoming []Config) []string {
+	named := make(map[string]struct{}, len(incoming))
+	for i := range incoming {
+		named[incoming[i].TagID] = struct{}{}
 	}
-	return m
+	missing := []string{}
+	for c := range current {
+		if _, ok := named[c.TagID]; !ok {
+			missing = append(missing, c.TagID)
+		}
+	}
+	return missing
+}
+
+// byTag returns the last item of each tag, sorted by tag id.
+func byTag(items []Config) []*Config {
+	sorted := make([]*Config, len(items))
+	for i := range items {
+		sorted[len(items)-1-i] = &items[i] // the last one first, where a stable sort leaves it
+	}
+	slices.SortStableFunc(sorted, func(a, b *Config) int { return strings.Compare(a.TagID, b.TagID) })
+	return slices.CompactFunc(sorted, func(a, b *Config) bool { return a.TagID == b.TagID })
 }
 
 func changedFields(old, c *Config) []FieldChange {

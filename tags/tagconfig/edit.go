@@ -46,6 +46,25 @@ type FileEdit struct {
 	Total   int          // of the changes
 }
 
+// Values returns what the members of the changed items were and are, by tag id: only those that differ, nil for what is
+// absent.
+func (e FileEdit) Values() (before, after map[string]map[string]any) {
+	before, after = map[string]map[string]any{}, map[string]map[string]any{}
+	for _, c := range e.Changes {
+		old, now := map[string]any{}, map[string]any{}
+		for _, f := range c.Fields() {
+			old[f.Field], now[f.Field] = f.Old, f.New
+		}
+		if c.Old != nil {
+			before[c.TagID] = old
+		}
+		if c.New != nil {
+			after[c.TagID] = now
+		}
+	}
+	return before, after
+}
+
 // Fields returns which members differ, those of an item that is not there being nil.
 func (c ItemChange) Fields() []FieldChange {
 	old, now := c.Old, c.New

@@ -24,6 +24,7 @@ var (
 	ErrFull        = fault.New(fault.Unavailable, "STORAGE_FULL", "the disk is full; the tag configuration could not be saved").With("retryAfter", "2")
 	ErrModelFile   = fault.New(fault.Internal, "MODEL_FILE_INVALID", "the model file cannot be used")
 	ErrSpreadsheet = fault.New(fault.Invalid, "INVALID_SPREADSHEET", "the file cannot be imported")
+	ErrNotJSON     = fault.New(fault.Invalid, "INVALID_REQUEST", "the file is not JSON")
 	ErrSheetSize   = fault.New(fault.TooLarge, "SPREADSHEET_TOO_LARGE", "the file is too large to be imported")
 	ErrFormat      = fault.New(fault.Unsupported, "UNSUPPORTED_FORMAT", "format is not csv, xlsx or json")
 )
@@ -54,6 +55,8 @@ func (f *faults) add(field, format string, args ...any) {
 }
 
 func (f *faults) full() bool { return len(f.list) >= maxFaults }
+
+func (f *faults) count() int { return len(f.list) + f.more }
 
 // err returns base with the faults, or nil when there are none.
 func (f *faults) err(base *fault.Error) error {

@@ -3,6 +3,8 @@ package tagconfig
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,7 +64,7 @@ func FuzzImportCSV(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbftagId;driverId;dataType;minValue\r\n'=a;b;Int;-1e9\r\n"))
 	f.Add([]byte("description,tagId,driverId,dataType,confirmWrites,intervalMs\n\"a\n\n'=\"\"x\",b,c,Float,1,5e2\n"))
 	var awkward bytes.Buffer
-	_ = Export(&awkward, CSV, awkwardItems())
+	_ = Export(&awkward, CSV, slices.Values(awkwardItems()))
 	f.Add(awkward.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzImport(t, data, CSV) })
 }
@@ -103,4 +105,29 @@ func withSheet(t testing.TB, workbook, sheet []byte) []byte {
 	}
 	require.NoError(t, to.Close())
 	return b.Bytes()
+}
+
+// The fast reader reads what it takes as encoding/json does.
+func FuzzItem(f *testing.F) {
+	for _, text := range []string{
+		`{"tagId":"a","driverId":"d\u00e9\\\"","dataType":"Int","minValue":null,"maxValue":-1.5e3,"intervalMs":7,"confirmWrites":false}`,
+		" {\n\"tagId\" : \"a\" , \"minValue\":1 ,\"minValue\":null}", `{"intervalMs":1.0,"offset":01}`, `{"confirmWrites":truefalse,}`, `{"tagId":"\xff"}`, `{"unit":null}`, `{}`, `null`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var fast, slow Config
+		if !fast.decodeFast(data, words{}) {
+			return
+		}
+		require.NoError(t, json.Unmarshal(data, (*plain)(&slow)), "%s", data)
+		require.NoError(t, slow.findNulls(data))
+		require.Equal(t, slow, fast)
+		text, err := fast.AppendJSON(nil)
+		require.NoError(t, err)
+		var again Config
+		require.True(t, again.decodeFast(text, nil), "%s", text)
+		again.NoMin, again.NoMax, again.MinValue, again.MaxValue = fast.NoMin, fast.NoMax, fast.MinValue, fast.MaxValue
+		require.Equal(t, fast, again)
+	})
 }

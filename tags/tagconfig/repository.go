@@ -2,7 +2,7 @@ package tagconfig
 
 import "context"
 
-// Repository stores the configuration, with its order and its revision, in a database. Package tagconfigtest has
+// Repository stores the configuration, with its order and its revision, in a database. Package tagstest has
 // its conformance suite. It must be safe for concurrent use, by several processes where they share it.
 type Repository interface {
 	// Load calls each for every item in the order of Position, and returns what else is stored. Before the first Apply
@@ -15,8 +15,8 @@ type Repository interface {
 	Apply(ctx context.Context, from int64, change Changeset) (revision int64, err error)
 
 	// Changes calls each for what has changed after revision since, removed items included, in no order, and returns the
-	// State of now. If it is no longer known which items were removed since then, it returns [ErrRevision] before the first
-	// call; the caller loads again.
+	// State of now. If it is no longer known which items were removed since then, or since is of the future, it returns
+	// [ErrRevision] before the first call; the caller loads again.
 	Changes(ctx context.Context, since int64, each func(Record) error) (State, error)
 
 	// NoteFile stores what is known of the model file. It changes no revision.

@@ -1,4 +1,4 @@
-// Package tagstest has conformance suites for drivers, history stores and write logs. Run the suite in a test:
+// Package tagstest has conformance suites for drivers, history stores, write logs and repositories of the tag configuration. Run the suite in a test:
 //
 //	func TestConformance(t *testing.T) {
 //		tagstest.TestDriver(t, tagstest.DriverHarness{

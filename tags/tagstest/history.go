@@ -15,7 +15,7 @@ import (
 	"github.com/otkit/otkit/tags/history"
 )
 
-// TestHistoryStore checks a store against the contract of history.Store, and of history.NewestReader if it is one. newStore makes an empty
+// TestHistoryStore checks a store against the contract of history.Store, and of history.NewestReader and history.Summarizer if it is one. newStore makes an empty
 // store and closes it with t.Cleanup; it is called for each part of the suite.
 func TestHistoryStore(t *testing.T, newStore func(testing.TB) history.Store) {
 	t.Helper()
@@ -36,6 +36,7 @@ func TestHistoryStore(t *testing.T, newStore func(testing.TB) history.Store) {
 		{"CallersSlice", testHistoryCallersSlice},
 		{"EarlyStop", testHistoryEarlyStop},
 		{"Newest", testHistoryNewest},
+		{"Summaries", testHistorySummaries},
 		{"AppendWhileRanging", testHistoryAppendWhileRanging},
 		{"CanceledContext", testHistoryCanceledContext},
 		{"TrimByAge", testHistoryTrimByAge},

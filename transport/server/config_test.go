@@ -216,7 +216,7 @@ func TestADryRunTellsAndAnImportDoes(t *testing.T) {
 
 func TestImportsAreRefusedAsAWhole(t *testing.T) {
 	t.Parallel()
-	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 5000 })
+	p := start(t, func(o *engine.Options) { o.Tags.MaxImportBytes = 5000 })
 	body := requireProblem(t, p.load("", "text/csv", strings.NewReader("tagId,driverId,dataType\nok,line,Int\nbad,line,Double\n")), 400, "INVALID_SPREADSHEET")
 	require.Contains(t, body["errors"].([]any)[0].(map[string]any)["field"], "row 3")
 	require.Nil(t, p.configOf("ok"))

@@ -25,7 +25,7 @@ var bodies = []struct{ path, good, required string }{
 
 func TestBadBodiesAreRefusedAlikeEverywhere(t *testing.T) {
 	t.Parallel()
-	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes = 2000 })
+	p := start(t, func(o *engine.Options) { o.Server.MaxBodyBytes, o.Tags.MaxImportBytes = 2000, 2000 })
 	post := func(path, contentType string, body io.Reader) answer {
 		r, err := http.NewRequestWithContext(wrong(t.Context()), http.MethodPost, p.url+path, body)
 		require.NoError(t, err)

@@ -101,4 +101,8 @@ func TestRecordsOfMaintenanceAreAudited(t *testing.T) {
 	require.Equal(t, []string{"pump"}, added[0].Objects)
 	require.Contains(t, added[1].Detail, `"added":1`)
 	require.Equal(t, []string{"r-1"}, p.audit("?action=deleteReplacement")[0].Objects)
+
+	requireProblem(t, p.call(accounts.Operator, http.MethodDelete, predictivePath+"/models/RUL/v9", nil), 403, "FORBIDDEN")
+	requireProblem(t, p.call(accounts.Admin, http.MethodDelete, predictivePath+"/models/RUL/v9", nil), 404, "MODEL_NOT_FOUND")
+	require.Equal(t, []string{"RUL", "v9"}, p.audit("?action=deleteModel")[0].Objects)
 }

@@ -32,7 +32,7 @@ func TestHealthTellsOfEveryCheck(t *testing.T) {
 	require.Equal(t, []string{"results", "status"}, keys(body))
 	require.Equal(t, "Degraded", body["status"]) // driver away
 	results := body["results"].(map[string]any)
-	require.Equal(t, []string{"alarm-journal", "alarm-rules", "alerting", "audit", "bridges", "devices", "driver", "history", "open-surfaces", "predictive", "storage", "tag-configuration"}, keys(results))
+	require.Equal(t, []string{"alarm-journal", "alarm-rules", "alerting", "audit", "bridges", "derived-tags", "devices", "driver", "history", "open-surfaces", "predictive", "storage", "tag-configuration"}, keys(results))
 	driver := results["driver"].(map[string]any)
 	require.Equal(t, []string{"data", "description", "status"}, keys(driver))
 	require.Equal(t, "3 of 4 drivers online", driver["description"])

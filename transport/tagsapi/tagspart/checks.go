@@ -2,10 +2,12 @@ package tagspart
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/health"
 )
 
@@ -39,6 +41,8 @@ func (t *Tags) checkDrivers(context.Context) health.Result {
 func (t *Tags) checkConfig(context.Context) health.Result {
 	refused := len(t.binder.Errors())
 	switch err := t.config.Err(); {
+	case errors.Is(err, tagconfig.ErrNotSaved), errors.Is(err, tagconfig.ErrFull):
+		return health.Result{Status: health.Degraded, Description: "the model file cannot be written; the database has the configuration"}
 	case err != nil:
 		return health.Result{Status: health.Degraded, Description: "the model file cannot be read; the last good configuration is in force"}
 	case refused > 0:

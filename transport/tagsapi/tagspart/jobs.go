@@ -16,7 +16,7 @@ const (
 )
 
 // jobs run while the server does.
-func (t *Tags) jobs() []func(context.Context) { return append(t.upkeep(), t.watch) }
+func (t *Tags) jobs() []func(context.Context) { return append(t.upkeep(), t.watch, t.configs.Run) }
 
 // upkeep keeps the log of writes in bounds.
 func (t *Tags) upkeep() (jobs []func(context.Context)) {

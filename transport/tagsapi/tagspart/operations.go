@@ -32,7 +32,8 @@ func configOperations() []auth.Operation {
 		{ID: "getTagConfig", Method: http.MethodGet, Path: base, Access: auth.Viewer, OpenSurface: true},
 		{ID: "exportTagConfig", Method: http.MethodGet, Path: base + "/export", Access: auth.Viewer, OpenSurface: true},
 		{ID: "bulkTagConfig", Method: http.MethodPost, Path: base + "/bulk", Access: auth.Admin, OpenSurface: true},
-		{ID: "importTagConfig", Method: http.MethodPost, Path: base + "/import", Access: auth.Admin, OpenSurface: true,
-			Media: []string{"text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}},
+		{ID: "importTagConfig", Method: http.MethodPost, Path: base + "/import", Access: auth.Admin, OpenSurface: true, RawBody: true},
+		{ID: "getTagImport", Method: http.MethodGet, Path: base + "/imports/{importId}", Access: auth.Viewer, OpenSurface: true},
+		{ID: "cancelTagImport", Method: http.MethodDelete, Path: base + "/imports/{importId}", Access: auth.Admin, OpenSurface: true},
 	}
 }

@@ -23,10 +23,18 @@ import (
 	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
 )
 
-// Options configure the tags of a server. ModelPath is required; without stores everything is kept in memory.
+// Options configure the tags of a server. ModelPath or Config is required; without stores everything is kept in memory.
 type Options struct {
-	ModelPath string // the tag configuration's model file
-	Drivers   []Driver
+	ModelPath string // the tag configuration's model file; empty for none, if there is Config
+	// Config has the tag configuration; the model file follows it in both directions. Default: the file alone has it.
+	Config tagconfig.Repository
+	// InitialModel is the path of a model file that an empty Config without ModelPath begins with.
+	InitialModel  string
+	MaxConfigured int // most items of the tag configuration; default 200,000
+	// OnModelFile is called with what a model file that was edited has changed. It must not wait. It may be nil.
+	OnModelFile func(tagconfig.FileEdit)
+
+	Drivers []Driver
 
 	Writes tags.WriteLog // default: the newest 10,000 in memory
 	// WriteLogMaxAge is how long the outcomes of writes are kept, when the store can trim them. Default 31 days.
@@ -39,6 +47,8 @@ type Options struct {
 	MaxWithoutToken int
 	// OnMaxWithoutToken is called when that limit has refused a request. It must not wait. It may be nil.
 	OnMaxWithoutToken func(ctx context.Context, limit int)
+	// MaxImportBytes is how large an imported file of the tag configuration may be. Default 128 MiB.
+	MaxImportBytes int64
 
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
@@ -60,7 +70,7 @@ type HistoryOptions struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.ModelPath == "" {
+	if o.ModelPath == "" && o.Config == nil {
 		return o, errors.New("tags: Options.ModelPath is required")
 	}
 	if o.Writes == nil {
@@ -105,6 +115,7 @@ type Tags struct {
 	forwards *forwards
 	config   *tagconfig.Store
 	binder   *tagconfig.Binder
+	configs  *tagconfigapi.API
 
 	adding sync.Mutex // held while what is known of a driver changes
 
@@ -147,9 +158,15 @@ func (t *Tags) open(ctx context.Context) (err error) {
 	if t.binder, err = tagconfig.NewBinder(t.engine, o.Logger); err != nil {
 		return err
 	}
-	t.config, err = tagconfig.Open(ctx, tagconfig.Options{Path: o.ModelPath, Logger: o.Logger, Now: o.Now, OnChange: t.binder.Change})
+	t.config, err = tagconfig.Open(ctx, tagconfig.Options{Path: o.ModelPath, Repository: o.Config, Initial: o.InitialModel, MaxItems: o.MaxConfigured,
+		OnChange: t.binder.Change, OnFileEdit: o.OnModelFile, Logger: o.Logger, Now: o.Now})
 	if err != nil {
 		return fmt.Errorf("tag configuration: %w", err)
+	}
+	t.configs, err = tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags, References: t.References,
+		MaxImportBytes: o.MaxImportBytes, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		return err
 	}
 	for _, d := range o.Drivers {
 		if err := t.AddDriver(d); err != nil {
@@ -242,12 +259,8 @@ func (t *Tags) routes(r server.Router) error {
 	if err != nil {
 		return err
 	}
-	config, err := tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags})
-	if err != nil {
-		return err
-	}
 	api.Mount(r)
-	config.Mount(r)
+	t.configs.Mount(r)
 	return nil
 }
 
@@ -291,6 +304,9 @@ func (t *Tags) drain(ctx context.Context) error {
 	t.unobserve = nil
 	t.mu.Unlock()
 	err := t.engine.Close(ctx)
+	if t.config != nil {
+		err = errors.Join(err, t.config.Sync(ctx))
+	}
 	if t.recorder != nil {
 		err = errors.Join(err, t.recorder.Close(ctx))
 	}

@@ -1,0 +1,61 @@
+package historystore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/internal/storetest"
+	"github.com/otkit/otkit/tags/history"
+)
+
+// BenchmarkHistoryAggregate aggregates a year of one tag at 1 Hz by hour, and by hours that begin at no quarter of an hour; and reads
+// the samples of a month, as one would without summaries.
+func BenchmarkHistoryAggregate(b *testing.B) {
+	const day = 86_400
+	for _, kind := range []string{"sqlite", "postgres"} {
+		b.Run(kind, func(b *testing.B) {
+			db, _ := storetest.Bench(b, kind)
+			p := storetest.NewPlant(1)
+			start := p.At.Truncate(time.Hour)
+			for range 365 {
+				require.NoError(b, db.History().Append(b.Context(), p.Batch(day)))
+				require.NoError(b, db.History().Compact(b.Context()))
+			}
+			run := func(b *testing.B, q history.Query) {
+				b.Helper()
+				for b.Loop() {
+					count := int64(0)
+					all, err := history.Aggregate(b.Context(), db.History(), p.Names[:1], q)
+					require.NoError(b, err)
+					for i, err := range all[0] {
+						if err != nil {
+							b.Fatal(err)
+						}
+						count += i.Stats.Count
+					}
+					if q.End.Equal(p.At) {
+						require.EqualValues(b, 365*day-1, count)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms")
+			}
+			hour := history.Period{N: 1, Unit: "h"}
+			b.Run("year", func(b *testing.B) { run(b, history.Query{Start: start, End: p.At, Period: hour}) })
+			b.Run("yearUnaligned", func(b *testing.B) { run(b, history.Query{Start: start.Add(-7 * time.Minute), End: p.At, Period: hour}) })
+			b.Run("monthOfSamples", func(b *testing.B) {
+				for b.Loop() {
+					count := 0
+					for _, err := range db.History().Range(b.Context(), p.Names[0], start, start.AddDate(0, 0, 30)) {
+						if err != nil {
+							b.Fatal(err)
+						}
+						count++
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms")
+			})
+		})
+	}
+}

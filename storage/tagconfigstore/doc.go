@@ -1,0 +1,2 @@
+// Package tagconfigstore keeps the tag configuration in a database.
+package tagconfigstore

@@ -1,0 +1,2 @@
+// Package derivedtest has the conformance suite of derived.Repository.
+package derivedtest

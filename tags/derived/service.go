@@ -1,0 +1,349 @@
+package derived
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/tags"
+)
+
+// Kind is the kind of a derived tag's [Document].
+const Kind = "derived-tag"
+
+// Tags is the tag engine. A *tags.Engine is a Tags.
+type Tags interface {
+	// Read returns a tag, or an error if there is none of the name.
+	Read(name string) (tags.Snapshot, error)
+	// Observe calls notify with changes; see tags.Engine.
+	Observe(notify func([]tags.Change)) (cancel func())
+	// Revision returns a number that changes whenever tags are defined or removed.
+	Revision() uint64
+}
+
+// Options configure a [Service]. The zero value works.
+type Options struct {
+	Repository Repository // default: in memory
+	// Define gets the tags of all definitions when they have changed. It defines them, and removes those that it got before and
+	// that are gone. Calls come one after the other. Default: nothing is defined.
+	Define func(list []tags.Tag) error
+	// MaxTags is how many derived tags there may be, those of templates included. Default 50,000.
+	MaxTags int
+	// Interval is how often it is looked whether tags have been defined that definitions miss. Default 1 s.
+	Interval time.Duration
+
+	Now    func() time.Time // default: time.Now
+	Logger *slog.Logger     // default: discards
+}
+
+// Stored is a definition that is in force.
+type Stored struct {
+	Definition
+	Kind      tags.DataType // of the tag; empty for an alias whose target is not known yet
+	Access    tags.AccessMode
+	Inputs    []string // names of the tags that it is computed from
+	Message   string   // why the value is Bad; empty if it is not
+	Owner     string   // who has defined it, such as an instance of a template; empty for one of its own
+	Revision  int64    // 0 if it has an owner
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// record is what is stored of a definition, beside its document.
+type record struct {
+	Definition
+	Kind tags.DataType `json:"kind,omitempty"` // as it was when the definition was stored
+}
+
+// Service has the definitions of derived tags. Safe for concurrent use. Close must be called.
+type Service struct {
+	opts    Options
+	tags    Tags
+	driver  *Driver
+	graph   *graph
+	unwatch func()
+
+	editing  sync.Mutex // held while definitions change; taken before mu
+	defined  []tags.Tag // what Define got
+	revision uint64     // of the tags, as Follow has seen them
+	position int64      // of the repository
+
+	mu     sync.Mutex
+	stored map[string]Document            // of definitions without an owner, by id
+	owned  map[string]map[string]struct{} // ids of definitions by owner
+	owner  map[string]string              // by id
+}
+
+// New opens the definitions. Those that cannot be read are logged and left out.
+func New(ctx context.Context, t Tags, o Options) (*Service, error) {
+	if t == nil {
+		return nil, fault.Option("derived", "tags", "is required")
+	}
+	if o.MaxTags < 0 || o.Interval < 0 {
+		return nil, fault.Option("derived", "Options", "MaxTags and Interval must not be negative")
+	}
+	if o.Repository == nil {
+		o.Repository = NewMemory()
+	}
+	if o.MaxTags == 0 {
+		o.MaxTags = 50_000
+	}
+	if o.Interval == 0 {
+		o.Interval = time.Second
+	}
+	if o.Define == nil {
+		o.Define = func([]tags.Tag) error { return nil }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	g := newGraph(t.Read)
+	s := &Service{opts: o, tags: t, graph: g, driver: &Driver{graph: g}, stored: make(map[string]Document),
+		owned: make(map[string]map[string]struct{}), owner: make(map[string]string)}
+	s.unwatch = t.Observe(g.inlet.observe)
+	s.editing.Lock()
+	defer s.editing.Unlock()
+	if err := s.load(ctx); err != nil {
+		s.unwatch()
+		return nil, err
+	}
+	s.revision = t.Revision()
+	return s, nil
+}
+
+// Close ends the computation.
+func (s *Service) Close() { s.unwatch() }
+
+// Driver returns the driver of the tags, to be added to the tag engine under [DriverID].
+func (s *Service) Driver() *Driver { return s.driver }
+
+// load takes over what the repository has, in place of what it had before.
+func (s *Service) load(ctx context.Context) error {
+	position, err := s.opts.Repository.Position(ctx)
+	if err != nil {
+		return err
+	}
+	docs, err := s.opts.Repository.Documents(ctx, Kind)
+	if err != nil {
+		return err
+	}
+	stored := make(map[string]Document, len(docs))
+	var put []Definition
+	kinds := make(map[string]tags.DataType)
+	for _, doc := range docs {
+		stored[doc.ID] = doc
+		if s.stored[doc.ID].Revision == doc.Revision && s.stored[doc.ID].UpdatedAt.Equal(doc.UpdatedAt) {
+			continue
+		}
+		var r record
+		err := json.Unmarshal(doc.Body, &r)
+		if err == nil && r.ID != doc.ID {
+			err = errors.New("it has another id")
+		}
+		if err == nil {
+			err = r.Validate()
+		}
+		if err != nil {
+			s.opts.Logger.Error("derived tag left out: its definition cannot be read", "id", doc.ID, "error", err)
+			continue
+		}
+		put, kinds[r.ID] = append(put, r.Definition), r.Kind
+	}
+	var remove []string
+	for id := range s.stored {
+		if _, ok := stored[id]; !ok {
+			remove = append(remove, id)
+		}
+	}
+	if text := cycle(s.uses(put), s.inputs); text != "" { // two engines may have added a half each
+		s.opts.Logger.Error("derived tags left out: they depend on themselves", "cycle", text)
+		for id := range s.uses(put) {
+			if strings.Contains(text, id) {
+				put = slices.DeleteFunc(put, func(d Definition) bool { return d.ID == id })
+			}
+		}
+	}
+	s.graph.change(put, kinds, remove)
+	s.mu.Lock()
+	s.stored, s.position = stored, position
+	s.mu.Unlock()
+	return s.define()
+}
+
+// uses returns the inputs of definitions by id.
+func (s *Service) uses(list []Definition) map[string][]string {
+	all := make(map[string][]string, len(list))
+	for i := range list {
+		all[list[i].ID] = list[i].inputs()
+	}
+	return all
+}
+
+// inputs returns the names of the tags that a definition mentions.
+func (d *Definition) inputs() []string {
+	if d.Target != "" {
+		return []string{d.Target}
+	}
+	names, _ := inputsOf(d.Expression)
+	return names
+}
+
+// inputs returns the inputs of a definition in force.
+func (s *Service) inputs(id string) []string {
+	s.graph.mu.Lock()
+	defer s.graph.mu.Unlock()
+	n := s.graph.nodes[id]
+	if n == nil {
+		return nil
+	}
+	return n.names()
+}
+
+func (n *node) names() []string {
+	names := make([]string, len(n.inputs))
+	for i, in := range n.inputs {
+		names[i] = in.name
+	}
+	return names
+}
+
+// define gives the tags to Options.Define if they have changed. editing is held.
+func (s *Service) define() error {
+	list := s.graph.tags(s.driver)
+	if slices.EqualFunc(list, s.defined, func(a, b tags.Tag) bool { return same(&a, &b) }) {
+		return nil
+	}
+	if err := s.opts.Define(list); err != nil {
+		return err
+	}
+	s.defined = list
+	return nil
+}
+
+func same(a, b *tags.Tag) bool {
+	x, y := *a, *b
+	number := func(a, b *float64) bool { return a == b || a != nil && b != nil && *a == *b }
+	if !number(x.Min, y.Min) || !number(x.Max, y.Max) {
+		return false
+	}
+	x.Min, x.Max, y.Min, y.Max = nil, nil, nil, nil
+	return x == y
+}
+
+// tags returns the tags of all definitions by name, and notes where writes of aliases go.
+func (g *graph) tags(d *Driver) []tags.Tag {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := make([]tags.Tag, 0, len(g.nodes))
+	known := make(map[string]tags.Tag)
+	for _, id := range slices.Sorted(maps.Keys(g.nodes)) {
+		n := g.nodes[id]
+		if t, ok := g.tag(n, known); ok {
+			list = append(list, t)
+		}
+		if n.def.Target != "" {
+			d.targets.Store(id, n.def.Target)
+		} else {
+			d.targets.Delete(id)
+		}
+	}
+	d.targets.Range(func(id, _ any) bool {
+		if g.nodes[id.(string)] == nil {
+			d.targets.Delete(id)
+		}
+		return true
+	})
+	return list
+}
+
+// tag returns the tag of a definition, and false for an alias whose target has never been seen.
+func (g *graph) tag(n *node, known map[string]tags.Tag) (tags.Tag, bool) {
+	t := tags.Tag{Name: n.def.ID, Driver: DriverID, Address: n.def.ID, DataType: n.kind, Access: tags.ReadOnly, Scale: 1,
+		Unit: n.def.Unit, Description: n.def.Description, Min: n.def.Min, Max: n.def.Max, Deadband: tags.Deadband{Absolute: n.def.Deadband}}
+	if n.def.Target == "" {
+		return t, true
+	}
+	if t, ok := known[n.def.ID]; ok {
+		return t, t.DataType != ""
+	}
+	if target, ok := g.target(n, known); ok {
+		if n.def.DataType == "" && n.kind != target.DataType {
+			n.kind = target.DataType
+			n.src.state = state{kind: n.kind}
+			g.mark(n)
+			for u := range n.src.users {
+				g.compile(u)
+			}
+		}
+		t.DataType, t.Access, t.Min, t.Max, t.Confirm = n.kind, target.Access, target.Min, target.Max, target.Confirm
+		if t.Unit == "" {
+			t.Unit = target.Unit
+		}
+		if t.Description == "" {
+			t.Description = target.Description
+		}
+	}
+	known[n.def.ID] = t
+	return t, t.DataType != ""
+}
+
+func (g *graph) target(n *node, known map[string]tags.Tag) (tags.Tag, bool) {
+	if to := g.nodes[n.def.Target]; to != nil {
+		return g.tag(to, known)
+	}
+	snapshot, err := g.read(n.def.Target)
+	if err != nil {
+		return tags.Tag{}, false
+	}
+	return *snapshot.Tag, true
+}
+
+// Follow keeps the definitions in step with the tags that they use, and with what other engines that share the repository have changed,
+// until ctx ends.
+func (s *Service) Follow(ctx context.Context) {
+	ticker := time.NewTicker(s.opts.Interval)
+	defer ticker.Stop()
+	failed := ""
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		err := s.follow(ctx)
+		switch {
+		case err == nil:
+			failed = ""
+		case ctx.Err() == nil && err.Error() != failed:
+			failed = err.Error()
+			s.opts.Logger.Warn("failed to follow changes of derived tags; retrying", "error", err)
+		}
+	}
+}
+
+func (s *Service) follow(ctx context.Context) error {
+	s.editing.Lock()
+	defer s.editing.Unlock()
+	if revision := s.tags.Revision(); revision != s.revision {
+		s.graph.lookAgain()
+		if err := s.define(); err != nil {
+			return err
+		}
+		s.revision = revision
+	}
+	position, err := s.opts.Repository.Position(ctx)
+	if err != nil || position == s.position {
+		return err
+	}
+	return s.load(ctx)
+}

@@ -1,0 +1,2 @@
+// Package derivedapi is the REST API of derived tags: /api/v1/derived-tags.
+package derivedapi

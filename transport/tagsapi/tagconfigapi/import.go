@@ -1,0 +1,200 @@
+package tagconfigapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/tags/tagconfig"
+	"github.com/otkit/otkit/transport/internal/restapi"
+	"github.com/otkit/otkit/transport/problem"
+)
+
+// order is what the caller of an import asks for.
+type order struct {
+	format  tagconfig.Format
+	dryRun  bool
+	replace bool // remove what the file does not name
+	force   bool // also what is in use
+	async   bool
+}
+
+// orderOf reads an order from a request.
+func orderOf(r *http.Request) (o order, err error) {
+	q := r.URL.Query()
+	for name, to := range map[string]*bool{"dryRun": &o.dryRun, "force": &o.force, "async": &o.async} {
+		if word := q.Get(name); word != "" {
+			if *to, err = strconv.ParseBool(word); err != nil {
+				return o, invalid(name, "must be true or false")
+			}
+		}
+	}
+	if o.replace, err = modeOf(q); err != nil {
+		return o, err
+	}
+	o.format = tagconfig.JSON
+	if media := r.Header.Get("Content-Type"); media != "" {
+		if o.format, err = tagconfig.ParseContentType(media); err != nil {
+			return o, problem.ErrMediaType
+		}
+		// JSON is UTF-8 (RFC 8259); of a sheet, what is not UTF-8 is found where it is.
+		_, params, _ := mime.ParseMediaType(media)
+		if set := params["charset"]; o.format == tagconfig.JSON && set != "" && !strings.EqualFold(set, "utf-8") {
+			return o, problem.ErrMediaType
+		}
+	}
+	return o, nil
+}
+
+func modeOf(q url.Values) (replace bool, err error) {
+	switch q.Get("mode") {
+	case "", "upsert":
+		return false, nil
+	case "replace":
+		return true, nil
+	}
+	return false, invalid("mode", "must be upsert or replace")
+}
+
+func invalid(field, rule string) error {
+	return problem.ErrInvalidRequest.Invalid(fault.Field{Field: field, Message: rule})
+}
+
+// outcome is what an import has changed, or would change.
+type outcome struct {
+	tagconfig.Differences
+	removed []string // nil unless mode is replace
+}
+
+func (o *outcome) count() int { return len(o.Added) + len(o.Changed) + len(o.removed) }
+
+// load serves POST /api/v1.0/config/tags/import.
+func (a *API) load(w http.ResponseWriter, r *http.Request) {
+	o, err := orderOf(r)
+	if err == nil && o.async {
+		a.begin(w, r, o)
+		return
+	}
+	var done outcome
+	if err == nil {
+		done, err = a.imports.now(r.Context(), func(ctx context.Context) (outcome, error) {
+			return a.carryOut(ctx, r.Body, o, &job{})
+		})
+	}
+	if err != nil {
+		restapi.Error(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	stream(w, r, func(out io.Writer) error { return done.write(out, o.dryRun) })
+}
+
+// carryOut reads a file and does what the order says.
+func (a *API) carryOut(ctx context.Context, file io.Reader, o order, j *job) (outcome, error) {
+	edit, err := tagconfig.Limits{Rows: a.opts.MaxItems, Bytes: a.opts.MaxImportBytes, Progress: func(items int) error {
+		j.rows.Store(int64(items))
+		return ctx.Err()
+	}}.ImportEdit(file, o.format)
+	var tooLarge *http.MaxBytesError // a fault of tagconfig is around it
+	switch {
+	case errors.As(err, &tooLarge):
+		return outcome{}, problem.FromDecode(tooLarge)
+	case err != nil:
+		return outcome{}, problem.FromDecode(err)
+	}
+	j.rows.Store(int64(len(edit.Put)))
+	j.enter(comparing)
+	done := outcome{Differences: tagconfig.Diff(a.store.All(), edit.Put)}
+	if o.replace {
+		done.removed = tagconfig.Missing(a.store.AllConfigured(), edit.Put)
+		edit.Remove = done.removed
+	}
+	if o.dryRun {
+		return done, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return outcome{}, problem.ErrCanceled.Wrap(err)
+	}
+	j.enter(applying)
+	return done, a.apply(ctx, edit, o.force)
+}
+
+// write writes the schema ImportAnswer of the OpenAPI document.
+func (o *outcome) write(w io.Writer, dryRun bool) error {
+	buf := strconv.AppendBool([]byte(`{"dryRun":`), dryRun)
+	buf = strconv.AppendInt(append(buf, `,"count":`...), int64(o.count()), 10)
+	if _, err := w.Write(buf); err != nil {
+		return err
+	}
+	err := writeList(w, "added", o.Added, (*tagconfig.Config).AppendJSON)
+	if err == nil {
+		err = writeList(w, "changed", o.Changed, appendAny)
+	}
+	if err == nil {
+		err = writeList(w, "unchanged", o.Unchanged, appendAny)
+	}
+	if err == nil && o.removed != nil {
+		err = writeList(w, "removed", o.removed, appendAny)
+	}
+	if err == nil {
+		_, err = io.WriteString(w, "}")
+	}
+	return err
+}
+
+func appendAny[T any](v T, dst []byte) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(dst, text...), err
+}
+
+func writeList[T any](w io.Writer, name string, list []T, encode func(T, []byte) ([]byte, error)) (err error) {
+	buf := append(strconv.AppendQuote([]byte(","), name), ":["...)
+	for i, v := range list {
+		if i > 0 {
+			buf = append(buf, ',')
+		}
+		if buf, err = encode(v, buf); err != nil {
+			return err
+		}
+		if _, err := w.Write(buf); err != nil {
+			return err
+		}
+		buf = buf[:0]
+	}
+	_, err = w.Write(append(buf, ']'))
+	return err
+}
+
+// apply carries out an edit within what the caller may.
+func (a *API) apply(ctx context.Context, edit tagconfig.Edit, force bool) error {
+	if len(edit.Remove) > 0 && !force && a.opts.References != nil {
+		uses, err := a.opts.References(ctx, edit.Remove)
+		if err != nil {
+			return err
+		}
+		if len(uses) > 0 {
+			return inUse(uses)
+		}
+	}
+	edit.MaxItems = a.maxTags(ctx)
+	_, err := a.store.Apply(ctx, edit)
+	return a.limited(ctx, err)
+}
+
+// maxUses is how many uses of tags an error names.
+const maxUses = 20
+
+func inUse(uses []tagconfig.Reference) error {
+	fields := make([]fault.Field, 0, min(len(uses), maxUses))
+	for _, u := range uses[:min(len(uses), maxUses)] {
+		fields = append(fields, fault.Field{Field: u.Tag, Message: "is used by " + u.Kind + " " + u.ID})
+	}
+	return tagconfig.ErrInUse.Invalid(fields...)
+}
