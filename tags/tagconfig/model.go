@@ -188,11 +188,11 @@ func (v *view) encode(to io.Writer) error {
 
 // appendTo appends the item as it is written, without indent.
 func (e *entry) appendTo(to []byte) ([]byte, error) {
-	b, err := encodeJSON(e.Config)
+	to, err := appendJSON(to, &e.Config)
 	if err != nil || len(e.extra) == 0 {
-		return append(to, b...), err
+		return to, err
 	}
-	buf := bytes.NewBuffer(append(to, b[:len(b)-1]...))
+	buf := bytes.NewBuffer(to[:len(to)-1])
 	for _, x := range e.extra {
 		fmt.Fprintf(buf, ",%s:", quoted("", x.name).raw)
 		if err := json.Compact(buf, x.raw); err != nil {
