@@ -53,6 +53,7 @@ import (
 	tagdrivers "github.com/otkit/otkit/tags/drivers"
 	taghistory "github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagconfig"
+	"github.com/otkit/otkit/tags/tagtemplate"
 	"github.com/otkit/otkit/transport/aasapi"
 	"github.com/otkit/otkit/transport/aasapi/aasgrpc"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
@@ -167,7 +168,8 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"driversapi.New", "service", func() (any, error) { return driversapi.New(nil, driversapi.Options{}) }},
 		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
 		{"derived.New", "tags", func() (any, error) { return derived.New(ctx, nil, derived.Options{}) }},
-		{"derivedapi.New", "service", func() (any, error) { return derivedapi.New(nil, derivedapi.Options{}) }},
+		{"tagtemplate.New", "derived", func() (any, error) { return tagtemplate.New(ctx, nil, tagtemplate.Options{}) }},
+		{"derivedapi.New", "service", func() (any, error) { return derivedapi.New(nil, nil, derivedapi.Options{}) }},
 		{"derivedpart.New", "tags", func() (any, error) { return derivedpart.New(ctx, nil, derivedpart.Options{}) }},
 		{"derivedstore.New", "db", func() (any, error) { return derivedstore.New(nil) }},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},

@@ -526,6 +526,51 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for HistoryFunction.
+const (
+	HistoryAverage         HistoryFunction = "average"
+	HistoryCount           HistoryFunction = "count"
+	HistoryDurationGood    HistoryFunction = "durationGood"
+	HistoryDurationInState HistoryFunction = "durationInState"
+	HistoryFirst           HistoryFunction = "first"
+	HistoryLast            HistoryFunction = "last"
+	HistoryMax             HistoryFunction = "max"
+	HistoryMin             HistoryFunction = "min"
+	HistoryRange           HistoryFunction = "range"
+	HistoryStdDev          HistoryFunction = "stdDev"
+	HistoryTimeAverage     HistoryFunction = "timeAverage"
+)
+
+// Valid indicates whether the value is a known member of the HistoryFunction enum.
+func (e HistoryFunction) Valid() bool {
+	switch e {
+	case HistoryAverage:
+		return true
+	case HistoryCount:
+		return true
+	case HistoryDurationGood:
+		return true
+	case HistoryDurationInState:
+		return true
+	case HistoryFirst:
+		return true
+	case HistoryLast:
+		return true
+	case HistoryMax:
+		return true
+	case HistoryMin:
+		return true
+	case HistoryRange:
+		return true
+	case HistoryStdDev:
+		return true
+	case HistoryTimeAverage:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Quality.
 const (
 	Bad       Quality = "Bad"
@@ -673,6 +718,30 @@ func (e TagImportPhase) Valid() bool {
 	}
 }
 
+// Defines values for TagTemplateParameterType.
+const (
+	TagTemplateParameterTypeBool   TagTemplateParameterType = "Bool"
+	TagTemplateParameterTypeFloat  TagTemplateParameterType = "Float"
+	TagTemplateParameterTypeInt    TagTemplateParameterType = "Int"
+	TagTemplateParameterTypeString TagTemplateParameterType = "String"
+)
+
+// Valid indicates whether the value is a known member of the TagTemplateParameterType enum.
+func (e TagTemplateParameterType) Valid() bool {
+	switch e {
+	case TagTemplateParameterTypeBool:
+		return true
+	case TagTemplateParameterTypeFloat:
+		return true
+	case TagTemplateParameterTypeInt:
+		return true
+	case TagTemplateParameterTypeString:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TokensTokenType.
 const (
 	Bearer TokensTokenType = "Bearer"
@@ -757,6 +826,42 @@ func (e WriteState) Valid() bool {
 	case Unknown:
 		return true
 	case Written:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryFormat.
+const (
+	HistoryFormatHistoryCSV  HistoryFormat = "csv"
+	HistoryFormatHistoryJSON HistoryFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the HistoryFormat enum.
+func (e HistoryFormat) Valid() bool {
+	switch e {
+	case HistoryFormatHistoryCSV:
+		return true
+	case HistoryFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryLayout.
+const (
+	HistoryLayoutHistoryLong HistoryLayout = "long"
+	HistoryLayoutHistoryWide HistoryLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the HistoryLayout enum.
+func (e HistoryLayout) Valid() bool {
+	switch e {
+	case HistoryLayoutHistoryLong:
+		return true
+	case HistoryLayoutHistoryWide:
 		return true
 	default:
 		return false
@@ -850,6 +955,99 @@ func (e ExportAuditParamsFormat) Valid() bool {
 	case AuditCSV:
 		return true
 	case AuditNDJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsFill.
+const (
+	FillLinear   GetHistoryAggregatesParamsFill = "linear"
+	FillNone     GetHistoryAggregatesParamsFill = "none"
+	FillPrevious GetHistoryAggregatesParamsFill = "previous"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsFill enum.
+func (e GetHistoryAggregatesParamsFill) Valid() bool {
+	switch e {
+	case FillLinear:
+		return true
+	case FillNone:
+		return true
+	case FillPrevious:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsFormat.
+const (
+	GetHistoryAggregatesParamsFormatHistoryCSV  GetHistoryAggregatesParamsFormat = "csv"
+	GetHistoryAggregatesParamsFormatHistoryJSON GetHistoryAggregatesParamsFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsFormat enum.
+func (e GetHistoryAggregatesParamsFormat) Valid() bool {
+	switch e {
+	case GetHistoryAggregatesParamsFormatHistoryCSV:
+		return true
+	case GetHistoryAggregatesParamsFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsLayout.
+const (
+	GetHistoryAggregatesParamsLayoutHistoryLong GetHistoryAggregatesParamsLayout = "long"
+	GetHistoryAggregatesParamsLayoutHistoryWide GetHistoryAggregatesParamsLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsLayout enum.
+func (e GetHistoryAggregatesParamsLayout) Valid() bool {
+	switch e {
+	case GetHistoryAggregatesParamsLayoutHistoryLong:
+		return true
+	case GetHistoryAggregatesParamsLayoutHistoryWide:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportHistoryParamsFormat.
+const (
+	ExportHistoryParamsFormatHistoryCSV  ExportHistoryParamsFormat = "csv"
+	ExportHistoryParamsFormatHistoryJSON ExportHistoryParamsFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the ExportHistoryParamsFormat enum.
+func (e ExportHistoryParamsFormat) Valid() bool {
+	switch e {
+	case ExportHistoryParamsFormatHistoryCSV:
+		return true
+	case ExportHistoryParamsFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportHistoryParamsLayout.
+const (
+	ExportHistoryParamsLayoutHistoryLong ExportHistoryParamsLayout = "long"
+	ExportHistoryParamsLayoutHistoryWide ExportHistoryParamsLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the ExportHistoryParamsLayout enum.
+func (e ExportHistoryParamsLayout) Valid() bool {
+	switch e {
+	case ExportHistoryParamsLayoutHistoryLong:
+		return true
+	case ExportHistoryParamsLayoutHistoryWide:
 		return true
 	default:
 		return false
@@ -2183,10 +2381,95 @@ type HealthResult struct {
 // HealthStatus defines model for HealthStatus.
 type HealthStatus string
 
+// HistoryAggregates defines model for HistoryAggregates.
+type HistoryAggregates struct {
+	End      time.Time          `json:"end"`
+	Interval string             `json:"interval"`
+	Series   []HistoryIntervals `json:"series"`
+	Start    time.Time          `json:"start"`
+	TimeZone string             `json:"timeZone,omitempty,omitzero"`
+}
+
+// HistoryFunction timeAverage is weighted with how long the values held, average is of the samples; range is max - min; stdDev is that of the population; durationGood
+// and durationInState are in seconds.
+type HistoryFunction string
+
+// HistoryInterval The functions that were asked for; null for one without a value, or with one that a Float cannot hold.
+type HistoryInterval struct {
+	Average      float64 `json:"average,omitempty,omitzero"`
+	Count        int64   `json:"count,omitempty,omitzero"`
+	DurationGood float64 `json:"durationGood,omitempty,omitzero"`
+
+	// DurationInState Of Bool, Int and String, in the order in which they were held; null if there were more than 32 states.
+	DurationInState []HistoryState `json:"durationInState,omitempty,omitzero"`
+	End             time.Time      `json:"end"`
+
+	// Filled There were no samples that count; the values are filled.
+	Filled bool `json:"filled,omitempty,omitzero"`
+
+	// First Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	First TagValue `json:"first,omitempty,omitzero"`
+
+	// Last Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Last TagValue `json:"last,omitempty,omitzero"`
+
+	// Max Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Max TagValue `json:"max,omitempty,omitzero"`
+
+	// Min Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Min         TagValue  `json:"min,omitempty,omitzero"`
+	PercentGood float64   `json:"percentGood"`
+	Quality     Quality   `json:"quality"`
+	Range       float64   `json:"range,omitempty,omitzero"`
+	Start       time.Time `json:"start"`
+	StdDev      float64   `json:"stdDev,omitempty,omitzero"`
+	TimeAverage float64   `json:"timeAverage,omitempty,omitzero"`
+}
+
+// HistoryIntervals defines model for HistoryIntervals.
+type HistoryIntervals struct {
+	Intervals []HistoryInterval `json:"intervals"`
+	TagName   string            `json:"tagName"`
+}
+
 // HistoryPoint defines model for HistoryPoint.
 type HistoryPoint struct {
 	Quality   Quality   `json:"quality"`
 	Timestamp time.Time `json:"timestamp"`
+
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value"`
+}
+
+// HistorySample defines model for HistorySample.
+type HistorySample struct {
+	Quality       Quality   `json:"quality"`
+	QualityReason string    `json:"qualityReason,omitempty,omitzero"`
+	Timestamp     time.Time `json:"timestamp"`
+
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value"`
+}
+
+// HistorySamples defines model for HistorySamples.
+type HistorySamples struct {
+	End    time.Time `json:"end"`
+	Series []struct {
+		Points  []HistorySample `json:"points"`
+		TagName string          `json:"tagName"`
+	} `json:"series"`
+	Start time.Time `json:"start"`
+}
+
+// HistoryState defines model for HistoryState.
+type HistoryState struct {
+	Seconds float64 `json:"seconds"`
 
 	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
 	// bytesValue is base64. A tag that never had a value has null.
@@ -2889,6 +3172,78 @@ type TagList struct {
 	TotalCount int   `json:"totalCount"`
 }
 
+// TagTemplate defines model for TagTemplate.
+type TagTemplate struct {
+	// DerivedTags As tags, definitions of derived tags.
+	DerivedTags   []map[string]interface{} `json:"derivedTags,omitempty,omitzero"`
+	Description   string                   `json:"description,omitempty,omitzero"`
+	ID            string                   `json:"id"`
+	InstanceCount int                      `json:"instanceCount"`
+	Parameters    []TagTemplateParameter   `json:"parameters,omitempty,omitzero"`
+
+	// Tags Items of the tag configuration. ${name} in a text stands for a parameter, ${name+3} for an Int with 3 added, ${instance} for the id of the instance; a text that is nothing else takes the parameter's type.
+	Tags      []map[string]interface{} `json:"tags,omitempty,omitzero"`
+	UpdatedAt time.Time                `json:"updatedAt,omitempty,omitzero"`
+}
+
+// TagTemplateInstance defines model for TagTemplateInstance.
+type TagTemplateInstance struct {
+	ID string `json:"id"`
+
+	// Tags Names of its tags, derived ones included.
+	Tags       []string               `json:"tags"`
+	TemplateID string                 `json:"templateId"`
+	UpdatedAt  time.Time              `json:"updatedAt,omitempty,omitzero"`
+	Values     map[string]interface{} `json:"values,omitempty,omitzero"`
+}
+
+// TagTemplateInstanceRequest defines model for TagTemplateInstanceRequest.
+type TagTemplateInstanceRequest struct {
+	// ID That of the path, or absent.
+	ID string `json:"id,omitempty,omitzero"`
+
+	// Values By parameter.
+	Values map[string]interface{} `json:"values,omitempty,omitzero"`
+}
+
+// TagTemplateParameter defines model for TagTemplateParameter.
+type TagTemplateParameter struct {
+	// Default Without one, each instance has to give a value.
+	Default     interface{} `json:"default,omitempty,omitzero"`
+	Description string      `json:"description,omitempty,omitzero"`
+	MaxValue    *float64    `json:"maxValue,omitempty"`
+	MinValue    *float64    `json:"minValue,omitempty"`
+	Name        string      `json:"name"`
+
+	// Pattern Regular expression that a String must match as a whole.
+	Pattern string                   `json:"pattern,omitempty,omitzero"`
+	Type    TagTemplateParameterType `json:"type"`
+}
+
+// TagTemplateParameterType defines model for TagTemplateParameter.Type.
+type TagTemplateParameterType string
+
+// TagTemplatePlan defines model for TagTemplatePlan.
+type TagTemplatePlan struct {
+	Added   []string `json:"added"`
+	Changed []string `json:"changed"`
+	Removed []string `json:"removed"`
+}
+
+// TagTemplateRequest defines model for TagTemplateRequest.
+type TagTemplateRequest struct {
+	// DerivedTags As tags, definitions of derived tags.
+	DerivedTags []map[string]interface{} `json:"derivedTags,omitempty,omitzero"`
+	Description string                   `json:"description,omitempty,omitzero"`
+
+	// ID Letters, digits and ._:-; required to add one.
+	ID         string                 `json:"id,omitempty,omitzero"`
+	Parameters []TagTemplateParameter `json:"parameters,omitempty,omitzero"`
+
+	// Tags Items of the tag configuration. ${name} in a text stands for a parameter, ${name+3} for an Int with 3 added, ${instance} for the id of the instance; a text that is nothing else takes the parameter's type.
+	Tags []map[string]interface{} `json:"tags,omitempty,omitzero"`
+}
+
 // TagValue Exactly one member. int64Value is written as a number and read as a number or a decimal string;
 // bytesValue is base64. A tag that never had a value has null.
 type TagValue = tags.Value
@@ -3103,14 +3458,29 @@ type AuditStart = time.Time
 // CommandID defines model for CommandID.
 type CommandID = string
 
+// ConfigTagID defines model for ConfigTagID.
+type ConfigTagID = string
+
 // DerivedTagID defines model for DerivedTagID.
 type DerivedTagID = string
 
 // DeviceID defines model for DeviceID.
 type DeviceID = string
 
+// DryRun defines model for DryRun.
+type DryRun = bool
+
 // ForceRemoval defines model for ForceRemoval.
 type ForceRemoval = bool
+
+// HistoryFormat defines model for HistoryFormat.
+type HistoryFormat string
+
+// HistoryLayout defines model for HistoryLayout.
+type HistoryLayout string
+
+// HistoryTags defines model for HistoryTags.
+type HistoryTags = []string
 
 // IfMatch defines model for IfMatch.
 type IfMatch = string
@@ -3236,6 +3606,27 @@ type ImportTagConfigParams struct {
 
 // ImportTagConfigParamsMode defines parameters for ImportTagConfig.
 type ImportTagConfigParamsMode string
+
+// RemoveTagConfigJSONBody defines parameters for RemoveTagConfig.
+type RemoveTagConfigJSONBody struct {
+	Force  bool     `json:"force,omitempty,omitzero"`
+	TagIds []string `json:"tagIds"`
+}
+
+// RemoveTagConfigItemParams defines parameters for RemoveTagConfigItem.
+type RemoveTagConfigItemParams struct {
+	// Force Remove it although others use the tag.
+	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// PutTagConfigItemParams defines parameters for PutTagConfigItem.
+type PutTagConfigItemParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
 
 // ListFailuresParams defines parameters for ListFailures.
 type ListFailuresParams struct {
@@ -3605,6 +3996,81 @@ type TestDriverParams struct {
 	Points TrialPoints `form:"points,omitempty" json:"points,omitempty,omitzero"`
 }
 
+// GetHistoryAggregatesParams defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParams struct {
+	// Tag A tag; repeated for more. One that is not defined any more has its history until the retention ends.
+	Tag HistoryTags `form:"tag" json:"tag"`
+
+	// Start Default: 24 hours before end.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Default: now.
+	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+
+	// Interval A number and a unit: ms, s, m (minutes), h, d, w, mo (months), y.
+	Interval string `form:"interval" json:"interval"`
+
+	// TimeZone A name of the IANA time zone database, such as Europe/Berlin: intervals begin with the days, weeks (on Monday), months and years there, and
+	// shorter ones at midnight. The first and the last are cut at start and end. Default: intervals begin with start, d and w are 24 and
+	// 168 hours, and mo and y are refused.
+	TimeZone string `form:"timeZone,omitempty" json:"timeZone,omitempty,omitzero"`
+
+	// Function May be repeated. Default: min, max, average, count.
+	Function []HistoryFunction `form:"function,omitempty" json:"function,omitempty,omitzero"`
+
+	// Fill What min, max, average, timeAverage, first and last of an interval without samples are: nothing, the last value, or the value at the start of the
+	// interval on the line between the last and the next (of Ints and Floats). A timeAverage is there as long as a value holds.
+	Fill GetHistoryAggregatesParamsFill `form:"fill,omitempty" json:"fill,omitempty,omitzero"`
+
+	// Sloped For timeAverage, Floats change steadily between two samples that count.
+	Sloped bool `form:"sloped,omitempty" json:"sloped,omitempty,omitzero"`
+
+	// Uncertain Uncertain samples count.
+	Uncertain bool `form:"uncertain,omitempty" json:"uncertain,omitempty,omitzero"`
+
+	// Format Default: what Accept prefers.
+	Format GetHistoryAggregatesParamsFormat `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
+	// Layout Of CSV.
+	Layout GetHistoryAggregatesParamsLayout `form:"layout,omitempty" json:"layout,omitempty,omitzero"`
+}
+
+// GetHistoryAggregatesParamsFill defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsFill string
+
+// GetHistoryAggregatesParamsFormat defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsFormat string
+
+// GetHistoryAggregatesParamsLayout defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsLayout string
+
+// ExportHistoryParams defines parameters for ExportHistory.
+type ExportHistoryParams struct {
+	// Tag A tag; repeated for more. One that is not defined any more has its history until the retention ends.
+	Tag HistoryTags `form:"tag" json:"tag"`
+
+	// Start Default: 24 hours before end.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Default: now.
+	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+
+	// TimeZone Zone of the times in CSV, a name of the IANA time zone database. Default: UTC.
+	TimeZone string `form:"timeZone,omitempty" json:"timeZone,omitempty,omitzero"`
+
+	// Format Default: what Accept prefers.
+	Format ExportHistoryParamsFormat `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
+	// Layout Of CSV.
+	Layout ExportHistoryParamsLayout `form:"layout,omitempty" json:"layout,omitempty,omitzero"`
+}
+
+// ExportHistoryParamsFormat defines parameters for ExportHistory.
+type ExportHistoryParamsFormat string
+
+// ExportHistoryParamsLayout defines parameters for ExportHistory.
+type ExportHistoryParamsLayout string
+
 // ListSubmodelsParams defines parameters for ListSubmodels.
 type ListSubmodelsParams struct {
 	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
@@ -3631,6 +4097,45 @@ type UpdateSubmodelParams struct {
 
 // SetElementValueParams defines parameters for SetElementValue.
 type SetElementValueParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// RemoveTagTemplateParams defines parameters for RemoveTagTemplate.
+type RemoveTagTemplateParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ReplaceTagTemplateParams defines parameters for ReplaceTagTemplate.
+type ReplaceTagTemplateParams struct {
+	// DryRun Change nothing; the answer has what would change.
+	DryRun DryRun `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
+
+	// Force Remove it although others use it, which the answer 409 lists otherwise.
+	Force ForceRemoval `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// RemoveTagTemplateInstanceParams defines parameters for RemoveTagTemplateInstance.
+type RemoveTagTemplateInstanceParams struct {
+	// Force Remove it although others use it, which the answer 409 lists otherwise.
+	Force ForceRemoval `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// PutTagTemplateInstanceParams defines parameters for PutTagTemplateInstance.
+type PutTagTemplateInstanceParams struct {
+	// DryRun Change nothing; the answer has what would change.
+	DryRun DryRun `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
+
+	// Force Remove it although others use it, which the answer 409 lists otherwise.
+	Force ForceRemoval `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
 	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
@@ -3687,6 +4192,12 @@ type BulkTagConfigJSONRequestBody = BulkTagConfigJSONBody
 
 // ImportTagConfigJSONRequestBody defines body for ImportTagConfig for application/json ContentType.
 type ImportTagConfigJSONRequestBody = ImportTagConfigJSONBody
+
+// RemoveTagConfigJSONRequestBody defines body for RemoveTagConfig for application/json ContentType.
+type RemoveTagConfigJSONRequestBody RemoveTagConfigJSONBody
+
+// PutTagConfigItemJSONRequestBody defines body for PutTagConfigItem for application/json ContentType.
+type PutTagConfigItemJSONRequestBody = TagConfig
 
 // DetectMultivariateAnomalyJSONRequestBody defines body for DetectMultivariateAnomaly for application/json ContentType.
 type DetectMultivariateAnomalyJSONRequestBody = MultivariateRequest
@@ -3792,6 +4303,15 @@ type UpdateSubmodelJSONRequestBody = SubmodelUpdate
 
 // SetElementValueJSONRequestBody defines body for SetElementValue for application/json ContentType.
 type SetElementValueJSONRequestBody = ElementValue
+
+// AddTagTemplateJSONRequestBody defines body for AddTagTemplate for application/json ContentType.
+type AddTagTemplateJSONRequestBody = TagTemplateRequest
+
+// ReplaceTagTemplateJSONRequestBody defines body for ReplaceTagTemplate for application/json ContentType.
+type ReplaceTagTemplateJSONRequestBody = TagTemplateRequest
+
+// PutTagTemplateInstanceJSONRequestBody defines body for PutTagTemplateInstance for application/json ContentType.
+type PutTagTemplateInstanceJSONRequestBody = TagTemplateInstanceRequest
 
 // WriteTagJSONRequestBody defines body for WriteTag for application/json ContentType.
 type WriteTagJSONRequestBody = WriteRequest
@@ -4090,6 +4610,58 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
 	GetTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagConfigWithBody Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfigWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagConfig Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfig(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagConfigItem Remove the item of one tag
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone.
+	//
+	// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+	RemoveTagConfigItem(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTagConfigItem The configuration of one tag
+	//
+	// What is absent is what the driver knows of the tag.
+	//
+	// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+	GetTagConfigItem(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTagConfigItemWithBody Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItemWithBody(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTagConfigItem Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItem(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DetectMultivariateAnomalyWithBody Whether the newest samples of several tags move together as they did before
 	//
@@ -5042,6 +5614,25 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
 	TestDriver(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
+	//
+	// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+	// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+	// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+	// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+	// With `Accept: text/csv` or `format=csv` it is CSV.
+	//
+	// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+	GetHistoryAggregates(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExportHistory Download the stored samples of up to 100 tags
+	//
+	// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+	// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+	//
+	// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+	ExportHistory(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListSubmodels List submodels by id
 	//
 	// Corresponds with GET /api/v1/submodels (the `ListSubmodels` operationId).
@@ -5107,6 +5698,78 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
 	SetElementValue(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTagTemplates List templates of tags by id
+	//
+	// Corresponds with GET /api/v1/tag-templates (the `ListTagTemplates` operationId).
+	ListTagTemplates(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddTagTemplateWithBody Add a template of the tags of a type of device
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+	AddTagTemplateWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddTagTemplate Add a template of the tags of a type of device
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+	AddTagTemplate(ctx context.Context, body AddTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagTemplate Remove a template that has no instances
+	//
+	// Corresponds with DELETE /api/v1/tag-templates/{id} (the `RemoveTagTemplate` operationId).
+	RemoveTagTemplate(ctx context.Context, id string, params *RemoveTagTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTagTemplate Read a template
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id} (the `GetTagTemplate` operationId).
+	GetTagTemplate(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceTagTemplateWithBody Replace a template, and with it the tags of its instances
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+	ReplaceTagTemplateWithBody(ctx context.Context, id string, params *ReplaceTagTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceTagTemplate Replace a template, and with it the tags of its instances
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+	ReplaceTagTemplate(ctx context.Context, id string, params *ReplaceTagTemplateParams, body ReplaceTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTagTemplateInstances List the instances of a template by id
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id}/instances (the `ListTagTemplateInstances` operationId).
+	ListTagTemplateInstances(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagTemplateInstance Remove an instance with its tags
+	//
+	// Corresponds with DELETE /api/v1/tag-templates/{id}/instances/{instanceId} (the `RemoveTagTemplateInstance` operationId).
+	RemoveTagTemplateInstance(ctx context.Context, id string, instanceID string, params *RemoveTagTemplateInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTagTemplateInstance Read an instance of a template
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id}/instances/{instanceId} (the `GetTagTemplateInstance` operationId).
+	GetTagTemplateInstance(ctx context.Context, id string, instanceID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTagTemplateInstanceWithBody Add an instance of a template, or replace its values
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+	PutTagTemplateInstanceWithBody(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTagTemplateInstance Add an instance of a template, or replace its values
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+	PutTagTemplateInstance(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTags List tags by name
 	//
@@ -5760,6 +6423,118 @@ func (c *Client) CancelTagImport(ctx context.Context, importID string, reqEditor
 // Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
 func (c *Client) GetTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetTagImportRequest(c.Server, importID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagConfigWithBody Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *Client) RemoveTagConfigWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagConfigRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagConfig Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *Client) RemoveTagConfig(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagConfigRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagConfigItem Remove the item of one tag
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone.
+//
+// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+func (c *Client) RemoveTagConfigItem(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagConfigItemRequest(c.Server, tagID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTagConfigItem The configuration of one tag
+//
+// What is absent is what the driver knows of the tag.
+//
+// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+func (c *Client) GetTagConfigItem(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTagConfigItemRequest(c.Server, tagID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTagConfigItemWithBody Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *Client) PutTagConfigItemWithBody(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTagConfigItemRequestWithBody(c.Server, tagID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTagConfigItem Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *Client) PutTagConfigItem(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTagConfigItemRequest(c.Server, tagID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8091,6 +8866,45 @@ func (c *Client) TestDriver(ctx context.Context, id string, params *TestDriverPa
 	return c.Client.Do(req)
 }
 
+// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
+//
+// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+// With `Accept: text/csv` or `format=csv` it is CSV.
+//
+// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+func (c *Client) GetHistoryAggregates(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetHistoryAggregatesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExportHistory Download the stored samples of up to 100 tags
+//
+// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+//
+// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+func (c *Client) ExportHistory(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportHistoryRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListSubmodels List submodels by id
 //
 // Corresponds with GET /api/v1/submodels (the `ListSubmodels` operationId).
@@ -8247,6 +9061,198 @@ func (c *Client) SetElementValueWithBody(ctx context.Context, id AASID, idShortP
 // Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
 func (c *Client) SetElementValue(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSetElementValueRequest(c.Server, id, idShortPath, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTagTemplates List templates of tags by id
+//
+// Corresponds with GET /api/v1/tag-templates (the `ListTagTemplates` operationId).
+func (c *Client) ListTagTemplates(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTagTemplatesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddTagTemplateWithBody Add a template of the tags of a type of device
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+func (c *Client) AddTagTemplateWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddTagTemplateRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddTagTemplate Add a template of the tags of a type of device
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+func (c *Client) AddTagTemplate(ctx context.Context, body AddTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddTagTemplateRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagTemplate Remove a template that has no instances
+//
+// Corresponds with DELETE /api/v1/tag-templates/{id} (the `RemoveTagTemplate` operationId).
+func (c *Client) RemoveTagTemplate(ctx context.Context, id string, params *RemoveTagTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagTemplateRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTagTemplate Read a template
+//
+// Corresponds with GET /api/v1/tag-templates/{id} (the `GetTagTemplate` operationId).
+func (c *Client) GetTagTemplate(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTagTemplateRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceTagTemplateWithBody Replace a template, and with it the tags of its instances
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+func (c *Client) ReplaceTagTemplateWithBody(ctx context.Context, id string, params *ReplaceTagTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceTagTemplateRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceTagTemplate Replace a template, and with it the tags of its instances
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+func (c *Client) ReplaceTagTemplate(ctx context.Context, id string, params *ReplaceTagTemplateParams, body ReplaceTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceTagTemplateRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTagTemplateInstances List the instances of a template by id
+//
+// Corresponds with GET /api/v1/tag-templates/{id}/instances (the `ListTagTemplateInstances` operationId).
+func (c *Client) ListTagTemplateInstances(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTagTemplateInstancesRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagTemplateInstance Remove an instance with its tags
+//
+// Corresponds with DELETE /api/v1/tag-templates/{id}/instances/{instanceId} (the `RemoveTagTemplateInstance` operationId).
+func (c *Client) RemoveTagTemplateInstance(ctx context.Context, id string, instanceID string, params *RemoveTagTemplateInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagTemplateInstanceRequest(c.Server, id, instanceID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTagTemplateInstance Read an instance of a template
+//
+// Corresponds with GET /api/v1/tag-templates/{id}/instances/{instanceId} (the `GetTagTemplateInstance` operationId).
+func (c *Client) GetTagTemplateInstance(ctx context.Context, id string, instanceID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTagTemplateInstanceRequest(c.Server, id, instanceID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTagTemplateInstanceWithBody Add an instance of a template, or replace its values
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+func (c *Client) PutTagTemplateInstanceWithBody(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTagTemplateInstanceRequestWithBody(c.Server, id, instanceID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTagTemplateInstance Add an instance of a template, or replace its values
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+func (c *Client) PutTagTemplateInstance(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTagTemplateInstanceRequest(c.Server, id, instanceID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9782,6 +10788,210 @@ func NewGetTagImportRequest(server string, importID string) (*http.Request, erro
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRemoveTagConfigRequest calls the generic RemoveTagConfig builder with application/json body
+func NewRemoveTagConfigRequest(server string, body RemoveTagConfigJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRemoveTagConfigRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewRemoveTagConfigRequestWithBody constructs an http.Request for the RemoveTagConfig method, with any body, and a specified content type
+func NewRemoveTagConfigRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/remove")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRemoveTagConfigItemRequest constructs an http.Request for the RemoveTagConfigItem method
+func NewRemoveTagConfigItemRequest(server string, tagID ConfigTagID, params *RemoveTagConfigItemParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetTagConfigItemRequest constructs an http.Request for the GetTagConfigItem method
+func NewGetTagConfigItemRequest(server string, tagID ConfigTagID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutTagConfigItemRequest calls the generic PutTagConfigItem builder with application/json body
+func NewPutTagConfigItemRequest(server string, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutTagConfigItemRequestWithBody(server, tagID, params, "application/json", bodyReader)
+}
+
+// NewPutTagConfigItemRequestWithBody constructs an http.Request for the PutTagConfigItem method, with any body, and a specified content type
+func NewPutTagConfigItemRequestWithBody(server string, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
 	}
 
 	return req, nil
@@ -14989,6 +16199,238 @@ func NewTestDriverRequest(server string, id string, params *TestDriverParams) (*
 	return req, nil
 }
 
+// NewGetHistoryAggregatesRequest constructs an http.Request for the GetHistoryAggregates method
+func NewGetHistoryAggregatesRequest(server string, params *GetHistoryAggregatesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/history/aggregates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "interval", params.Interval, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "timeZone", params.TimeZone, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Function != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "function", params.Function, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "fill", params.Fill, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sloped", params.Sloped, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "uncertain", params.Uncertain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "layout", params.Layout, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExportHistoryRequest constructs an http.Request for the ExportHistory method
+func NewExportHistoryRequest(server string, params *ExportHistoryParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/history/export")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "timeZone", params.TimeZone, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "layout", params.Layout, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListSubmodelsRequest constructs an http.Request for the ListSubmodels method
 func NewListSubmodelsRequest(server string, params *ListSubmodelsParams) (*http.Request, error) {
 	var err error
@@ -15332,6 +16774,495 @@ func NewSetElementValueRequestWithBody(server string, id AASID, idShortPath stri
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewListTagTemplatesRequest constructs an http.Request for the ListTagTemplates method
+func NewListTagTemplatesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddTagTemplateRequest calls the generic AddTagTemplate builder with application/json body
+func NewAddTagTemplateRequest(server string, body AddTagTemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddTagTemplateRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAddTagTemplateRequestWithBody constructs an http.Request for the AddTagTemplate method, with any body, and a specified content type
+func NewAddTagTemplateRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRemoveTagTemplateRequest constructs an http.Request for the RemoveTagTemplate method
+func NewRemoveTagTemplateRequest(server string, id string, params *RemoveTagTemplateParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetTagTemplateRequest constructs an http.Request for the GetTagTemplate method
+func NewGetTagTemplateRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReplaceTagTemplateRequest calls the generic ReplaceTagTemplate builder with application/json body
+func NewReplaceTagTemplateRequest(server string, id string, params *ReplaceTagTemplateParams, body ReplaceTagTemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplaceTagTemplateRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewReplaceTagTemplateRequestWithBody constructs an http.Request for the ReplaceTagTemplate method, with any body, and a specified content type
+func NewReplaceTagTemplateRequestWithBody(server string, id string, params *ReplaceTagTemplateParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dryRun", params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewListTagTemplateInstancesRequest constructs an http.Request for the ListTagTemplateInstances method
+func NewListTagTemplateInstancesRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s/instances", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRemoveTagTemplateInstanceRequest constructs an http.Request for the RemoveTagTemplateInstance method
+func NewRemoveTagTemplateInstanceRequest(server string, id string, instanceID string, params *RemoveTagTemplateInstanceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "instanceId", instanceID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s/instances/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetTagTemplateInstanceRequest constructs an http.Request for the GetTagTemplateInstance method
+func NewGetTagTemplateInstanceRequest(server string, id string, instanceID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "instanceId", instanceID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s/instances/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutTagTemplateInstanceRequest calls the generic PutTagTemplateInstance builder with application/json body
+func NewPutTagTemplateInstanceRequest(server string, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutTagTemplateInstanceRequestWithBody(server, id, instanceID, params, "application/json", bodyReader)
+}
+
+// NewPutTagTemplateInstanceRequestWithBody constructs an http.Request for the PutTagTemplateInstance method, with any body, and a specified content type
+func NewPutTagTemplateInstanceRequestWithBody(server string, id string, instanceID string, params *PutTagTemplateInstanceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "instanceId", instanceID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s/instances/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dryRun", params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
@@ -16249,6 +18180,62 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
 	GetTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*GetTagImportResponse, error)
+
+	// RemoveTagConfigWithBodyWithResponse Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfigWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error)
+
+	// RemoveTagConfigWithResponse Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfigWithResponse(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error)
+
+	// RemoveTagConfigItemWithResponse Remove the item of one tag
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+	RemoveTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*RemoveTagConfigItemResponse, error)
+
+	// GetTagConfigItemWithResponse The configuration of one tag
+	//
+	// What is absent is what the driver knows of the tag.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+	GetTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*GetTagConfigItemResponse, error)
+
+	// PutTagConfigItemWithBodyWithResponse Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItemWithBodyWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error)
+
+	// PutTagConfigItemWithResponse Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error)
 
 	// DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
 	//
@@ -17347,6 +19334,29 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
 	TestDriverWithResponse(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*TestDriverResponse, error)
 
+	// GetHistoryAggregatesWithResponse Aggregate the history of up to 100 tags by interval
+	//
+	// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+	// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+	// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+	// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+	// With `Accept: text/csv` or `format=csv` it is CSV.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+	GetHistoryAggregatesWithResponse(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*GetHistoryAggregatesResponse, error)
+
+	// ExportHistoryWithResponse Download the stored samples of up to 100 tags
+	//
+	// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+	// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+	ExportHistoryWithResponse(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*ExportHistoryResponse, error)
+
 	// ListSubmodelsWithResponse List submodels by id
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -17420,6 +19430,90 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
 	SetElementValueWithResponse(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*SetElementValueResponse, error)
+
+	// ListTagTemplatesWithResponse List templates of tags by id
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/tag-templates (the `ListTagTemplates` operationId).
+	ListTagTemplatesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListTagTemplatesResponse, error)
+
+	// AddTagTemplateWithBodyWithResponse Add a template of the tags of a type of device
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+	AddTagTemplateWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddTagTemplateResponse, error)
+
+	// AddTagTemplateWithResponse Add a template of the tags of a type of device
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+	AddTagTemplateWithResponse(ctx context.Context, body AddTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*AddTagTemplateResponse, error)
+
+	// RemoveTagTemplateWithResponse Remove a template that has no instances
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/tag-templates/{id} (the `RemoveTagTemplate` operationId).
+	RemoveTagTemplateWithResponse(ctx context.Context, id string, params *RemoveTagTemplateParams, reqEditors ...RequestEditorFn) (*RemoveTagTemplateResponse, error)
+
+	// GetTagTemplateWithResponse Read a template
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id} (the `GetTagTemplate` operationId).
+	GetTagTemplateWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetTagTemplateResponse, error)
+
+	// ReplaceTagTemplateWithBodyWithResponse Replace a template, and with it the tags of its instances
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+	ReplaceTagTemplateWithBodyWithResponse(ctx context.Context, id string, params *ReplaceTagTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceTagTemplateResponse, error)
+
+	// ReplaceTagTemplateWithResponse Replace a template, and with it the tags of its instances
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+	ReplaceTagTemplateWithResponse(ctx context.Context, id string, params *ReplaceTagTemplateParams, body ReplaceTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceTagTemplateResponse, error)
+
+	// ListTagTemplateInstancesWithResponse List the instances of a template by id
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id}/instances (the `ListTagTemplateInstances` operationId).
+	ListTagTemplateInstancesWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*ListTagTemplateInstancesResponse, error)
+
+	// RemoveTagTemplateInstanceWithResponse Remove an instance with its tags
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/tag-templates/{id}/instances/{instanceId} (the `RemoveTagTemplateInstance` operationId).
+	RemoveTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, params *RemoveTagTemplateInstanceParams, reqEditors ...RequestEditorFn) (*RemoveTagTemplateInstanceResponse, error)
+
+	// GetTagTemplateInstanceWithResponse Read an instance of a template
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id}/instances/{instanceId} (the `GetTagTemplateInstance` operationId).
+	GetTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, reqEditors ...RequestEditorFn) (*GetTagTemplateInstanceResponse, error)
+
+	// PutTagTemplateInstanceWithBodyWithResponse Add an instance of a template, or replace its values
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+	PutTagTemplateInstanceWithBodyWithResponse(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTagTemplateInstanceResponse, error)
+
+	// PutTagTemplateInstanceWithResponse Add an instance of a template, or replace its values
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+	PutTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagTemplateInstanceResponse, error)
 
 	// ListTagsWithResponse List tags by name
 	//
@@ -20048,6 +22142,429 @@ func (r GetTagImportResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetTagImportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveTagConfigResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkAnswer
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RemoveTagConfigResponse) GetJSON200() *BulkAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveTagConfigResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveTagConfigResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveTagConfigResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveTagConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveTagConfigItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveTagConfigItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveTagConfigItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveTagConfigItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveTagConfigItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTagConfigItemResponse200Headers the declared response headers of an HTTP 200 response for GetTagConfigItem
+type GetTagConfigItemResponse200Headers struct {
+	ETag string
+}
+
+type GetTagConfigItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagConfig
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetTagConfigItemResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTagConfigItemResponse) GetJSON200() *TagConfig {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTagConfigItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTagConfigItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTagConfigItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTagConfigItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutTagConfigItemResponse200Headers the declared response headers of an HTTP 200 response for PutTagConfigItem
+type PutTagConfigItemResponse200Headers struct {
+	ETag string
+}
+
+// PutTagConfigItemResponse201Headers the declared response headers of an HTTP 201 response for PutTagConfigItem
+type PutTagConfigItemResponse201Headers struct {
+	ETag string
+}
+
+type PutTagConfigItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagConfig
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TagConfig
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutTagConfigItemResponse200Headers
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *PutTagConfigItemResponse201Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutTagConfigItemResponse) GetJSON200() *TagConfig {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PutTagConfigItemResponse) GetJSON201() *TagConfig {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r PutTagConfigItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutTagConfigItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutTagConfigItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutTagConfigItemResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -29774,6 +32291,186 @@ func (r TestDriverResponse) ContentType() string {
 	return ""
 }
 
+type GetHistoryAggregatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *HistoryAggregates
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetHistoryAggregatesResponse) GetJSON200() *HistoryAggregates {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetHistoryAggregatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetHistoryAggregatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetHistoryAggregatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetHistoryAggregatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ExportHistoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *HistorySamples
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ExportHistoryResponse) GetJSON200() *HistorySamples {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportHistoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportHistoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportHistoryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListSubmodelsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -30483,6 +33180,901 @@ func (r SetElementValueResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r SetElementValueResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListTagTemplatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]TagTemplate
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTagTemplatesResponse) GetJSON200() *[]TagTemplate {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListTagTemplatesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListTagTemplatesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListTagTemplatesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListTagTemplatesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListTagTemplatesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTagTemplatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTagTemplatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTagTemplatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTagTemplatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AddTagTemplateResponse201Headers the declared response headers of an HTTP 201 response for AddTagTemplate
+type AddTagTemplateResponse201Headers struct {
+	ETag     string
+	Location string
+}
+
+type AddTagTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TagTemplate
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *AddTagTemplateResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddTagTemplateResponse) GetJSON201() *TagTemplate {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r AddTagTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddTagTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddTagTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddTagTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveTagTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveTagTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveTagTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveTagTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveTagTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTagTemplateResponse200Headers the declared response headers of an HTTP 200 response for GetTagTemplate
+type GetTagTemplateResponse200Headers struct {
+	ETag string
+}
+
+type GetTagTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagTemplate
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetTagTemplateResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTagTemplateResponse) GetJSON200() *TagTemplate {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTagTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTagTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTagTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTagTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReplaceTagTemplateResponse200Headers the declared response headers of an HTTP 200 response for ReplaceTagTemplate
+type ReplaceTagTemplateResponse200Headers struct {
+	ETag string
+}
+
+type ReplaceTagTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagTemplatePlan
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ReplaceTagTemplateResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplaceTagTemplateResponse) GetJSON200() *TagTemplatePlan {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplaceTagTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplaceTagTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplaceTagTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplaceTagTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListTagTemplateInstancesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]TagTemplateInstance
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTagTemplateInstancesResponse) GetJSON200() *[]TagTemplateInstance {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTagTemplateInstancesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTagTemplateInstancesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTagTemplateInstancesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTagTemplateInstancesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveTagTemplateInstanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveTagTemplateInstanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveTagTemplateInstanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveTagTemplateInstanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveTagTemplateInstanceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTagTemplateInstanceResponse200Headers the declared response headers of an HTTP 200 response for GetTagTemplateInstance
+type GetTagTemplateInstanceResponse200Headers struct {
+	ETag string
+}
+
+type GetTagTemplateInstanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagTemplateInstance
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetTagTemplateInstanceResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTagTemplateInstanceResponse) GetJSON200() *TagTemplateInstance {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTagTemplateInstanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTagTemplateInstanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTagTemplateInstanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTagTemplateInstanceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutTagTemplateInstanceResponse200Headers the declared response headers of an HTTP 200 response for PutTagTemplateInstance
+type PutTagTemplateInstanceResponse200Headers struct {
+	ETag string
+}
+
+type PutTagTemplateInstanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagTemplatePlan
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutTagTemplateInstanceResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutTagTemplateInstanceResponse) GetJSON200() *TagTemplatePlan {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r PutTagTemplateInstanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutTagTemplateInstanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutTagTemplateInstanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutTagTemplateInstanceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -31882,6 +35474,98 @@ func (c *ClientWithResponses) GetTagImportWithResponse(ctx context.Context, impo
 		return nil, err
 	}
 	return ParseGetTagImportResponse(rsp)
+}
+
+// RemoveTagConfigWithBodyWithResponse Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *ClientWithResponses) RemoveTagConfigWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error) {
+	rsp, err := c.RemoveTagConfigWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagConfigResponse(rsp)
+}
+
+// RemoveTagConfigWithResponse Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *ClientWithResponses) RemoveTagConfigWithResponse(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error) {
+	rsp, err := c.RemoveTagConfig(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagConfigResponse(rsp)
+}
+
+// RemoveTagConfigItemWithResponse Remove the item of one tag
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+func (c *ClientWithResponses) RemoveTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*RemoveTagConfigItemResponse, error) {
+	rsp, err := c.RemoveTagConfigItem(ctx, tagID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagConfigItemResponse(rsp)
+}
+
+// GetTagConfigItemWithResponse The configuration of one tag
+//
+// What is absent is what the driver knows of the tag.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+func (c *ClientWithResponses) GetTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*GetTagConfigItemResponse, error) {
+	rsp, err := c.GetTagConfigItem(ctx, tagID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTagConfigItemResponse(rsp)
+}
+
+// PutTagConfigItemWithBodyWithResponse Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *ClientWithResponses) PutTagConfigItemWithBodyWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error) {
+	rsp, err := c.PutTagConfigItemWithBody(ctx, tagID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTagConfigItemResponse(rsp)
+}
+
+// PutTagConfigItemWithResponse Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *ClientWithResponses) PutTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error) {
+	rsp, err := c.PutTagConfigItem(ctx, tagID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTagConfigItemResponse(rsp)
 }
 
 // DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
@@ -33803,6 +37487,41 @@ func (c *ClientWithResponses) TestDriverWithResponse(ctx context.Context, id str
 	return ParseTestDriverResponse(rsp)
 }
 
+// GetHistoryAggregatesWithResponse Aggregate the history of up to 100 tags by interval
+//
+// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+// With `Accept: text/csv` or `format=csv` it is CSV.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+func (c *ClientWithResponses) GetHistoryAggregatesWithResponse(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*GetHistoryAggregatesResponse, error) {
+	rsp, err := c.GetHistoryAggregates(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetHistoryAggregatesResponse(rsp)
+}
+
+// ExportHistoryWithResponse Download the stored samples of up to 100 tags
+//
+// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+func (c *ClientWithResponses) ExportHistoryWithResponse(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*ExportHistoryResponse, error) {
+	rsp, err := c.ExportHistory(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportHistoryResponse(rsp)
+}
+
 // ListSubmodelsWithResponse List submodels by id
 //
 // Returns a wrapper object for the known response body format(s).
@@ -33935,6 +37654,162 @@ func (c *ClientWithResponses) SetElementValueWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseSetElementValueResponse(rsp)
+}
+
+// ListTagTemplatesWithResponse List templates of tags by id
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/tag-templates (the `ListTagTemplates` operationId).
+func (c *ClientWithResponses) ListTagTemplatesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListTagTemplatesResponse, error) {
+	rsp, err := c.ListTagTemplates(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTagTemplatesResponse(rsp)
+}
+
+// AddTagTemplateWithBodyWithResponse Add a template of the tags of a type of device
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+func (c *ClientWithResponses) AddTagTemplateWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddTagTemplateResponse, error) {
+	rsp, err := c.AddTagTemplateWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddTagTemplateResponse(rsp)
+}
+
+// AddTagTemplateWithResponse Add a template of the tags of a type of device
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+func (c *ClientWithResponses) AddTagTemplateWithResponse(ctx context.Context, body AddTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*AddTagTemplateResponse, error) {
+	rsp, err := c.AddTagTemplate(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddTagTemplateResponse(rsp)
+}
+
+// RemoveTagTemplateWithResponse Remove a template that has no instances
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/tag-templates/{id} (the `RemoveTagTemplate` operationId).
+func (c *ClientWithResponses) RemoveTagTemplateWithResponse(ctx context.Context, id string, params *RemoveTagTemplateParams, reqEditors ...RequestEditorFn) (*RemoveTagTemplateResponse, error) {
+	rsp, err := c.RemoveTagTemplate(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagTemplateResponse(rsp)
+}
+
+// GetTagTemplateWithResponse Read a template
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/tag-templates/{id} (the `GetTagTemplate` operationId).
+func (c *ClientWithResponses) GetTagTemplateWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetTagTemplateResponse, error) {
+	rsp, err := c.GetTagTemplate(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTagTemplateResponse(rsp)
+}
+
+// ReplaceTagTemplateWithBodyWithResponse Replace a template, and with it the tags of its instances
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+func (c *ClientWithResponses) ReplaceTagTemplateWithBodyWithResponse(ctx context.Context, id string, params *ReplaceTagTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceTagTemplateResponse, error) {
+	rsp, err := c.ReplaceTagTemplateWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceTagTemplateResponse(rsp)
+}
+
+// ReplaceTagTemplateWithResponse Replace a template, and with it the tags of its instances
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+func (c *ClientWithResponses) ReplaceTagTemplateWithResponse(ctx context.Context, id string, params *ReplaceTagTemplateParams, body ReplaceTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceTagTemplateResponse, error) {
+	rsp, err := c.ReplaceTagTemplate(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceTagTemplateResponse(rsp)
+}
+
+// ListTagTemplateInstancesWithResponse List the instances of a template by id
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/tag-templates/{id}/instances (the `ListTagTemplateInstances` operationId).
+func (c *ClientWithResponses) ListTagTemplateInstancesWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*ListTagTemplateInstancesResponse, error) {
+	rsp, err := c.ListTagTemplateInstances(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTagTemplateInstancesResponse(rsp)
+}
+
+// RemoveTagTemplateInstanceWithResponse Remove an instance with its tags
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/tag-templates/{id}/instances/{instanceId} (the `RemoveTagTemplateInstance` operationId).
+func (c *ClientWithResponses) RemoveTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, params *RemoveTagTemplateInstanceParams, reqEditors ...RequestEditorFn) (*RemoveTagTemplateInstanceResponse, error) {
+	rsp, err := c.RemoveTagTemplateInstance(ctx, id, instanceID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagTemplateInstanceResponse(rsp)
+}
+
+// GetTagTemplateInstanceWithResponse Read an instance of a template
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/tag-templates/{id}/instances/{instanceId} (the `GetTagTemplateInstance` operationId).
+func (c *ClientWithResponses) GetTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, reqEditors ...RequestEditorFn) (*GetTagTemplateInstanceResponse, error) {
+	rsp, err := c.GetTagTemplateInstance(ctx, id, instanceID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTagTemplateInstanceResponse(rsp)
+}
+
+// PutTagTemplateInstanceWithBodyWithResponse Add an instance of a template, or replace its values
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+func (c *ClientWithResponses) PutTagTemplateInstanceWithBodyWithResponse(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTagTemplateInstanceResponse, error) {
+	rsp, err := c.PutTagTemplateInstanceWithBody(ctx, id, instanceID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTagTemplateInstanceResponse(rsp)
+}
+
+// PutTagTemplateInstanceWithResponse Add an instance of a template, or replace its values
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+func (c *ClientWithResponses) PutTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagTemplateInstanceResponse, error) {
+	rsp, err := c.PutTagTemplateInstance(ctx, id, instanceID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTagTemplateInstanceResponse(rsp)
 }
 
 // ListTagsWithResponse List tags by name
@@ -36261,6 +40136,387 @@ func ParseGetTagImportResponse(rsp *http.Response) (*GetTagImportResponse, error
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseRemoveTagConfigResponse parses an HTTP response from a RemoveTagConfigWithResponse call
+func ParseRemoveTagConfigResponse(rsp *http.Response) (*RemoveTagConfigResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveTagConfigResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRemoveTagConfigItemResponse parses an HTTP response from a RemoveTagConfigItemWithResponse call
+func ParseRemoveTagConfigItemResponse(rsp *http.Response) (*RemoveTagConfigItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveTagConfigItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTagConfigItemResponse parses an HTTP response from a GetTagConfigItemWithResponse call
+func ParseGetTagConfigItemResponse(rsp *http.Response) (*GetTagConfigItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTagConfigItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetTagConfigItemResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutTagConfigItemResponse parses an HTTP response from a PutTagConfigItemWithResponse call
+func ParsePutTagConfigItemResponse(rsp *http.Response) (*PutTagConfigItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutTagConfigItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TagConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutTagConfigItemResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 201:
+		var headers PutTagConfigItemResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers201 = &headers
 	}
 
 	return response, nil
@@ -44600,6 +48856,162 @@ func ParseTestDriverResponse(rsp *http.Response) (*TestDriverResponse, error) {
 	return response, nil
 }
 
+// ParseGetHistoryAggregatesResponse parses an HTTP response from a GetHistoryAggregatesWithResponse call
+func ParseGetHistoryAggregatesResponse(rsp *http.Response) (*GetHistoryAggregatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetHistoryAggregatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest HistoryAggregates
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
+	}
+
+	return response, nil
+}
+
+// ParseExportHistoryResponse parses an HTTP response from a ExportHistoryWithResponse call
+func ParseExportHistoryResponse(rsp *http.Response) (*ExportHistoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportHistoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest HistorySamples
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
+	}
+
+	return response, nil
+}
+
 // ParseListSubmodelsResponse parses an HTTP response from a ListSubmodelsWithResponse call
 func ParseListSubmodelsResponse(rsp *http.Response) (*ListSubmodelsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -45253,6 +49665,808 @@ func ParseSetElementValueResponse(rsp *http.Response) (*SetElementValueResponse,
 			headers.ETag = value
 		}
 		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListTagTemplatesResponse parses an HTTP response from a ListTagTemplatesWithResponse call
+func ParseListTagTemplatesResponse(rsp *http.Response) (*ListTagTemplatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTagTemplatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []TagTemplate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAddTagTemplateResponse parses an HTTP response from a AddTagTemplateWithResponse call
+func ParseAddTagTemplateResponse(rsp *http.Response) (*AddTagTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddTagTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TagTemplate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers AddTagTemplateResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRemoveTagTemplateResponse parses an HTTP response from a RemoveTagTemplateWithResponse call
+func ParseRemoveTagTemplateResponse(rsp *http.Response) (*RemoveTagTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveTagTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTagTemplateResponse parses an HTTP response from a GetTagTemplateWithResponse call
+func ParseGetTagTemplateResponse(rsp *http.Response) (*GetTagTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTagTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagTemplate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetTagTemplateResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReplaceTagTemplateResponse parses an HTTP response from a ReplaceTagTemplateWithResponse call
+func ParseReplaceTagTemplateResponse(rsp *http.Response) (*ReplaceTagTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplaceTagTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagTemplatePlan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ReplaceTagTemplateResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListTagTemplateInstancesResponse parses an HTTP response from a ListTagTemplateInstancesWithResponse call
+func ParseListTagTemplateInstancesResponse(rsp *http.Response) (*ListTagTemplateInstancesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTagTemplateInstancesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []TagTemplateInstance
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRemoveTagTemplateInstanceResponse parses an HTTP response from a RemoveTagTemplateInstanceWithResponse call
+func ParseRemoveTagTemplateInstanceResponse(rsp *http.Response) (*RemoveTagTemplateInstanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveTagTemplateInstanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTagTemplateInstanceResponse parses an HTTP response from a GetTagTemplateInstanceWithResponse call
+func ParseGetTagTemplateInstanceResponse(rsp *http.Response) (*GetTagTemplateInstanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTagTemplateInstanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagTemplateInstance
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetTagTemplateInstanceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutTagTemplateInstanceResponse parses an HTTP response from a PutTagTemplateInstanceWithResponse call
+func ParsePutTagTemplateInstanceResponse(rsp *http.Response) (*PutTagTemplateInstanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutTagTemplateInstanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagTemplatePlan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutTagTemplateInstanceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil

@@ -388,33 +388,44 @@ func (s *Service) Count() (all, faulty int) {
 	return len(s.graph.nodes), faulty
 }
 
-// Check reports whether the definitions of an owner could take the place of those that it has now, see [Service.SetOwned].
-func (s *Service) Check(owner string, list []Definition) error {
+// Owned is a definition that somebody else stores, such as an instance of a template.
+type Owned struct {
+	Definition
+	Owner string // for people
+}
+
+// CheckOwned returns why definitions cannot take the place of those that were given to SetOwned before.
+func (s *Service) CheckOwned(list []Owned) error {
 	s.editing.Lock()
 	defer s.editing.Unlock()
-	_, _, err := s.checkOwned(owner, list)
+	_, _, err := s.checkOwned(list)
 	return err
 }
 
-// SetOwned replaces the definitions of an owner, such as the instances of templates. They are not stored. Missing inputs are allowed.
-func (s *Service) SetOwned(owner string, list []Definition) error {
+// SetOwned replaces the definitions that were given to it before. They are not stored here. Missing inputs are allowed. The errors are
+// those of Create.
+func (s *Service) SetOwned(list []Owned) error {
 	s.editing.Lock()
 	defer s.editing.Unlock()
-	kinds, gone, err := s.checkOwned(owner, list)
+	kinds, gone, err := s.checkOwned(list)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	for _, id := range gone {
-		delete(s.owner, id)
-	}
-	ids := make(map[string]struct{}, len(list))
+	clear(s.owner)
 	for i := range list {
-		ids[list[i].ID], s.owner[list[i].ID] = struct{}{}, owner
+		s.owner[list[i].ID] = list[i].Owner
 	}
-	s.owned[owner] = ids
 	s.mu.Unlock()
-	changed := slices.DeleteFunc(slices.Clone(list), func(d Definition) bool { return s.inForce(&d) })
+	var changed []Definition
+	for i := range list {
+		if !s.inForce(&list[i].Definition) {
+			changed = append(changed, list[i].Definition)
+		}
+	}
+	if len(changed) == 0 && len(gone) == 0 {
+		return nil
+	}
 	s.graph.change(changed, kinds, gone)
 	return s.define()
 }
@@ -435,19 +446,19 @@ func (s *Service) inForce(d *Definition) bool {
 	return x == y
 }
 
-func (s *Service) checkOwned(owner string, list []Definition) (kinds map[string]tags.DataType, gone []string, err error) {
-	put := make(map[string]bool, len(list))
-	for i := range list {
-		d := &list[i]
+func (s *Service) checkOwned(owned []Owned) (kinds map[string]tags.DataType, gone []string, err error) {
+	put := make(map[string]bool, len(owned))
+	list := make([]Definition, len(owned))
+	for i := range owned {
+		d := &owned[i].Definition
 		if err := d.Validate(); err != nil {
 			return nil, nil, err
 		}
-		put[d.ID] = true
+		list[i], put[d.ID] = *d, true
 		s.mu.Lock()
 		_, own := s.stored[d.ID]
-		other := s.owner[d.ID]
 		s.mu.Unlock()
-		if own || other != "" && other != owner {
+		if own {
 			return nil, nil, ErrExists.On("tagName", d.ID)
 		}
 		if snapshot, err := s.tags.Read(d.ID); err == nil && snapshot.Tag.Driver != DriverID {
@@ -455,14 +466,17 @@ func (s *Service) checkOwned(owner string, list []Definition) (kinds map[string]
 		}
 	}
 	s.mu.Lock()
-	for id := range s.owned[owner] {
+	for id := range s.owner {
 		if !put[id] {
 			gone = append(gone, id)
 		}
 	}
+	more := len(owned) - len(s.owner)
 	s.mu.Unlock()
-	if err := s.room(len(list) - len(gone)); err != nil && len(gone) == 0 {
-		return nil, nil, err
+	if more > 0 {
+		if err := s.room(more); err != nil {
+			return nil, nil, err
+		}
 	}
 	kinds, err = s.check(list, gone, true)
 	return kinds, gone, err

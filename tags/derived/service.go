@@ -76,9 +76,8 @@ type Service struct {
 	position int64      // of the repository
 
 	mu     sync.Mutex
-	stored map[string]Document            // of definitions without an owner, by id
-	owned  map[string]map[string]struct{} // ids of definitions by owner
-	owner  map[string]string              // by id
+	stored map[string]Document // of definitions without an owner, by id
+	owner  map[string]string   // of definitions that have one, by id
 }
 
 // New opens the definitions. Those that cannot be read are logged and left out.
@@ -109,7 +108,7 @@ func New(ctx context.Context, t Tags, o Options) (*Service, error) {
 	}
 	g := newGraph(t.Read)
 	s := &Service{opts: o, tags: t, graph: g, driver: &Driver{graph: g}, stored: make(map[string]Document),
-		owned: make(map[string]map[string]struct{}), owner: make(map[string]string)}
+		owner: make(map[string]string)}
 	s.unwatch = t.Observe(g.inlet.observe)
 	s.editing.Lock()
 	defer s.editing.Unlock()
