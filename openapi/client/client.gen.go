@@ -526,6 +526,51 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for HistoryFunction.
+const (
+	HistoryAverage         HistoryFunction = "average"
+	HistoryCount           HistoryFunction = "count"
+	HistoryDurationGood    HistoryFunction = "durationGood"
+	HistoryDurationInState HistoryFunction = "durationInState"
+	HistoryFirst           HistoryFunction = "first"
+	HistoryLast            HistoryFunction = "last"
+	HistoryMax             HistoryFunction = "max"
+	HistoryMin             HistoryFunction = "min"
+	HistoryRange           HistoryFunction = "range"
+	HistoryStdDev          HistoryFunction = "stdDev"
+	HistoryTimeAverage     HistoryFunction = "timeAverage"
+)
+
+// Valid indicates whether the value is a known member of the HistoryFunction enum.
+func (e HistoryFunction) Valid() bool {
+	switch e {
+	case HistoryAverage:
+		return true
+	case HistoryCount:
+		return true
+	case HistoryDurationGood:
+		return true
+	case HistoryDurationInState:
+		return true
+	case HistoryFirst:
+		return true
+	case HistoryLast:
+		return true
+	case HistoryMax:
+		return true
+	case HistoryMin:
+		return true
+	case HistoryRange:
+		return true
+	case HistoryStdDev:
+		return true
+	case HistoryTimeAverage:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Quality.
 const (
 	Bad       Quality = "Bad"
@@ -787,6 +832,42 @@ func (e WriteState) Valid() bool {
 	}
 }
 
+// Defines values for HistoryFormat.
+const (
+	HistoryFormatHistoryCSV  HistoryFormat = "csv"
+	HistoryFormatHistoryJSON HistoryFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the HistoryFormat enum.
+func (e HistoryFormat) Valid() bool {
+	switch e {
+	case HistoryFormatHistoryCSV:
+		return true
+	case HistoryFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryLayout.
+const (
+	HistoryLayoutHistoryLong HistoryLayout = "long"
+	HistoryLayoutHistoryWide HistoryLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the HistoryLayout enum.
+func (e HistoryLayout) Valid() bool {
+	switch e {
+	case HistoryLayoutHistoryLong:
+		return true
+	case HistoryLayoutHistoryWide:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportTagConfigParamsFormat.
 const (
 	Csv  ExportTagConfigParamsFormat = "csv"
@@ -874,6 +955,99 @@ func (e ExportAuditParamsFormat) Valid() bool {
 	case AuditCSV:
 		return true
 	case AuditNDJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsFill.
+const (
+	FillLinear   GetHistoryAggregatesParamsFill = "linear"
+	FillNone     GetHistoryAggregatesParamsFill = "none"
+	FillPrevious GetHistoryAggregatesParamsFill = "previous"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsFill enum.
+func (e GetHistoryAggregatesParamsFill) Valid() bool {
+	switch e {
+	case FillLinear:
+		return true
+	case FillNone:
+		return true
+	case FillPrevious:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsFormat.
+const (
+	GetHistoryAggregatesParamsFormatHistoryCSV  GetHistoryAggregatesParamsFormat = "csv"
+	GetHistoryAggregatesParamsFormatHistoryJSON GetHistoryAggregatesParamsFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsFormat enum.
+func (e GetHistoryAggregatesParamsFormat) Valid() bool {
+	switch e {
+	case GetHistoryAggregatesParamsFormatHistoryCSV:
+		return true
+	case GetHistoryAggregatesParamsFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsLayout.
+const (
+	GetHistoryAggregatesParamsLayoutHistoryLong GetHistoryAggregatesParamsLayout = "long"
+	GetHistoryAggregatesParamsLayoutHistoryWide GetHistoryAggregatesParamsLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsLayout enum.
+func (e GetHistoryAggregatesParamsLayout) Valid() bool {
+	switch e {
+	case GetHistoryAggregatesParamsLayoutHistoryLong:
+		return true
+	case GetHistoryAggregatesParamsLayoutHistoryWide:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportHistoryParamsFormat.
+const (
+	ExportHistoryParamsFormatHistoryCSV  ExportHistoryParamsFormat = "csv"
+	ExportHistoryParamsFormatHistoryJSON ExportHistoryParamsFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the ExportHistoryParamsFormat enum.
+func (e ExportHistoryParamsFormat) Valid() bool {
+	switch e {
+	case ExportHistoryParamsFormatHistoryCSV:
+		return true
+	case ExportHistoryParamsFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportHistoryParamsLayout.
+const (
+	ExportHistoryParamsLayoutHistoryLong ExportHistoryParamsLayout = "long"
+	ExportHistoryParamsLayoutHistoryWide ExportHistoryParamsLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the ExportHistoryParamsLayout enum.
+func (e ExportHistoryParamsLayout) Valid() bool {
+	switch e {
+	case ExportHistoryParamsLayoutHistoryLong:
+		return true
+	case ExportHistoryParamsLayoutHistoryWide:
 		return true
 	default:
 		return false
@@ -2207,10 +2381,95 @@ type HealthResult struct {
 // HealthStatus defines model for HealthStatus.
 type HealthStatus string
 
+// HistoryAggregates defines model for HistoryAggregates.
+type HistoryAggregates struct {
+	End      time.Time          `json:"end"`
+	Interval string             `json:"interval"`
+	Series   []HistoryIntervals `json:"series"`
+	Start    time.Time          `json:"start"`
+	TimeZone string             `json:"timeZone,omitempty,omitzero"`
+}
+
+// HistoryFunction timeAverage is weighted with how long the values held, average is of the samples; range is max - min; stdDev is that of the population; durationGood
+// and durationInState are in seconds.
+type HistoryFunction string
+
+// HistoryInterval The functions that were asked for; null for one without a value, or with one that a Float cannot hold.
+type HistoryInterval struct {
+	Average      float64 `json:"average,omitempty,omitzero"`
+	Count        int64   `json:"count,omitempty,omitzero"`
+	DurationGood float64 `json:"durationGood,omitempty,omitzero"`
+
+	// DurationInState Of Bool, Int and String, in the order in which they were held; null if there were more than 32 states.
+	DurationInState []HistoryState `json:"durationInState,omitempty,omitzero"`
+	End             time.Time      `json:"end"`
+
+	// Filled There were no samples that count; the values are filled.
+	Filled bool `json:"filled,omitempty,omitzero"`
+
+	// First Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	First TagValue `json:"first,omitempty,omitzero"`
+
+	// Last Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Last TagValue `json:"last,omitempty,omitzero"`
+
+	// Max Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Max TagValue `json:"max,omitempty,omitzero"`
+
+	// Min Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Min         TagValue  `json:"min,omitempty,omitzero"`
+	PercentGood float64   `json:"percentGood"`
+	Quality     Quality   `json:"quality"`
+	Range       float64   `json:"range,omitempty,omitzero"`
+	Start       time.Time `json:"start"`
+	StdDev      float64   `json:"stdDev,omitempty,omitzero"`
+	TimeAverage float64   `json:"timeAverage,omitempty,omitzero"`
+}
+
+// HistoryIntervals defines model for HistoryIntervals.
+type HistoryIntervals struct {
+	Intervals []HistoryInterval `json:"intervals"`
+	TagName   string            `json:"tagName"`
+}
+
 // HistoryPoint defines model for HistoryPoint.
 type HistoryPoint struct {
 	Quality   Quality   `json:"quality"`
 	Timestamp time.Time `json:"timestamp"`
+
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value"`
+}
+
+// HistorySample defines model for HistorySample.
+type HistorySample struct {
+	Quality       Quality   `json:"quality"`
+	QualityReason string    `json:"qualityReason,omitempty,omitzero"`
+	Timestamp     time.Time `json:"timestamp"`
+
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value"`
+}
+
+// HistorySamples defines model for HistorySamples.
+type HistorySamples struct {
+	End    time.Time `json:"end"`
+	Series []struct {
+		Points  []HistorySample `json:"points"`
+		TagName string          `json:"tagName"`
+	} `json:"series"`
+	Start time.Time `json:"start"`
+}
+
+// HistoryState defines model for HistoryState.
+type HistoryState struct {
+	Seconds float64 `json:"seconds"`
 
 	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
 	// bytesValue is base64. A tag that never had a value has null.
@@ -3214,6 +3473,15 @@ type DryRun = bool
 // ForceRemoval defines model for ForceRemoval.
 type ForceRemoval = bool
 
+// HistoryFormat defines model for HistoryFormat.
+type HistoryFormat string
+
+// HistoryLayout defines model for HistoryLayout.
+type HistoryLayout string
+
+// HistoryTags defines model for HistoryTags.
+type HistoryTags = []string
+
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
@@ -3727,6 +3995,81 @@ type TestDriverParams struct {
 	// Points Most points to be read; units take turns.
 	Points TrialPoints `form:"points,omitempty" json:"points,omitempty,omitzero"`
 }
+
+// GetHistoryAggregatesParams defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParams struct {
+	// Tag A tag; repeated for more. One that is not defined any more has its history until the retention ends.
+	Tag HistoryTags `form:"tag" json:"tag"`
+
+	// Start Default: 24 hours before end.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Default: now.
+	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+
+	// Interval A number and a unit: ms, s, m (minutes), h, d, w, mo (months), y.
+	Interval string `form:"interval" json:"interval"`
+
+	// TimeZone A name of the IANA time zone database, such as Europe/Berlin: intervals begin with the days, weeks (on Monday), months and years there, and
+	// shorter ones at midnight. The first and the last are cut at start and end. Default: intervals begin with start, d and w are 24 and
+	// 168 hours, and mo and y are refused.
+	TimeZone string `form:"timeZone,omitempty" json:"timeZone,omitempty,omitzero"`
+
+	// Function May be repeated. Default: min, max, average, count.
+	Function []HistoryFunction `form:"function,omitempty" json:"function,omitempty,omitzero"`
+
+	// Fill What min, max, average, timeAverage, first and last of an interval without samples are: nothing, the last value, or the value at the start of the
+	// interval on the line between the last and the next (of Ints and Floats). A timeAverage is there as long as a value holds.
+	Fill GetHistoryAggregatesParamsFill `form:"fill,omitempty" json:"fill,omitempty,omitzero"`
+
+	// Sloped For timeAverage, Floats change steadily between two samples that count.
+	Sloped bool `form:"sloped,omitempty" json:"sloped,omitempty,omitzero"`
+
+	// Uncertain Uncertain samples count.
+	Uncertain bool `form:"uncertain,omitempty" json:"uncertain,omitempty,omitzero"`
+
+	// Format Default: what Accept prefers.
+	Format GetHistoryAggregatesParamsFormat `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
+	// Layout Of CSV.
+	Layout GetHistoryAggregatesParamsLayout `form:"layout,omitempty" json:"layout,omitempty,omitzero"`
+}
+
+// GetHistoryAggregatesParamsFill defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsFill string
+
+// GetHistoryAggregatesParamsFormat defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsFormat string
+
+// GetHistoryAggregatesParamsLayout defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsLayout string
+
+// ExportHistoryParams defines parameters for ExportHistory.
+type ExportHistoryParams struct {
+	// Tag A tag; repeated for more. One that is not defined any more has its history until the retention ends.
+	Tag HistoryTags `form:"tag" json:"tag"`
+
+	// Start Default: 24 hours before end.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Default: now.
+	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+
+	// TimeZone Zone of the times in CSV, a name of the IANA time zone database. Default: UTC.
+	TimeZone string `form:"timeZone,omitempty" json:"timeZone,omitempty,omitzero"`
+
+	// Format Default: what Accept prefers.
+	Format ExportHistoryParamsFormat `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
+	// Layout Of CSV.
+	Layout ExportHistoryParamsLayout `form:"layout,omitempty" json:"layout,omitempty,omitzero"`
+}
+
+// ExportHistoryParamsFormat defines parameters for ExportHistory.
+type ExportHistoryParamsFormat string
+
+// ExportHistoryParamsLayout defines parameters for ExportHistory.
+type ExportHistoryParamsLayout string
 
 // ListSubmodelsParams defines parameters for ListSubmodels.
 type ListSubmodelsParams struct {
@@ -5270,6 +5613,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
 	TestDriver(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
+	//
+	// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+	// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+	// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+	// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+	// With `Accept: text/csv` or `format=csv` it is CSV.
+	//
+	// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+	GetHistoryAggregates(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExportHistory Download the stored samples of up to 100 tags
+	//
+	// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+	// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+	//
+	// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+	ExportHistory(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSubmodels List submodels by id
 	//
@@ -8494,6 +8856,45 @@ func (c *Client) BrowseDriver(ctx context.Context, id string, params *BrowseDriv
 // Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
 func (c *Client) TestDriver(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTestDriverRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
+//
+// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+// With `Accept: text/csv` or `format=csv` it is CSV.
+//
+// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+func (c *Client) GetHistoryAggregates(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetHistoryAggregatesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExportHistory Download the stored samples of up to 100 tags
+//
+// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+//
+// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+func (c *Client) ExportHistory(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportHistoryRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -15798,6 +16199,238 @@ func NewTestDriverRequest(server string, id string, params *TestDriverParams) (*
 	return req, nil
 }
 
+// NewGetHistoryAggregatesRequest constructs an http.Request for the GetHistoryAggregates method
+func NewGetHistoryAggregatesRequest(server string, params *GetHistoryAggregatesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/history/aggregates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "interval", params.Interval, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "timeZone", params.TimeZone, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Function != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "function", params.Function, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "fill", params.Fill, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sloped", params.Sloped, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "uncertain", params.Uncertain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "layout", params.Layout, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExportHistoryRequest constructs an http.Request for the ExportHistory method
+func NewExportHistoryRequest(server string, params *ExportHistoryParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/history/export")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "timeZone", params.TimeZone, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "layout", params.Layout, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListSubmodelsRequest constructs an http.Request for the ListSubmodels method
 func NewListSubmodelsRequest(server string, params *ListSubmodelsParams) (*http.Request, error) {
 	var err error
@@ -18700,6 +19333,29 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
 	TestDriverWithResponse(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*TestDriverResponse, error)
+
+	// GetHistoryAggregatesWithResponse Aggregate the history of up to 100 tags by interval
+	//
+	// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+	// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+	// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+	// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+	// With `Accept: text/csv` or `format=csv` it is CSV.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+	GetHistoryAggregatesWithResponse(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*GetHistoryAggregatesResponse, error)
+
+	// ExportHistoryWithResponse Download the stored samples of up to 100 tags
+	//
+	// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+	// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+	ExportHistoryWithResponse(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*ExportHistoryResponse, error)
 
 	// ListSubmodelsWithResponse List submodels by id
 	//
@@ -31635,6 +32291,186 @@ func (r TestDriverResponse) ContentType() string {
 	return ""
 }
 
+type GetHistoryAggregatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *HistoryAggregates
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetHistoryAggregatesResponse) GetJSON200() *HistoryAggregates {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetHistoryAggregatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetHistoryAggregatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetHistoryAggregatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetHistoryAggregatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ExportHistoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *HistorySamples
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ExportHistoryResponse) GetJSON200() *HistorySamples {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportHistoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportHistoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportHistoryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListSubmodelsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -36649,6 +37485,41 @@ func (c *ClientWithResponses) TestDriverWithResponse(ctx context.Context, id str
 		return nil, err
 	}
 	return ParseTestDriverResponse(rsp)
+}
+
+// GetHistoryAggregatesWithResponse Aggregate the history of up to 100 tags by interval
+//
+// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+// With `Accept: text/csv` or `format=csv` it is CSV.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+func (c *ClientWithResponses) GetHistoryAggregatesWithResponse(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*GetHistoryAggregatesResponse, error) {
+	rsp, err := c.GetHistoryAggregates(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetHistoryAggregatesResponse(rsp)
+}
+
+// ExportHistoryWithResponse Download the stored samples of up to 100 tags
+//
+// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+func (c *ClientWithResponses) ExportHistoryWithResponse(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*ExportHistoryResponse, error) {
+	rsp, err := c.ExportHistory(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportHistoryResponse(rsp)
 }
 
 // ListSubmodelsWithResponse List submodels by id
@@ -47979,6 +48850,162 @@ func ParseTestDriverResponse(rsp *http.Response) (*TestDriverResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetHistoryAggregatesResponse parses an HTTP response from a GetHistoryAggregatesWithResponse call
+func ParseGetHistoryAggregatesResponse(rsp *http.Response) (*GetHistoryAggregatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetHistoryAggregatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest HistoryAggregates
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
+	}
+
+	return response, nil
+}
+
+// ParseExportHistoryResponse parses an HTTP response from a ExportHistoryWithResponse call
+func ParseExportHistoryResponse(rsp *http.Response) (*ExportHistoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportHistoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest HistorySamples
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
 
 	}
 

@@ -75,7 +75,7 @@ func (s *Service) Delete(ctx context.Context, id string, must Precondition) erro
 	s.position = position
 	s.mu.Unlock()
 	s.graph.change(nil, nil, []string{id})
-	return s.define()
+	return s.defineOne(id)
 }
 
 func (s *Service) has(id string) bool {
@@ -128,7 +128,7 @@ func (s *Service) put(ctx context.Context, d Definition, revision int64, allowMi
 	s.stored[d.ID], s.position = doc, position
 	s.mu.Unlock()
 	s.graph.change(list, kinds, nil)
-	if err := s.define(); err != nil {
+	if err := s.defineOne(d.ID); err != nil {
 		if revision == 0 {
 			err = errors.Join(err, s.takeBack(ctx, doc))
 		}

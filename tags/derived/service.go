@@ -229,6 +229,53 @@ func (s *Service) define() error {
 	return nil
 }
 
+// defineOne is define after the change of one definition. It looks at all if aliases stand for that one.
+func (s *Service) defineOne(id string) error {
+	t, ok, followed := s.graph.one(id, s.driver)
+	if followed {
+		return s.define()
+	}
+	at, found := slices.BinarySearchFunc(s.defined, id, func(t tags.Tag, id string) int { return strings.Compare(t.Name, id) })
+	if found && ok && same(&s.defined[at], &t) || !found && !ok {
+		return nil
+	}
+	list := slices.Clone(s.defined)
+	switch {
+	case !ok:
+		list = slices.Delete(list, at, at+1)
+	case found:
+		list[at] = t
+	default:
+		list = slices.Insert(list, at, t)
+	}
+	if err := s.opts.Define(list); err != nil {
+		return err
+	}
+	s.defined = list
+	return nil
+}
+
+// one returns the tag of a definition, if there is one, and whether aliases follow it.
+func (g *graph) one(id string, d *Driver) (t tags.Tag, ok, followed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if in := g.sources[id]; in != nil {
+		for u := range in.users {
+			followed = followed || u.def.Target != ""
+		}
+	}
+	n := g.nodes[id]
+	if n == nil || n.def.Target == "" {
+		d.targets.Delete(id)
+	} else {
+		d.targets.Store(id, n.def.Target)
+	}
+	if n != nil {
+		t, ok = g.tag(n, make(map[string]tags.Tag))
+	}
+	return t, ok, followed
+}
+
 func same(a, b *tags.Tag) bool {
 	x, y := *a, *b
 	number := func(a, b *float64) bool { return a == b || a != nil && b != nil && *a == *b }

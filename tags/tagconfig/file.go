@@ -1,6 +1,7 @@
 package tagconfig
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -50,10 +51,11 @@ func readFile(path string, now time.Time) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
+	buf := bytes.NewBuffer(make([]byte, 0, min(info.Size(), maxFileBytes)+bytes.MinRead))
+	if _, err := buf.ReadFrom(io.LimitReader(f, maxFileBytes+1)); err != nil {
 		return content{}, err
 	}
+	data := buf.Bytes()
 	if len(data) > maxFileBytes {
 		return content{}, fmt.Errorf("the file is larger than %d bytes", maxFileBytes)
 	}

@@ -14,6 +14,8 @@ func Operations() []auth.Operation {
 		{ID: "readTag", Method: http.MethodGet, Path: "/api/v1/tags/{tag_name}", GRPC: []string{api + "ReadTag"}, Access: auth.Viewer},
 		{ID: "readTags", Method: http.MethodPost, Path: "/api/v1/tags:batchRead", GRPC: []string{api + "ReadTags"}, Access: auth.Viewer, Unaudited: "reads only"},
 		{ID: "getTagHistory", Method: http.MethodGet, Path: "/api/v1/tags/{tag_name}/history", Access: auth.Viewer},
+		{ID: "getHistoryAggregates", Method: http.MethodGet, Path: "/api/v1/history/aggregates", Access: auth.Viewer},
+		{ID: "exportHistory", Method: http.MethodGet, Path: "/api/v1/history/export", Access: auth.Viewer},
 		{ID: "getWrite", Method: http.MethodGet, Path: "/api/v1/tags/writes/{writeId}", GRPC: []string{api + "GetWrite"}, Access: auth.Viewer},
 		{ID: "streamTags", Method: http.MethodGet, Path: "/api/v1/tags/stream", GRPC: []string{
 			api + "SubscribeTagChanges",
