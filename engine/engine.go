@@ -19,6 +19,7 @@ import (
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/derived"
+	"github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/accountsapi/accountspart"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
@@ -111,6 +112,9 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		}
 		list = append(list, e.accounts.Part())
 	}
+	if err := o.owner(); err != nil {
+		return list, err
+	}
 	o.Tags.OnMaxWithoutToken = e.onMaxTags
 	o.Tags.OnModelFile = e.onModelFile(o.Tags.OnModelFile)
 	if e.tags, err = tagspart.New(ctx, o.Tags); err != nil {
@@ -121,9 +125,6 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	list = append(list, e.derived.Part())
-	if err := o.owner(); err != nil {
-		return list, err
-	}
 	if e.alarms, err = alarmspart.New(ctx, e.tags, o.Alarms); err != nil {
 		return list, err
 	}
@@ -182,6 +183,9 @@ func (e *Engine) Tags() *tags.Engine { return e.tags.Engine() }
 
 // DerivedTags returns the tags that are computed from others, for programs that embed the engine.
 func (e *Engine) DerivedTags() *derived.Service { return e.derived.Service() }
+
+// Drivers returns the drivers, for programs that embed the engine.
+func (e *Engine) Drivers() *drivers.Service { return e.tags.DriverService() }
 
 // Alarms returns the alarms, for programs that embed the engine.
 func (e *Engine) Alarms() *alarms.Service { return e.alarms.Service() }

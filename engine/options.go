@@ -148,6 +148,9 @@ func (o *Options) owner() (err error) {
 		o.Predictive.Alarms.Engine = o.Alerting.Owner
 	}
 	o.Discovery.EngineID, o.Discovery.Shared = cmp.Or(o.Discovery.EngineID, id), o.Shared != nil
+	if o.Tags.DriverOptions.Engine == "" && o.Shared != nil {
+		o.Tags.DriverOptions.Engine = o.Discovery.EngineID
+	}
 	if o.Predictive.Engine == "" && o.Shared != nil {
 		o.Predictive.Engine = o.Discovery.EngineID
 	}

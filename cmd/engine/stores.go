@@ -14,6 +14,7 @@ import (
 	"github.com/otkit/otkit/storage/bindingstore"
 	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
+	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
 	"github.com/otkit/otkit/storage/tagconfigstore"
@@ -24,7 +25,7 @@ import (
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(), devicestore.Schema(),
-		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(),
+		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(), driverstore.Schema(),
 	}
 }
 
@@ -41,12 +42,14 @@ func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
 	bridges, bridgesErr := bindingstore.New(db)
 	records, recordsErr := maintenancestore.New(db)
 	config, configErr := tagconfigstore.New(db)
+	drivers, driversErr := driverstore.New(db)
 	computed, computedErr := derivedstore.New(db)
-	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr, devicesErr, bridgesErr, recordsErr, configErr, computedErr); err != nil {
+	if err := errors.Join(accountsErr, tagsErr, historyErr, alarmsErr, alertsErr, aasErr, auditErr, devicesErr, bridgesErr, recordsErr, configErr, computedErr, driversErr); err != nil {
 		return err
 	}
 	o.Accounts.Accounts, o.Accounts.Sessions = accounts, accounts
 	o.Tags.Writes, o.Tags.HistoryStore, o.Tags.Config = tags, history, config
+	o.Tags.DriverStore = drivers
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
 	o.AAS.Store, o.Audit.Store, o.Devices.Store, o.Discovery.Store = aas, audit, devices, bridges

@@ -11,6 +11,7 @@ import (
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
+	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
 	"github.com/otkit/otkit/storage/tagconfigstore"
@@ -21,7 +22,7 @@ import (
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		tagstore.Schema(), historystore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(),
-		devicestore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(),
+		devicestore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(), driverstore.Schema(),
 	}
 }
 
@@ -36,11 +37,13 @@ func useDatabase(o *engine.Options, db *storage.DB) error {
 	devices, devicesErr := devicestore.New(db)
 	records, recordsErr := maintenancestore.New(db)
 	config, configErr := tagconfigstore.New(db)
+	drivers, driversErr := driverstore.New(db)
 	computed, computedErr := derivedstore.New(db)
-	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr, recordsErr, configErr, computedErr); err != nil {
+	if err := errors.Join(writesErr, historyErr, alarmsErr, alertsErr, shellsErr, auditErr, devicesErr, recordsErr, configErr, computedErr, driversErr); err != nil {
 		return err
 	}
 	o.Tags.Writes, o.Tags.HistoryStore, o.Tags.Config = writes, history, config
+	o.Tags.DriverStore = drivers
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = alarms, alarms, alarms, alarms
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = alerts, alerts, alerts, alerts
 	o.AAS.Store, o.Audit.Store = shells, audit

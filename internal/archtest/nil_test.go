@@ -43,14 +43,17 @@ import (
 	"github.com/otkit/otkit/storage/bufferstore"
 	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
+	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
 	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/derived"
+	tagdrivers "github.com/otkit/otkit/tags/drivers"
 	taghistory "github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagconfig"
+	"github.com/otkit/otkit/tags/tagtemplate"
 	"github.com/otkit/otkit/transport/aasapi"
 	"github.com/otkit/otkit/transport/aasapi/aasgrpc"
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
@@ -81,6 +84,7 @@ import (
 	"github.com/otkit/otkit/transport/tagsapi"
 	"github.com/otkit/otkit/transport/tagsapi/derivedapi"
 	"github.com/otkit/otkit/transport/tagsapi/derivedpart"
+	"github.com/otkit/otkit/transport/tagsapi/driversapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
@@ -159,9 +163,13 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"bridge.New tags", "Tags", func() (any, error) { return bridge.New(ctx, bridge.Options{ID: "b"}) }},
 		{"bridge.New buffer", "Buffer", func() (any, error) { return bridge.New(ctx, bridge.Options{ID: "b", Tags: tagEngine, DriverID: "d"}) }},
 		{"bufferstore.Open", "files", func() (any, error) { return bufferstore.Open(ctx, nil, bufferstore.Options{}) }},
+		{"driverstore.New", "db", func() (any, error) { return driverstore.New(nil) }},
+		{"drivers.New", "Host", func() (any, error) { return tagdrivers.New(t.Context(), tagdrivers.Deps{}, tagdrivers.Options{}) }},
+		{"driversapi.New", "service", func() (any, error) { return driversapi.New(nil, driversapi.Options{}) }},
 		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
 		{"derived.New", "tags", func() (any, error) { return derived.New(ctx, nil, derived.Options{}) }},
-		{"derivedapi.New", "service", func() (any, error) { return derivedapi.New(nil, derivedapi.Options{}) }},
+		{"tagtemplate.New", "derived", func() (any, error) { return tagtemplate.New(ctx, nil, tagtemplate.Options{}) }},
+		{"derivedapi.New", "service", func() (any, error) { return derivedapi.New(nil, nil, derivedapi.Options{}) }},
 		{"derivedpart.New", "tags", func() (any, error) { return derivedpart.New(ctx, nil, derivedpart.Options{}) }},
 		{"derivedstore.New", "db", func() (any, error) { return derivedstore.New(nil) }},
 		{"devicestore.New", "db", func() (any, error) { return devicestore.New(nil) }},

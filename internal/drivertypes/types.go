@@ -9,13 +9,7 @@ import (
 )
 
 // Polling returns the types that ask their devices, for any program.
-func Polling() driverconfig.Factories {
-	return driverconfig.Factories{"Modbus": modbus.FromSettings, simdriver.TypeName: simdriver.FromSettings}
-}
+func Polling() driverconfig.Types { return driverconfig.Types{modbus.Type(), simdriver.Type()} }
 
-// Factories returns all types. Passive is for programs that receive values and push them.
-func Factories() driverconfig.Factories {
-	all := Polling()
-	all[passive.TypeName] = passive.FromSettings
-	return all
-}
+// Factories returns the factories of all types. Passive is for programs that receive values and push them.
+func Factories() driverconfig.Factories { return append(Polling(), passive.Type()).Factories() }

@@ -7,6 +7,7 @@ import (
 	"github.com/otkit/otkit/aas/mqttevents"
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/internal/drivertypes"
 	"github.com/otkit/otkit/internal/serverconfig"
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
@@ -70,6 +71,7 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 		Audit:    e.Audit.options(),
 		Accounts: e.Auth.options(p),
 		Tags: tagspart.Options{ModelPath: e.Tags.ModelPath, MaxConfigured: e.Tags.MaxConfigured, Drivers: drivers(e.Drivers, log, p), History: e.Tags.History.options(),
+			DriverTypes:    drivertypes.Polling(),
 			WriteLogMaxAge: e.Tags.WriteLogMaxAge, MaxWithoutToken: e.Tags.MaxWithoutToken},
 		Alarms:     alarmspart.Options{MaxAge: e.Alarms.MaxAge, Limits: alarms.Limits(e.Alarms.Analytics), Drivers: e.Alarms.DriverOffline.options()},
 		Alerting:   e.Alerting.options(p),

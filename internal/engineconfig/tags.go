@@ -14,6 +14,7 @@ import (
 	"github.com/otkit/otkit/internal/settings"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/driverconfig"
+	managed "github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
@@ -75,7 +76,9 @@ func drivers(list []Driver, log *slog.Logger, p *settings.Problems) []tagspart.D
 			continue
 		}
 		all = append(all, tagspart.Driver{ID: d.ID, Driver: driver, Options: tags.DriverOptions{
-			Type: d.Type, PollInterval: ms(d.PollIntervalMs), Timeout: ms(d.TimeoutMs), MaxBackoff: ms(d.BackoffMaxMs), Tags: known}})
+			Type: d.Type, PollInterval: ms(d.PollIntervalMs), Timeout: ms(d.TimeoutMs), MaxBackoff: ms(d.BackoffMaxMs), Tags: known},
+			Definition: managed.Definition{IPAddress: d.IPAddress, Port: d.Port, PollInterval: ms(d.PollIntervalMs), Timeout: ms(d.TimeoutMs),
+				MaxBackoff: ms(d.BackoffMaxMs), Settings: d.Settings}})
 	}
 	return all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/otkit/otkit/storage/bindingstore"
 	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
+	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
 	"github.com/otkit/otkit/storage/tagconfigstore"
@@ -37,7 +38,7 @@ type DB struct {
 // Schemas returns the schemas of every domain.
 func Schemas() []storage.Schema {
 	return []storage.Schema{accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(), devicestore.Schema(),
-		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema()}
+		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(), driverstore.Schema()}
 }
 
 // New makes the stores over a database that was opened with all schemas, and closes it if that fails.

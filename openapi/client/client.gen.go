@@ -373,6 +373,27 @@ func (e DeviceStop) Valid() bool {
 	}
 }
 
+// Defines values for DriverOrigin.
+const (
+	OriginAPI      DriverOrigin = "api"
+	OriginPart     DriverOrigin = "part"
+	OriginSettings DriverOrigin = "settings"
+)
+
+// Valid indicates whether the value is a known member of the DriverOrigin enum.
+func (e DriverOrigin) Valid() bool {
+	switch e {
+	case OriginAPI:
+		return true
+	case OriginPart:
+		return true
+	case OriginSettings:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DriverStatusState.
 const (
 	Backoff       DriverStatusState = "Backoff"
@@ -394,6 +415,27 @@ func (e DriverStatusState) Valid() bool {
 	case Online:
 		return true
 	case Stopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DriverTypeAddress.
+const (
+	AddressNone     DriverTypeAddress = "none"
+	AddressOptional DriverTypeAddress = "optional"
+	AddressRequired DriverTypeAddress = "required"
+)
+
+// Valid indicates whether the value is a known member of the DriverTypeAddress enum.
+func (e DriverTypeAddress) Valid() bool {
+	switch e {
+	case AddressNone:
+		return true
+	case AddressOptional:
+		return true
+	case AddressRequired:
 		return true
 	default:
 		return false
@@ -433,6 +475,51 @@ func (e HealthStatus) Valid() bool {
 	case Healthy:
 		return true
 	case Unhealthy:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryFunction.
+const (
+	HistoryAverage         HistoryFunction = "average"
+	HistoryCount           HistoryFunction = "count"
+	HistoryDurationGood    HistoryFunction = "durationGood"
+	HistoryDurationInState HistoryFunction = "durationInState"
+	HistoryFirst           HistoryFunction = "first"
+	HistoryLast            HistoryFunction = "last"
+	HistoryMax             HistoryFunction = "max"
+	HistoryMin             HistoryFunction = "min"
+	HistoryRange           HistoryFunction = "range"
+	HistoryStdDev          HistoryFunction = "stdDev"
+	HistoryTimeAverage     HistoryFunction = "timeAverage"
+)
+
+// Valid indicates whether the value is a known member of the HistoryFunction enum.
+func (e HistoryFunction) Valid() bool {
+	switch e {
+	case HistoryAverage:
+		return true
+	case HistoryCount:
+		return true
+	case HistoryDurationGood:
+		return true
+	case HistoryDurationInState:
+		return true
+	case HistoryFirst:
+		return true
+	case HistoryLast:
+		return true
+	case HistoryMax:
+		return true
+	case HistoryMin:
+		return true
+	case HistoryRange:
+		return true
+	case HistoryStdDev:
+		return true
+	case HistoryTimeAverage:
 		return true
 	default:
 		return false
@@ -586,6 +673,30 @@ func (e TagImportPhase) Valid() bool {
 	}
 }
 
+// Defines values for TagTemplateParameterType.
+const (
+	ParameterBool   TagTemplateParameterType = "Bool"
+	ParameterFloat  TagTemplateParameterType = "Float"
+	ParameterInt    TagTemplateParameterType = "Int"
+	ParameterString TagTemplateParameterType = "String"
+)
+
+// Valid indicates whether the value is a known member of the TagTemplateParameterType enum.
+func (e TagTemplateParameterType) Valid() bool {
+	switch e {
+	case ParameterBool:
+		return true
+	case ParameterFloat:
+		return true
+	case ParameterInt:
+		return true
+	case ParameterString:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TokensTokenType.
 const (
 	Bearer TokensTokenType = "Bearer"
@@ -670,6 +781,42 @@ func (e WriteState) Valid() bool {
 	case Unknown:
 		return true
 	case Written:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryFormat.
+const (
+	HistoryFormatHistoryCSV  HistoryFormat = "csv"
+	HistoryFormatHistoryJSON HistoryFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the HistoryFormat enum.
+func (e HistoryFormat) Valid() bool {
+	switch e {
+	case HistoryFormatHistoryCSV:
+		return true
+	case HistoryFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryLayout.
+const (
+	HistoryLayoutHistoryLong HistoryLayout = "long"
+	HistoryLayoutHistoryWide HistoryLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the HistoryLayout enum.
+func (e HistoryLayout) Valid() bool {
+	switch e {
+	case HistoryLayoutHistoryLong:
+		return true
+	case HistoryLayoutHistoryWide:
 		return true
 	default:
 		return false
@@ -763,6 +910,99 @@ func (e ExportAuditParamsFormat) Valid() bool {
 	case AuditCSV:
 		return true
 	case AuditNDJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsFill.
+const (
+	FillLinear   GetHistoryAggregatesParamsFill = "linear"
+	FillNone     GetHistoryAggregatesParamsFill = "none"
+	FillPrevious GetHistoryAggregatesParamsFill = "previous"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsFill enum.
+func (e GetHistoryAggregatesParamsFill) Valid() bool {
+	switch e {
+	case FillLinear:
+		return true
+	case FillNone:
+		return true
+	case FillPrevious:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsFormat.
+const (
+	GetHistoryAggregatesParamsFormatHistoryCSV  GetHistoryAggregatesParamsFormat = "csv"
+	GetHistoryAggregatesParamsFormatHistoryJSON GetHistoryAggregatesParamsFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsFormat enum.
+func (e GetHistoryAggregatesParamsFormat) Valid() bool {
+	switch e {
+	case GetHistoryAggregatesParamsFormatHistoryCSV:
+		return true
+	case GetHistoryAggregatesParamsFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsLayout.
+const (
+	GetHistoryAggregatesParamsLayoutHistoryLong GetHistoryAggregatesParamsLayout = "long"
+	GetHistoryAggregatesParamsLayoutHistoryWide GetHistoryAggregatesParamsLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsLayout enum.
+func (e GetHistoryAggregatesParamsLayout) Valid() bool {
+	switch e {
+	case GetHistoryAggregatesParamsLayoutHistoryLong:
+		return true
+	case GetHistoryAggregatesParamsLayoutHistoryWide:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportHistoryParamsFormat.
+const (
+	ExportHistoryParamsFormatHistoryCSV  ExportHistoryParamsFormat = "csv"
+	ExportHistoryParamsFormatHistoryJSON ExportHistoryParamsFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the ExportHistoryParamsFormat enum.
+func (e ExportHistoryParamsFormat) Valid() bool {
+	switch e {
+	case ExportHistoryParamsFormatHistoryCSV:
+		return true
+	case ExportHistoryParamsFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportHistoryParamsLayout.
+const (
+	ExportHistoryParamsLayoutHistoryLong ExportHistoryParamsLayout = "long"
+	ExportHistoryParamsLayoutHistoryWide ExportHistoryParamsLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the ExportHistoryParamsLayout enum.
+func (e ExportHistoryParamsLayout) Valid() bool {
+	switch e {
+	case ExportHistoryParamsLayoutHistoryLong:
+		return true
+	case ExportHistoryParamsLayoutHistoryWide:
 		return true
 	default:
 		return false
@@ -1299,6 +1539,25 @@ type BridgeTag struct {
 	Unit         string `json:"unit,omitempty,omitzero"`
 }
 
+// BrowsedPoint defines model for BrowsedPoint.
+type BrowsedPoint struct {
+	AccessMode  AccessMode `json:"accessMode"`
+	Address     string     `json:"address"`
+	DataType    DataType   `json:"dataType"`
+	Description string     `json:"description,omitempty,omitzero"`
+
+	// Name Without the prefix of the driver.
+	Name       string `json:"name"`
+	NativeType string `json:"nativeType,omitempty,omitzero"`
+	Unit       string `json:"unit,omitempty,omitzero"`
+}
+
+// BrowsedPoints defines model for BrowsedPoints.
+type BrowsedPoints struct {
+	Points     []BrowsedPoint `json:"points"`
+	TotalCount int            `json:"totalCount"`
+}
+
 // BulkAnswer defines model for BulkAnswer.
 type BulkAnswer struct {
 	// Count Distinct tag ids that were applied.
@@ -1776,6 +2035,65 @@ type DigestMessageList struct {
 	TotalCount int64           `json:"totalCount"`
 }
 
+// Driver Who sends it back with PUT changes nothing: members that DriverDefinition does not have are ignored.
+type Driver struct {
+	BackoffMaxMs int64 `json:"backoffMaxMs,omitempty,omitzero"`
+
+	// CreatedAt Only of origin api.
+	CreatedAt time.Time `json:"createdAt,omitempty,omitzero"`
+	Enabled   bool      `json:"enabled"`
+	ID        string    `json:"id"`
+	IPAddress string    `json:"ipAddress,omitempty,omitzero"`
+
+	// Origin settings: the settings file, not to be changed by calls. api: a call. part: another part of the engine, such as a bound bridge. Absent in Driver.status.
+	Origin         DriverOrigin `json:"origin"`
+	PollIntervalMs int64        `json:"pollIntervalMs,omitempty,omitzero"`
+	Port           int          `json:"port,omitempty,omitzero"`
+
+	// Settings Absent for origin part, and for a type that the engine does not know.
+	Settings  map[string]interface{} `json:"settings,omitempty,omitzero"`
+	Shadowed  DriverDefinition       `json:"shadowed,omitempty,omitzero"`
+	Status    DriverStatus           `json:"status"`
+	TimeoutMs int64                  `json:"timeoutMs,omitempty,omitzero"`
+	Type      string                 `json:"type"`
+
+	// UpdatedAt Only of origin api.
+	UpdatedAt time.Time `json:"updatedAt,omitempty,omitzero"`
+}
+
+// DriverDefinition defines model for DriverDefinition.
+type DriverDefinition struct {
+	// BackoffMaxMs Longest delay between attempts to connect; 0 for 10000.
+	BackoffMaxMs int64 `json:"backoffMaxMs,omitempty,omitzero"`
+
+	// Enabled A driver that is disabled keeps its tags, Bad with reason NoDriver.
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// ID Prefix of the names of the driver's tags. Required in POST; in PUT it is that of the path.
+	ID string `json:"id,omitempty,omitzero"`
+
+	// IPAddress Address or host name of the device, for types that have one.
+	IPAddress string `json:"ipAddress,omitempty,omitzero"`
+
+	// PollIntervalMs Polling interval of tags without one of their own; 0 for 1000.
+	PollIntervalMs int64 `json:"pollIntervalMs,omitempty,omitzero"`
+
+	// Port 0 for the default of the type.
+	Port int `json:"port,omitempty,omitzero"`
+
+	// Settings What the type defines; see settingsSchema of DriverType. Secrets are shown as ********.
+	Settings map[string]interface{} `json:"settings,omitempty,omitzero"`
+
+	// TimeoutMs Longest time of one exchange with the device; 0 for 5000.
+	TimeoutMs int64 `json:"timeoutMs,omitempty,omitzero"`
+
+	// Type A name of driver-types, in any letter case.
+	Type string `json:"type"`
+}
+
+// DriverOrigin settings: the settings file, not to be changed by calls. api: a call. part: another part of the engine, such as a bound bridge. Absent in Driver.status.
+type DriverOrigin string
+
 // DriverStatus defines model for DriverStatus.
 type DriverStatus struct {
 	// Breakers One for each unit that is polled, for drivers that leave out units that do not answer.
@@ -1785,12 +2103,18 @@ type DriverStatus struct {
 	Connects       int64         `json:"connects"`
 
 	// Cycles One for each polling interval, shortest first; none while there is no connection.
-	Cycles       []PollCycle `json:"cycles"`
-	DriverID     string      `json:"driverId"`
-	LastError    string      `json:"lastError,omitempty,omitzero"`
-	LastErrorAt  time.Time   `json:"lastErrorAt,omitempty,omitzero"`
-	QueuedWrites int         `json:"queuedWrites"`
-	ReadErrors   int64       `json:"readErrors"`
+	Cycles   []PollCycle `json:"cycles"`
+	DriverID string      `json:"driverId"`
+
+	// Enabled Absent in Driver.status.
+	Enabled     *bool     `json:"enabled,omitempty"`
+	LastError   string    `json:"lastError,omitempty,omitzero"`
+	LastErrorAt time.Time `json:"lastErrorAt,omitempty,omitzero"`
+
+	// Origin settings: the settings file, not to be changed by calls. api: a call. part: another part of the engine, such as a bound bridge. Absent in Driver.status.
+	Origin       DriverOrigin `json:"origin,omitempty,omitzero"`
+	QueuedWrites int          `json:"queuedWrites"`
+	ReadErrors   int64        `json:"readErrors"`
 
 	// Reads Requests for points.
 	Reads int64 `json:"reads"`
@@ -1802,18 +2126,62 @@ type DriverStatus struct {
 	RoundTripMeanMs float64 `json:"roundTripMeanMs"`
 
 	// RoundTripMs Of the last request for points.
-	RoundTripMs      float64           `json:"roundTripMs"`
-	Samples          int64             `json:"samples"`
-	SamplesPerSecond float64           `json:"samplesPerSecond"`
-	State            DriverStatusState `json:"state"`
-	TagCount         int               `json:"tagCount"`
-	Type             string            `json:"type"`
-	WriteErrors      int64             `json:"writeErrors"`
-	Writes           int64             `json:"writes"`
+	RoundTripMs      float64 `json:"roundTripMs"`
+	Samples          int64   `json:"samples"`
+	SamplesPerSecond float64 `json:"samplesPerSecond"`
+
+	// State Stopped: it does not run. lastError has the reason if it should.
+	State       DriverStatusState `json:"state"`
+	TagCount    int               `json:"tagCount"`
+	Type        string            `json:"type"`
+	WriteErrors int64             `json:"writeErrors"`
+	Writes      int64             `json:"writes"`
 }
 
-// DriverStatusState defines model for DriverStatus.State.
+// DriverStatusState Stopped: it does not run. lastError has the reason if it should.
 type DriverStatusState string
+
+// DriverTrial defines model for DriverTrial.
+type DriverTrial struct {
+	// ConnectMs Time of the attempt to connect.
+	ConnectMs float64 `json:"connectMs"`
+	Connected bool    `json:"connected"`
+
+	// Error Why there was no connection; absent if there was.
+	Error string `json:"error,omitempty,omitzero"`
+
+	// InUseBy The id of a running driver with the same device, if there was no connection: some devices take one only. A serial port that a driver has is not tried.
+	InUseBy string `json:"inUseBy,omitempty,omitzero"`
+
+	// Ok Connected, and each point was read.
+	Ok     bool         `json:"ok"`
+	Points []PointTrial `json:"points"`
+
+	// RoundTripMs Mean time in which the points of a unit were read.
+	RoundTripMs float64     `json:"roundTripMs"`
+	Units       []UnitTrial `json:"units"`
+}
+
+// DriverType defines model for DriverType.
+type DriverType struct {
+	// Address Whether drivers of the type have ipAddress and port.
+	Address   DriverTypeAddress `json:"address"`
+	CanBrowse bool              `json:"canBrowse"`
+
+	// DefaultPort Absent if there is none.
+	DefaultPort int    `json:"defaultPort,omitempty,omitzero"`
+	Description string `json:"description,omitempty,omitzero"`
+
+	// Name As in the member type of a driver.
+	Name string `json:"name"`
+
+	// SettingsSchema JSON Schema 2020-12 of the member settings of a driver. Secrets are writeOnly; x-unit has the unit of a number.
+	SettingsSchema map[string]interface{} `json:"settingsSchema"`
+	Title          string                 `json:"title"`
+}
+
+// DriverTypeAddress Whether drivers of the type have ipAddress and port.
+type DriverTypeAddress string
 
 // ElementValue The value of an element alone (ValueOnly of IDTA-01001), such as 21.5, "text" or an object of the elements within.
 type ElementValue = json.RawMessage
@@ -1962,10 +2330,95 @@ type HealthResult struct {
 // HealthStatus defines model for HealthStatus.
 type HealthStatus string
 
+// HistoryAggregates defines model for HistoryAggregates.
+type HistoryAggregates struct {
+	End      time.Time          `json:"end"`
+	Interval string             `json:"interval"`
+	Series   []HistoryIntervals `json:"series"`
+	Start    time.Time          `json:"start"`
+	TimeZone string             `json:"timeZone,omitempty,omitzero"`
+}
+
+// HistoryFunction timeAverage is weighted with how long the values held, average is of the samples; range is max - min; stdDev is that of the population; durationGood
+// and durationInState are in seconds.
+type HistoryFunction string
+
+// HistoryInterval The functions that were asked for; null for one without a value, or with one that a Float cannot hold.
+type HistoryInterval struct {
+	Average      float64 `json:"average,omitempty,omitzero"`
+	Count        int64   `json:"count,omitempty,omitzero"`
+	DurationGood float64 `json:"durationGood,omitempty,omitzero"`
+
+	// DurationInState Of Bool, Int and String, in the order in which they were held; null if there were more than 32 states.
+	DurationInState []HistoryState `json:"durationInState,omitempty,omitzero"`
+	End             time.Time      `json:"end"`
+
+	// Filled There were no samples that count; the values are filled.
+	Filled bool `json:"filled,omitempty,omitzero"`
+
+	// First Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	First TagValue `json:"first,omitempty,omitzero"`
+
+	// Last Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Last TagValue `json:"last,omitempty,omitzero"`
+
+	// Max Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Max TagValue `json:"max,omitempty,omitzero"`
+
+	// Min Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Min         TagValue  `json:"min,omitempty,omitzero"`
+	PercentGood float64   `json:"percentGood"`
+	Quality     Quality   `json:"quality"`
+	Range       float64   `json:"range,omitempty,omitzero"`
+	Start       time.Time `json:"start"`
+	StdDev      float64   `json:"stdDev,omitempty,omitzero"`
+	TimeAverage float64   `json:"timeAverage,omitempty,omitzero"`
+}
+
+// HistoryIntervals defines model for HistoryIntervals.
+type HistoryIntervals struct {
+	Intervals []HistoryInterval `json:"intervals"`
+	TagName   string            `json:"tagName"`
+}
+
 // HistoryPoint defines model for HistoryPoint.
 type HistoryPoint struct {
 	Quality   Quality   `json:"quality"`
 	Timestamp time.Time `json:"timestamp"`
+
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value"`
+}
+
+// HistorySample defines model for HistorySample.
+type HistorySample struct {
+	Quality       Quality   `json:"quality"`
+	QualityReason string    `json:"qualityReason,omitempty,omitzero"`
+	Timestamp     time.Time `json:"timestamp"`
+
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value"`
+}
+
+// HistorySamples defines model for HistorySamples.
+type HistorySamples struct {
+	End    time.Time `json:"end"`
+	Series []struct {
+		Points  []HistorySample `json:"points"`
+		TagName string          `json:"tagName"`
+	} `json:"series"`
+	Start time.Time `json:"start"`
+}
+
+// HistoryState defines model for HistoryState.
+type HistoryState struct {
+	Seconds float64 `json:"seconds"`
 
 	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
 	// bytesValue is base64. A tag that never had a value has null.
@@ -2164,6 +2617,19 @@ type NewReplacement struct {
 
 	// Reason preventive: it still worked, or was installed new.
 	Reason ReplacementReason `json:"reason"`
+}
+
+// PointTrial defines model for PointTrial.
+type PointTrial struct {
+	Address string  `json:"address"`
+	Error   string  `json:"error,omitempty,omitzero"`
+	Name    string  `json:"name"`
+	Quality Quality `json:"quality"`
+	Unit    string  `json:"unit,omitempty,omitzero"`
+
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value,omitempty,omitzero"`
 }
 
 // PollCycle defines model for PollCycle.
@@ -2655,6 +3121,78 @@ type TagList struct {
 	TotalCount int   `json:"totalCount"`
 }
 
+// TagTemplate defines model for TagTemplate.
+type TagTemplate struct {
+	// DerivedTags As tags, definitions of derived tags.
+	DerivedTags   []map[string]interface{} `json:"derivedTags,omitempty,omitzero"`
+	Description   string                   `json:"description,omitempty,omitzero"`
+	ID            string                   `json:"id"`
+	InstanceCount int                      `json:"instanceCount"`
+	Parameters    []TagTemplateParameter   `json:"parameters,omitempty,omitzero"`
+
+	// Tags Items of the tag configuration. ${name} in a text stands for a parameter, ${name+3} for an Int with 3 added, ${instance} for the id of the instance; a text that is nothing else takes the parameter's type.
+	Tags      []map[string]interface{} `json:"tags,omitempty,omitzero"`
+	UpdatedAt time.Time                `json:"updatedAt,omitempty,omitzero"`
+}
+
+// TagTemplateInstance defines model for TagTemplateInstance.
+type TagTemplateInstance struct {
+	ID string `json:"id"`
+
+	// Tags Names of its tags, derived ones included.
+	Tags       []string               `json:"tags"`
+	TemplateID string                 `json:"templateId"`
+	UpdatedAt  time.Time              `json:"updatedAt,omitempty,omitzero"`
+	Values     map[string]interface{} `json:"values,omitempty,omitzero"`
+}
+
+// TagTemplateInstanceRequest defines model for TagTemplateInstanceRequest.
+type TagTemplateInstanceRequest struct {
+	// ID That of the path, or absent.
+	ID string `json:"id,omitempty,omitzero"`
+
+	// Values By parameter.
+	Values map[string]interface{} `json:"values,omitempty,omitzero"`
+}
+
+// TagTemplateParameter defines model for TagTemplateParameter.
+type TagTemplateParameter struct {
+	// Default Without one, each instance has to give a value.
+	Default     interface{} `json:"default,omitempty,omitzero"`
+	Description string      `json:"description,omitempty,omitzero"`
+	MaxValue    *float64    `json:"maxValue,omitempty"`
+	MinValue    *float64    `json:"minValue,omitempty"`
+	Name        string      `json:"name"`
+
+	// Pattern Regular expression that a String must match as a whole.
+	Pattern string                   `json:"pattern,omitempty,omitzero"`
+	Type    TagTemplateParameterType `json:"type"`
+}
+
+// TagTemplateParameterType defines model for TagTemplateParameter.Type.
+type TagTemplateParameterType string
+
+// TagTemplatePlan defines model for TagTemplatePlan.
+type TagTemplatePlan struct {
+	Added   []string `json:"added"`
+	Changed []string `json:"changed"`
+	Removed []string `json:"removed"`
+}
+
+// TagTemplateRequest defines model for TagTemplateRequest.
+type TagTemplateRequest struct {
+	// DerivedTags As tags, definitions of derived tags.
+	DerivedTags []map[string]interface{} `json:"derivedTags,omitempty,omitzero"`
+	Description string                   `json:"description,omitempty,omitzero"`
+
+	// ID Letters, digits and ._:-; required to add one.
+	ID         string                 `json:"id,omitempty,omitzero"`
+	Parameters []TagTemplateParameter `json:"parameters,omitempty,omitzero"`
+
+	// Tags Items of the tag configuration. ${name} in a text stands for a parameter, ${name+3} for an Int with 3 added, ${instance} for the id of the instance; a text that is nothing else takes the parameter's type.
+	Tags []map[string]interface{} `json:"tags,omitempty,omitzero"`
+}
+
 // TagValue Exactly one member. int64Value is written as a number and read as a number or a decimal string;
 // bytesValue is base64. A tag that never had a value has null.
 type TagValue = tags.Value
@@ -2742,6 +3280,21 @@ type UnitBreaker struct {
 
 // UnitBreakerState Closed: the unit is asked. Open: it is left out until probeAt. HalfOpen: the next request to it is a probe.
 type UnitBreakerState string
+
+// UnitTrial defines model for UnitTrial.
+type UnitTrial struct {
+	Answered int `json:"answered"`
+
+	// Error Of the first point that failed.
+	Error string `json:"error,omitempty,omitzero"`
+
+	// Points Points of the unit that were asked for.
+	Points      int     `json:"points"`
+	RoundTripMs float64 `json:"roundTripMs"`
+
+	// Unit Absent if the driver has no units.
+	Unit string `json:"unit,omitempty,omitzero"`
+}
 
 // WebhookAlert defines model for WebhookAlert.
 type WebhookAlert struct {
@@ -2854,14 +3407,29 @@ type AuditStart = time.Time
 // CommandID defines model for CommandID.
 type CommandID = string
 
+// ConfigTagID defines model for ConfigTagID.
+type ConfigTagID = string
+
 // DerivedTagID defines model for DerivedTagID.
 type DerivedTagID = string
 
 // DeviceID defines model for DeviceID.
 type DeviceID = string
 
+// DryRun defines model for DryRun.
+type DryRun = bool
+
 // ForceRemoval defines model for ForceRemoval.
 type ForceRemoval = bool
+
+// HistoryFormat defines model for HistoryFormat.
+type HistoryFormat string
+
+// HistoryLayout defines model for HistoryLayout.
+type HistoryLayout string
+
+// HistoryTags defines model for HistoryTags.
+type HistoryTags = []string
 
 // IfMatch defines model for IfMatch.
 type IfMatch = string
@@ -2889,6 +3457,9 @@ type TagName = string
 
 // TrainingJobID defines model for TrainingJobID.
 type TrainingJobID = string
+
+// TrialPoints defines model for TrialPoints.
+type TrialPoints = int
 
 // ScanBridgesParams defines parameters for ScanBridges.
 type ScanBridgesParams struct {
@@ -2984,6 +3555,27 @@ type ImportTagConfigParams struct {
 
 // ImportTagConfigParamsMode defines parameters for ImportTagConfig.
 type ImportTagConfigParamsMode string
+
+// RemoveTagConfigJSONBody defines parameters for RemoveTagConfig.
+type RemoveTagConfigJSONBody struct {
+	Force  bool     `json:"force,omitempty,omitzero"`
+	TagIds []string `json:"tagIds"`
+}
+
+// RemoveTagConfigItemParams defines parameters for RemoveTagConfigItem.
+type RemoveTagConfigItemParams struct {
+	// Force Remove it although others use the tag.
+	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// PutTagConfigItemParams defines parameters for PutTagConfigItem.
+type PutTagConfigItemParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
 
 // ListFailuresParams defines parameters for ListFailures.
 type ListFailuresParams struct {
@@ -3317,6 +3909,117 @@ type ListDeviceCommandsParams struct {
 	Limit  *int   `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// TestDriverDefinitionParams defines parameters for TestDriverDefinition.
+type TestDriverDefinitionParams struct {
+	// Points Most points to be read; units take turns.
+	Points TrialPoints `form:"points,omitempty" json:"points,omitempty,omitzero"`
+}
+
+// DeleteDriverParams defines parameters for DeleteDriver.
+type DeleteDriverParams struct {
+	// Tags Remove the configured tags of the driver too.
+	Tags bool `form:"tags,omitempty" json:"tags,omitempty,omitzero"`
+
+	// Force Remove tags that are in use.
+	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ReplaceDriverParams defines parameters for ReplaceDriver.
+type ReplaceDriverParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// BrowseDriverParams defines parameters for BrowseDriver.
+type BrowseDriverParams struct {
+	Page     int `form:"page,omitempty" json:"page,omitempty,omitzero"`
+	PageSize int `form:"pageSize,omitempty" json:"pageSize,omitempty,omitzero"`
+}
+
+// TestDriverParams defines parameters for TestDriver.
+type TestDriverParams struct {
+	// Points Most points to be read; units take turns.
+	Points TrialPoints `form:"points,omitempty" json:"points,omitempty,omitzero"`
+}
+
+// GetHistoryAggregatesParams defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParams struct {
+	// Tag A tag; repeated for more. One that is not defined any more has its history until the retention ends.
+	Tag HistoryTags `form:"tag" json:"tag"`
+
+	// Start Default: 24 hours before end.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Default: now.
+	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+
+	// Interval A number and a unit: ms, s, m (minutes), h, d, w, mo (months), y.
+	Interval string `form:"interval" json:"interval"`
+
+	// TimeZone A name of the IANA time zone database, such as Europe/Berlin: intervals begin with the days, weeks (on Monday), months and years there, and
+	// shorter ones at midnight. The first and the last are cut at start and end. Default: intervals begin with start, d and w are 24 and
+	// 168 hours, and mo and y are refused.
+	TimeZone string `form:"timeZone,omitempty" json:"timeZone,omitempty,omitzero"`
+
+	// Function May be repeated. Default: min, max, average, count.
+	Function []HistoryFunction `form:"function,omitempty" json:"function,omitempty,omitzero"`
+
+	// Fill What min, max, average, timeAverage, first and last of an interval without samples are: nothing, the last value, or the value at the start of the
+	// interval on the line between the last and the next (of Ints and Floats). A timeAverage is there as long as a value holds.
+	Fill GetHistoryAggregatesParamsFill `form:"fill,omitempty" json:"fill,omitempty,omitzero"`
+
+	// Sloped For timeAverage, Floats change steadily between two samples that count.
+	Sloped bool `form:"sloped,omitempty" json:"sloped,omitempty,omitzero"`
+
+	// Uncertain Uncertain samples count.
+	Uncertain bool `form:"uncertain,omitempty" json:"uncertain,omitempty,omitzero"`
+
+	// Format Default: what Accept prefers.
+	Format GetHistoryAggregatesParamsFormat `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
+	// Layout Of CSV.
+	Layout GetHistoryAggregatesParamsLayout `form:"layout,omitempty" json:"layout,omitempty,omitzero"`
+}
+
+// GetHistoryAggregatesParamsFill defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsFill string
+
+// GetHistoryAggregatesParamsFormat defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsFormat string
+
+// GetHistoryAggregatesParamsLayout defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsLayout string
+
+// ExportHistoryParams defines parameters for ExportHistory.
+type ExportHistoryParams struct {
+	// Tag A tag; repeated for more. One that is not defined any more has its history until the retention ends.
+	Tag HistoryTags `form:"tag" json:"tag"`
+
+	// Start Default: 24 hours before end.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Default: now.
+	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+
+	// TimeZone Zone of the times in CSV, a name of the IANA time zone database. Default: UTC.
+	TimeZone string `form:"timeZone,omitempty" json:"timeZone,omitempty,omitzero"`
+
+	// Format Default: what Accept prefers.
+	Format ExportHistoryParamsFormat `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
+	// Layout Of CSV.
+	Layout ExportHistoryParamsLayout `form:"layout,omitempty" json:"layout,omitempty,omitzero"`
+}
+
+// ExportHistoryParamsFormat defines parameters for ExportHistory.
+type ExportHistoryParamsFormat string
+
+// ExportHistoryParamsLayout defines parameters for ExportHistory.
+type ExportHistoryParamsLayout string
+
 // ListSubmodelsParams defines parameters for ListSubmodels.
 type ListSubmodelsParams struct {
 	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
@@ -3343,6 +4046,45 @@ type UpdateSubmodelParams struct {
 
 // SetElementValueParams defines parameters for SetElementValue.
 type SetElementValueParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// RemoveTagTemplateParams defines parameters for RemoveTagTemplate.
+type RemoveTagTemplateParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ReplaceTagTemplateParams defines parameters for ReplaceTagTemplate.
+type ReplaceTagTemplateParams struct {
+	// DryRun Change nothing; the answer has what would change.
+	DryRun DryRun `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
+
+	// Force Remove it although others use it, which the answer 409 lists otherwise.
+	Force ForceRemoval `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// RemoveTagTemplateInstanceParams defines parameters for RemoveTagTemplateInstance.
+type RemoveTagTemplateInstanceParams struct {
+	// Force Remove it although others use it, which the answer 409 lists otherwise.
+	Force ForceRemoval `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// PutTagTemplateInstanceParams defines parameters for PutTagTemplateInstance.
+type PutTagTemplateInstanceParams struct {
+	// DryRun Change nothing; the answer has what would change.
+	DryRun DryRun `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
+
+	// Force Remove it although others use it, which the answer 409 lists otherwise.
+	Force ForceRemoval `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
 	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
@@ -3399,6 +4141,12 @@ type BulkTagConfigJSONRequestBody = BulkTagConfigJSONBody
 
 // ImportTagConfigJSONRequestBody defines body for ImportTagConfig for application/json ContentType.
 type ImportTagConfigJSONRequestBody = ImportTagConfigJSONBody
+
+// RemoveTagConfigJSONRequestBody defines body for RemoveTagConfig for application/json ContentType.
+type RemoveTagConfigJSONRequestBody RemoveTagConfigJSONBody
+
+// PutTagConfigItemJSONRequestBody defines body for PutTagConfigItem for application/json ContentType.
+type PutTagConfigItemJSONRequestBody = TagConfig
 
 // DetectMultivariateAnomalyJSONRequestBody defines body for DetectMultivariateAnomaly for application/json ContentType.
 type DetectMultivariateAnomalyJSONRequestBody = MultivariateRequest
@@ -3487,6 +4235,15 @@ type SubmitDeviceCommandJSONRequestBody = DeviceCommand
 // ReportDeviceTelemetryJSONRequestBody defines body for ReportDeviceTelemetry for application/json ContentType.
 type ReportDeviceTelemetryJSONRequestBody = DeviceReport
 
+// CreateDriverJSONRequestBody defines body for CreateDriver for application/json ContentType.
+type CreateDriverJSONRequestBody = DriverDefinition
+
+// TestDriverDefinitionJSONRequestBody defines body for TestDriverDefinition for application/json ContentType.
+type TestDriverDefinitionJSONRequestBody = DriverDefinition
+
+// ReplaceDriverJSONRequestBody defines body for ReplaceDriver for application/json ContentType.
+type ReplaceDriverJSONRequestBody = DriverDefinition
+
 // CreateSubmodelJSONRequestBody defines body for CreateSubmodel for application/json ContentType.
 type CreateSubmodelJSONRequestBody = Submodel
 
@@ -3495,6 +4252,15 @@ type UpdateSubmodelJSONRequestBody = SubmodelUpdate
 
 // SetElementValueJSONRequestBody defines body for SetElementValue for application/json ContentType.
 type SetElementValueJSONRequestBody = ElementValue
+
+// AddTagTemplateJSONRequestBody defines body for AddTagTemplate for application/json ContentType.
+type AddTagTemplateJSONRequestBody = TagTemplateRequest
+
+// ReplaceTagTemplateJSONRequestBody defines body for ReplaceTagTemplate for application/json ContentType.
+type ReplaceTagTemplateJSONRequestBody = TagTemplateRequest
+
+// PutTagTemplateInstanceJSONRequestBody defines body for PutTagTemplateInstance for application/json ContentType.
+type PutTagTemplateInstanceJSONRequestBody = TagTemplateInstanceRequest
 
 // WriteTagJSONRequestBody defines body for WriteTag for application/json ContentType.
 type WriteTagJSONRequestBody = WriteRequest
@@ -3793,6 +4559,58 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
 	GetTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagConfigWithBody Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfigWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagConfig Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfig(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagConfigItem Remove the item of one tag
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone.
+	//
+	// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+	RemoveTagConfigItem(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTagConfigItem The configuration of one tag
+	//
+	// What is absent is what the driver knows of the tag.
+	//
+	// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+	GetTagConfigItem(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTagConfigItemWithBody Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItemWithBody(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTagConfigItem Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItem(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DetectMultivariateAnomalyWithBody Whether the newest samples of several tags move together as they did before
 	//
@@ -4647,10 +5465,122 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/devices/{id}/telemetry (the `ReportDeviceTelemetry` operationId).
 	ReportDeviceTelemetry(ctx context.Context, id DeviceID, body ReportDeviceTelemetryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListDriverTypes The types of drivers that can be created, with the JSON Schema of their settings
+	//
+	// Corresponds with GET /api/v1/driver-types (the `ListDriverTypes` operationId).
+	ListDriverTypes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListDrivers How each driver is doing
 	//
 	// Corresponds with GET /api/v1/drivers (the `ListDrivers` operationId).
 	ListDrivers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateDriverWithBody Create a driver, which is stored and starts if it is enabled
+	//
+	// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+	// the answer; items of the tag configuration for the driver become its tags.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+	CreateDriverWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateDriver Create a driver, which is stored and starts if it is enabled
+	//
+	// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+	// the answer; items of the tag configuration for the driver become its tags.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+	CreateDriver(ctx context.Context, body CreateDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestDriverDefinitionWithBody Try the device of a definition that need not be stored
+	//
+	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// same time.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+	TestDriverDefinitionWithBody(ctx context.Context, params *TestDriverDefinitionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestDriverDefinition Try the device of a definition that need not be stored
+	//
+	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// same time.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+	TestDriverDefinition(ctx context.Context, params *TestDriverDefinitionParams, body TestDriverDefinitionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteDriver Remove a driver and the tags that its settings define
+	//
+	// Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
+	// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
+	// TAG_IN_USE, unless `force=true`.
+	//
+	// Corresponds with DELETE /api/v1/drivers/{id} (the `DeleteDriver` operationId).
+	DeleteDriver(ctx context.Context, id string, params *DeleteDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetDriver What a driver is made of, and how it is doing
+	//
+	// Corresponds with GET /api/v1/drivers/{id} (the `GetDriver` operationId).
+	GetDriver(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceDriverWithBody Replace the definition of a driver
+	//
+	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+	ReplaceDriverWithBody(ctx context.Context, id string, params *ReplaceDriverParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceDriver Replace the definition of a driver
+	//
+	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+	ReplaceDriver(ctx context.Context, id string, params *ReplaceDriverParams, body ReplaceDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BrowseDriver List the points of a device, where the driver can
+	//
+	// 409 BROWSE_NOT_SUPPORTED for a type of driver that cannot; 502 DEVICE_NOT_REACHABLE for a device that does not answer.
+	//
+	// Corresponds with POST /api/v1/drivers/{id}/browse (the `BrowseDriver` operationId).
+	BrowseDriver(ctx context.Context, id string, params *BrowseDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestDriver Try the device of a driver beside the running one
+	//
+	// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
+	TestDriver(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
+	//
+	// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+	// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+	// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+	// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+	// With `Accept: text/csv` or `format=csv` it is CSV.
+	//
+	// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+	GetHistoryAggregates(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExportHistory Download the stored samples of up to 100 tags
+	//
+	// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+	// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+	//
+	// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+	ExportHistory(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSubmodels List submodels by id
 	//
@@ -4717,6 +5647,78 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
 	SetElementValue(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTagTemplates List templates of tags by id
+	//
+	// Corresponds with GET /api/v1/tag-templates (the `ListTagTemplates` operationId).
+	ListTagTemplates(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddTagTemplateWithBody Add a template of the tags of a type of device
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+	AddTagTemplateWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddTagTemplate Add a template of the tags of a type of device
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+	AddTagTemplate(ctx context.Context, body AddTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagTemplate Remove a template that has no instances
+	//
+	// Corresponds with DELETE /api/v1/tag-templates/{id} (the `RemoveTagTemplate` operationId).
+	RemoveTagTemplate(ctx context.Context, id string, params *RemoveTagTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTagTemplate Read a template
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id} (the `GetTagTemplate` operationId).
+	GetTagTemplate(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceTagTemplateWithBody Replace a template, and with it the tags of its instances
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+	ReplaceTagTemplateWithBody(ctx context.Context, id string, params *ReplaceTagTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceTagTemplate Replace a template, and with it the tags of its instances
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+	ReplaceTagTemplate(ctx context.Context, id string, params *ReplaceTagTemplateParams, body ReplaceTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTagTemplateInstances List the instances of a template by id
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id}/instances (the `ListTagTemplateInstances` operationId).
+	ListTagTemplateInstances(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveTagTemplateInstance Remove an instance with its tags
+	//
+	// Corresponds with DELETE /api/v1/tag-templates/{id}/instances/{instanceId} (the `RemoveTagTemplateInstance` operationId).
+	RemoveTagTemplateInstance(ctx context.Context, id string, instanceID string, params *RemoveTagTemplateInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTagTemplateInstance Read an instance of a template
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id}/instances/{instanceId} (the `GetTagTemplateInstance` operationId).
+	GetTagTemplateInstance(ctx context.Context, id string, instanceID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTagTemplateInstanceWithBody Add an instance of a template, or replace its values
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+	PutTagTemplateInstanceWithBody(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTagTemplateInstance Add an instance of a template, or replace its values
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+	PutTagTemplateInstance(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTags List tags by name
 	//
@@ -5370,6 +6372,118 @@ func (c *Client) CancelTagImport(ctx context.Context, importID string, reqEditor
 // Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
 func (c *Client) GetTagImport(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetTagImportRequest(c.Server, importID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagConfigWithBody Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *Client) RemoveTagConfigWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagConfigRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagConfig Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *Client) RemoveTagConfig(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagConfigRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagConfigItem Remove the item of one tag
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone.
+//
+// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+func (c *Client) RemoveTagConfigItem(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagConfigItemRequest(c.Server, tagID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTagConfigItem The configuration of one tag
+//
+// What is absent is what the driver knows of the tag.
+//
+// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+func (c *Client) GetTagConfigItem(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTagConfigItemRequest(c.Server, tagID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTagConfigItemWithBody Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *Client) PutTagConfigItemWithBody(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTagConfigItemRequestWithBody(c.Server, tagID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTagConfigItem Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *Client) PutTagConfigItem(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTagConfigItemRequest(c.Server, tagID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7483,11 +8597,253 @@ func (c *Client) ReportDeviceTelemetry(ctx context.Context, id DeviceID, body Re
 	return c.Client.Do(req)
 }
 
+// ListDriverTypes The types of drivers that can be created, with the JSON Schema of their settings
+//
+// Corresponds with GET /api/v1/driver-types (the `ListDriverTypes` operationId).
+func (c *Client) ListDriverTypes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDriverTypesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListDrivers How each driver is doing
 //
 // Corresponds with GET /api/v1/drivers (the `ListDrivers` operationId).
 func (c *Client) ListDrivers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDriversRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateDriverWithBody Create a driver, which is stored and starts if it is enabled
+//
+// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+// the answer; items of the tag configuration for the driver become its tags.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+func (c *Client) CreateDriverWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateDriverRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateDriver Create a driver, which is stored and starts if it is enabled
+//
+// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+// the answer; items of the tag configuration for the driver become its tags.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+func (c *Client) CreateDriver(ctx context.Context, body CreateDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateDriverRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestDriverDefinitionWithBody Try the device of a definition that need not be stored
+//
+// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// same time.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+func (c *Client) TestDriverDefinitionWithBody(ctx context.Context, params *TestDriverDefinitionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestDriverDefinitionRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestDriverDefinition Try the device of a definition that need not be stored
+//
+// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// same time.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+func (c *Client) TestDriverDefinition(ctx context.Context, params *TestDriverDefinitionParams, body TestDriverDefinitionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestDriverDefinitionRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteDriver Remove a driver and the tags that its settings define
+//
+// Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
+// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
+// TAG_IN_USE, unless `force=true`.
+//
+// Corresponds with DELETE /api/v1/drivers/{id} (the `DeleteDriver` operationId).
+func (c *Client) DeleteDriver(ctx context.Context, id string, params *DeleteDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteDriverRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDriver What a driver is made of, and how it is doing
+//
+// Corresponds with GET /api/v1/drivers/{id} (the `GetDriver` operationId).
+func (c *Client) GetDriver(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDriverRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceDriverWithBody Replace the definition of a driver
+//
+// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+// keep their names, history and subscriptions. Secrets that are masked keep their values.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+func (c *Client) ReplaceDriverWithBody(ctx context.Context, id string, params *ReplaceDriverParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceDriverRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceDriver Replace the definition of a driver
+//
+// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+// keep their names, history and subscriptions. Secrets that are masked keep their values.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+func (c *Client) ReplaceDriver(ctx context.Context, id string, params *ReplaceDriverParams, body ReplaceDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceDriverRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BrowseDriver List the points of a device, where the driver can
+//
+// 409 BROWSE_NOT_SUPPORTED for a type of driver that cannot; 502 DEVICE_NOT_REACHABLE for a device that does not answer.
+//
+// Corresponds with POST /api/v1/drivers/{id}/browse (the `BrowseDriver` operationId).
+func (c *Client) BrowseDriver(ctx context.Context, id string, params *BrowseDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBrowseDriverRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestDriver Try the device of a driver beside the running one
+//
+// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
+func (c *Client) TestDriver(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestDriverRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
+//
+// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+// With `Accept: text/csv` or `format=csv` it is CSV.
+//
+// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+func (c *Client) GetHistoryAggregates(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetHistoryAggregatesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExportHistory Download the stored samples of up to 100 tags
+//
+// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+//
+// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+func (c *Client) ExportHistory(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportHistoryRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7654,6 +9010,198 @@ func (c *Client) SetElementValueWithBody(ctx context.Context, id AASID, idShortP
 // Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
 func (c *Client) SetElementValue(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSetElementValueRequest(c.Server, id, idShortPath, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTagTemplates List templates of tags by id
+//
+// Corresponds with GET /api/v1/tag-templates (the `ListTagTemplates` operationId).
+func (c *Client) ListTagTemplates(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTagTemplatesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddTagTemplateWithBody Add a template of the tags of a type of device
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+func (c *Client) AddTagTemplateWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddTagTemplateRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddTagTemplate Add a template of the tags of a type of device
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+func (c *Client) AddTagTemplate(ctx context.Context, body AddTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddTagTemplateRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagTemplate Remove a template that has no instances
+//
+// Corresponds with DELETE /api/v1/tag-templates/{id} (the `RemoveTagTemplate` operationId).
+func (c *Client) RemoveTagTemplate(ctx context.Context, id string, params *RemoveTagTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagTemplateRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTagTemplate Read a template
+//
+// Corresponds with GET /api/v1/tag-templates/{id} (the `GetTagTemplate` operationId).
+func (c *Client) GetTagTemplate(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTagTemplateRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceTagTemplateWithBody Replace a template, and with it the tags of its instances
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+func (c *Client) ReplaceTagTemplateWithBody(ctx context.Context, id string, params *ReplaceTagTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceTagTemplateRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceTagTemplate Replace a template, and with it the tags of its instances
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+func (c *Client) ReplaceTagTemplate(ctx context.Context, id string, params *ReplaceTagTemplateParams, body ReplaceTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceTagTemplateRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTagTemplateInstances List the instances of a template by id
+//
+// Corresponds with GET /api/v1/tag-templates/{id}/instances (the `ListTagTemplateInstances` operationId).
+func (c *Client) ListTagTemplateInstances(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTagTemplateInstancesRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveTagTemplateInstance Remove an instance with its tags
+//
+// Corresponds with DELETE /api/v1/tag-templates/{id}/instances/{instanceId} (the `RemoveTagTemplateInstance` operationId).
+func (c *Client) RemoveTagTemplateInstance(ctx context.Context, id string, instanceID string, params *RemoveTagTemplateInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveTagTemplateInstanceRequest(c.Server, id, instanceID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTagTemplateInstance Read an instance of a template
+//
+// Corresponds with GET /api/v1/tag-templates/{id}/instances/{instanceId} (the `GetTagTemplateInstance` operationId).
+func (c *Client) GetTagTemplateInstance(ctx context.Context, id string, instanceID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTagTemplateInstanceRequest(c.Server, id, instanceID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTagTemplateInstanceWithBody Add an instance of a template, or replace its values
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+func (c *Client) PutTagTemplateInstanceWithBody(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTagTemplateInstanceRequestWithBody(c.Server, id, instanceID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTagTemplateInstance Add an instance of a template, or replace its values
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+func (c *Client) PutTagTemplateInstance(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTagTemplateInstanceRequest(c.Server, id, instanceID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9189,6 +10737,210 @@ func NewGetTagImportRequest(server string, importID string) (*http.Request, erro
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRemoveTagConfigRequest calls the generic RemoveTagConfig builder with application/json body
+func NewRemoveTagConfigRequest(server string, body RemoveTagConfigJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRemoveTagConfigRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewRemoveTagConfigRequestWithBody constructs an http.Request for the RemoveTagConfig method, with any body, and a specified content type
+func NewRemoveTagConfigRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/remove")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRemoveTagConfigItemRequest constructs an http.Request for the RemoveTagConfigItem method
+func NewRemoveTagConfigItemRequest(server string, tagID ConfigTagID, params *RemoveTagConfigItemParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetTagConfigItemRequest constructs an http.Request for the GetTagConfigItem method
+func NewGetTagConfigItemRequest(server string, tagID ConfigTagID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutTagConfigItemRequest calls the generic PutTagConfigItem builder with application/json body
+func NewPutTagConfigItemRequest(server string, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutTagConfigItemRequestWithBody(server, tagID, params, "application/json", bodyReader)
+}
+
+// NewPutTagConfigItemRequestWithBody constructs an http.Request for the PutTagConfigItem method, with any body, and a specified content type
+func NewPutTagConfigItemRequestWithBody(server string, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tagId", tagID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/config/tags/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
 	}
 
 	return req, nil
@@ -13945,6 +15697,33 @@ func NewReportDeviceTelemetryRequestWithBody(server string, id DeviceID, content
 	return req, nil
 }
 
+// NewListDriverTypesRequest constructs an http.Request for the ListDriverTypes method
+func NewListDriverTypesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/driver-types")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListDriversRequest constructs an http.Request for the ListDrivers method
 func NewListDriversRequest(server string) (*http.Request, error) {
 	var err error
@@ -13962,6 +15741,635 @@ func NewListDriversRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateDriverRequest calls the generic CreateDriver builder with application/json body
+func NewCreateDriverRequest(server string, body CreateDriverJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateDriverRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateDriverRequestWithBody constructs an http.Request for the CreateDriver method, with any body, and a specified content type
+func NewCreateDriverRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTestDriverDefinitionRequest calls the generic TestDriverDefinition builder with application/json body
+func NewTestDriverDefinitionRequest(server string, params *TestDriverDefinitionParams, body TestDriverDefinitionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTestDriverDefinitionRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewTestDriverDefinitionRequestWithBody constructs an http.Request for the TestDriverDefinition method, with any body, and a specified content type
+func NewTestDriverDefinitionRequestWithBody(server string, params *TestDriverDefinitionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/test")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "points", params.Points, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteDriverRequest constructs an http.Request for the DeleteDriver method
+func NewDeleteDriverRequest(server string, id string, params *DeleteDriverParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tags", params.Tags, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetDriverRequest constructs an http.Request for the GetDriver method
+func NewGetDriverRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReplaceDriverRequest calls the generic ReplaceDriver builder with application/json body
+func NewReplaceDriverRequest(server string, id string, params *ReplaceDriverParams, body ReplaceDriverJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplaceDriverRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewReplaceDriverRequestWithBody constructs an http.Request for the ReplaceDriver method, with any body, and a specified content type
+func NewReplaceDriverRequestWithBody(server string, id string, params *ReplaceDriverParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewBrowseDriverRequest constructs an http.Request for the BrowseDriver method
+func NewBrowseDriverRequest(server string, id string, params *BrowseDriverParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/%s/browse", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewTestDriverRequest constructs an http.Request for the TestDriver method
+func NewTestDriverRequest(server string, id string, params *TestDriverParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/drivers/%s/test", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "points", params.Points, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetHistoryAggregatesRequest constructs an http.Request for the GetHistoryAggregates method
+func NewGetHistoryAggregatesRequest(server string, params *GetHistoryAggregatesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/history/aggregates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "interval", params.Interval, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "timeZone", params.TimeZone, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Function != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "function", params.Function, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "fill", params.Fill, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sloped", params.Sloped, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "uncertain", params.Uncertain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "layout", params.Layout, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExportHistoryRequest constructs an http.Request for the ExportHistory method
+func NewExportHistoryRequest(server string, params *ExportHistoryParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/history/export")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "timeZone", params.TimeZone, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "layout", params.Layout, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -14315,6 +16723,495 @@ func NewSetElementValueRequestWithBody(server string, id AASID, idShortPath stri
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewListTagTemplatesRequest constructs an http.Request for the ListTagTemplates method
+func NewListTagTemplatesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddTagTemplateRequest calls the generic AddTagTemplate builder with application/json body
+func NewAddTagTemplateRequest(server string, body AddTagTemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddTagTemplateRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAddTagTemplateRequestWithBody constructs an http.Request for the AddTagTemplate method, with any body, and a specified content type
+func NewAddTagTemplateRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRemoveTagTemplateRequest constructs an http.Request for the RemoveTagTemplate method
+func NewRemoveTagTemplateRequest(server string, id string, params *RemoveTagTemplateParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetTagTemplateRequest constructs an http.Request for the GetTagTemplate method
+func NewGetTagTemplateRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReplaceTagTemplateRequest calls the generic ReplaceTagTemplate builder with application/json body
+func NewReplaceTagTemplateRequest(server string, id string, params *ReplaceTagTemplateParams, body ReplaceTagTemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplaceTagTemplateRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewReplaceTagTemplateRequestWithBody constructs an http.Request for the ReplaceTagTemplate method, with any body, and a specified content type
+func NewReplaceTagTemplateRequestWithBody(server string, id string, params *ReplaceTagTemplateParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dryRun", params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewListTagTemplateInstancesRequest constructs an http.Request for the ListTagTemplateInstances method
+func NewListTagTemplateInstancesRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s/instances", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRemoveTagTemplateInstanceRequest constructs an http.Request for the RemoveTagTemplateInstance method
+func NewRemoveTagTemplateInstanceRequest(server string, id string, instanceID string, params *RemoveTagTemplateInstanceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "instanceId", instanceID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s/instances/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewGetTagTemplateInstanceRequest constructs an http.Request for the GetTagTemplateInstance method
+func NewGetTagTemplateInstanceRequest(server string, id string, instanceID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "instanceId", instanceID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s/instances/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutTagTemplateInstanceRequest calls the generic PutTagTemplateInstance builder with application/json body
+func NewPutTagTemplateInstanceRequest(server string, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutTagTemplateInstanceRequestWithBody(server, id, instanceID, params, "application/json", bodyReader)
+}
+
+// NewPutTagTemplateInstanceRequestWithBody constructs an http.Request for the PutTagTemplateInstance method, with any body, and a specified content type
+func NewPutTagTemplateInstanceRequestWithBody(server string, id string, instanceID string, params *PutTagTemplateInstanceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "instanceId", instanceID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tag-templates/%s/instances/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dryRun", params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
@@ -15232,6 +18129,62 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1.0/config/tags/imports/{importId} (the `GetTagImport` operationId).
 	GetTagImportWithResponse(ctx context.Context, importID string, reqEditors ...RequestEditorFn) (*GetTagImportResponse, error)
+
+	// RemoveTagConfigWithBodyWithResponse Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfigWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error)
+
+	// RemoveTagConfigWithResponse Remove the items of tags, all or none
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+	// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+	RemoveTagConfigWithResponse(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error)
+
+	// RemoveTagConfigItemWithResponse Remove the item of one tag
+	//
+	// A tag that its driver knows goes back to what the driver knows; another one is gone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+	RemoveTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*RemoveTagConfigItemResponse, error)
+
+	// GetTagConfigItemWithResponse The configuration of one tag
+	//
+	// What is absent is what the driver knows of the tag.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+	GetTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*GetTagConfigItemResponse, error)
+
+	// PutTagConfigItemWithBodyWithResponse Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItemWithBodyWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error)
+
+	// PutTagConfigItemWithResponse Add or replace the item of one tag
+	//
+	// It is stored when the answer comes; a model file follows within a second.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+	PutTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error)
 
 	// DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
 	//
@@ -16220,12 +19173,138 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/devices/{id}/telemetry (the `ReportDeviceTelemetry` operationId).
 	ReportDeviceTelemetryWithResponse(ctx context.Context, id DeviceID, body ReportDeviceTelemetryJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportDeviceTelemetryResponse, error)
 
+	// ListDriverTypesWithResponse The types of drivers that can be created, with the JSON Schema of their settings
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/driver-types (the `ListDriverTypes` operationId).
+	ListDriverTypesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListDriverTypesResponse, error)
+
 	// ListDriversWithResponse How each driver is doing
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/drivers (the `ListDrivers` operationId).
 	ListDriversWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListDriversResponse, error)
+
+	// CreateDriverWithBodyWithResponse Create a driver, which is stored and starts if it is enabled
+	//
+	// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+	// the answer; items of the tag configuration for the driver become its tags.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+	CreateDriverWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateDriverResponse, error)
+
+	// CreateDriverWithResponse Create a driver, which is stored and starts if it is enabled
+	//
+	// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+	// the answer; items of the tag configuration for the driver become its tags.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+	CreateDriverWithResponse(ctx context.Context, body CreateDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDriverResponse, error)
+
+	// TestDriverDefinitionWithBodyWithResponse Try the device of a definition that need not be stored
+	//
+	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// same time.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+	TestDriverDefinitionWithBodyWithResponse(ctx context.Context, params *TestDriverDefinitionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestDriverDefinitionResponse, error)
+
+	// TestDriverDefinitionWithResponse Try the device of a definition that need not be stored
+	//
+	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// same time.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+	TestDriverDefinitionWithResponse(ctx context.Context, params *TestDriverDefinitionParams, body TestDriverDefinitionJSONRequestBody, reqEditors ...RequestEditorFn) (*TestDriverDefinitionResponse, error)
+
+	// DeleteDriverWithResponse Remove a driver and the tags that its settings define
+	//
+	// Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
+	// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
+	// TAG_IN_USE, unless `force=true`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/drivers/{id} (the `DeleteDriver` operationId).
+	DeleteDriverWithResponse(ctx context.Context, id string, params *DeleteDriverParams, reqEditors ...RequestEditorFn) (*DeleteDriverResponse, error)
+
+	// GetDriverWithResponse What a driver is made of, and how it is doing
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/drivers/{id} (the `GetDriver` operationId).
+	GetDriverWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetDriverResponse, error)
+
+	// ReplaceDriverWithBodyWithResponse Replace the definition of a driver
+	//
+	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+	ReplaceDriverWithBodyWithResponse(ctx context.Context, id string, params *ReplaceDriverParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceDriverResponse, error)
+
+	// ReplaceDriverWithResponse Replace the definition of a driver
+	//
+	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+	ReplaceDriverWithResponse(ctx context.Context, id string, params *ReplaceDriverParams, body ReplaceDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceDriverResponse, error)
+
+	// BrowseDriverWithResponse List the points of a device, where the driver can
+	//
+	// 409 BROWSE_NOT_SUPPORTED for a type of driver that cannot; 502 DEVICE_NOT_REACHABLE for a device that does not answer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers/{id}/browse (the `BrowseDriver` operationId).
+	BrowseDriverWithResponse(ctx context.Context, id string, params *BrowseDriverParams, reqEditors ...RequestEditorFn) (*BrowseDriverResponse, error)
+
+	// TestDriverWithResponse Try the device of a driver beside the running one
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
+	TestDriverWithResponse(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*TestDriverResponse, error)
+
+	// GetHistoryAggregatesWithResponse Aggregate the history of up to 100 tags by interval
+	//
+	// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+	// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+	// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+	// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+	// With `Accept: text/csv` or `format=csv` it is CSV.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+	GetHistoryAggregatesWithResponse(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*GetHistoryAggregatesResponse, error)
+
+	// ExportHistoryWithResponse Download the stored samples of up to 100 tags
+	//
+	// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+	// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+	ExportHistoryWithResponse(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*ExportHistoryResponse, error)
 
 	// ListSubmodelsWithResponse List submodels by id
 	//
@@ -16300,6 +19379,90 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
 	SetElementValueWithResponse(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*SetElementValueResponse, error)
+
+	// ListTagTemplatesWithResponse List templates of tags by id
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/tag-templates (the `ListTagTemplates` operationId).
+	ListTagTemplatesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListTagTemplatesResponse, error)
+
+	// AddTagTemplateWithBodyWithResponse Add a template of the tags of a type of device
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+	AddTagTemplateWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddTagTemplateResponse, error)
+
+	// AddTagTemplateWithResponse Add a template of the tags of a type of device
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+	AddTagTemplateWithResponse(ctx context.Context, body AddTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*AddTagTemplateResponse, error)
+
+	// RemoveTagTemplateWithResponse Remove a template that has no instances
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/tag-templates/{id} (the `RemoveTagTemplate` operationId).
+	RemoveTagTemplateWithResponse(ctx context.Context, id string, params *RemoveTagTemplateParams, reqEditors ...RequestEditorFn) (*RemoveTagTemplateResponse, error)
+
+	// GetTagTemplateWithResponse Read a template
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id} (the `GetTagTemplate` operationId).
+	GetTagTemplateWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetTagTemplateResponse, error)
+
+	// ReplaceTagTemplateWithBodyWithResponse Replace a template, and with it the tags of its instances
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+	ReplaceTagTemplateWithBodyWithResponse(ctx context.Context, id string, params *ReplaceTagTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceTagTemplateResponse, error)
+
+	// ReplaceTagTemplateWithResponse Replace a template, and with it the tags of its instances
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+	ReplaceTagTemplateWithResponse(ctx context.Context, id string, params *ReplaceTagTemplateParams, body ReplaceTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceTagTemplateResponse, error)
+
+	// ListTagTemplateInstancesWithResponse List the instances of a template by id
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id}/instances (the `ListTagTemplateInstances` operationId).
+	ListTagTemplateInstancesWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*ListTagTemplateInstancesResponse, error)
+
+	// RemoveTagTemplateInstanceWithResponse Remove an instance with its tags
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/tag-templates/{id}/instances/{instanceId} (the `RemoveTagTemplateInstance` operationId).
+	RemoveTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, params *RemoveTagTemplateInstanceParams, reqEditors ...RequestEditorFn) (*RemoveTagTemplateInstanceResponse, error)
+
+	// GetTagTemplateInstanceWithResponse Read an instance of a template
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/tag-templates/{id}/instances/{instanceId} (the `GetTagTemplateInstance` operationId).
+	GetTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, reqEditors ...RequestEditorFn) (*GetTagTemplateInstanceResponse, error)
+
+	// PutTagTemplateInstanceWithBodyWithResponse Add an instance of a template, or replace its values
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+	PutTagTemplateInstanceWithBodyWithResponse(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTagTemplateInstanceResponse, error)
+
+	// PutTagTemplateInstanceWithResponse Add an instance of a template, or replace its values
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+	PutTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagTemplateInstanceResponse, error)
 
 	// ListTagsWithResponse List tags by name
 	//
@@ -18928,6 +22091,429 @@ func (r GetTagImportResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetTagImportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveTagConfigResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkAnswer
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RemoveTagConfigResponse) GetJSON200() *BulkAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveTagConfigResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveTagConfigResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveTagConfigResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveTagConfigResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveTagConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveTagConfigItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveTagConfigItemResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveTagConfigItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveTagConfigItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveTagConfigItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveTagConfigItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTagConfigItemResponse200Headers the declared response headers of an HTTP 200 response for GetTagConfigItem
+type GetTagConfigItemResponse200Headers struct {
+	ETag string
+}
+
+type GetTagConfigItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagConfig
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON421 the response for an HTTP 421 `application/problem+json` response
+	ApplicationProblemJSON421 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetTagConfigItemResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTagConfigItemResponse) GetJSON200() *TagConfig {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON421 returns the response for an HTTP 421 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON421() *Problem {
+	return r.ApplicationProblemJSON421
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTagConfigItemResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTagConfigItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTagConfigItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTagConfigItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTagConfigItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutTagConfigItemResponse200Headers the declared response headers of an HTTP 200 response for PutTagConfigItem
+type PutTagConfigItemResponse200Headers struct {
+	ETag string
+}
+
+// PutTagConfigItemResponse201Headers the declared response headers of an HTTP 201 response for PutTagConfigItem
+type PutTagConfigItemResponse201Headers struct {
+	ETag string
+}
+
+type PutTagConfigItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagConfig
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TagConfig
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutTagConfigItemResponse200Headers
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *PutTagConfigItemResponse201Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutTagConfigItemResponse) GetJSON200() *TagConfig {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PutTagConfigItemResponse) GetJSON201() *TagConfig {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r PutTagConfigItemResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r PutTagConfigItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutTagConfigItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutTagConfigItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutTagConfigItemResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -27829,6 +31415,68 @@ func (r ReportDeviceTelemetryResponse) ContentType() string {
 	return ""
 }
 
+type ListDriverTypesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]DriverType
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDriverTypesResponse) GetJSON200() *[]DriverType {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListDriverTypesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListDriverTypesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListDriverTypesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDriverTypesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDriverTypesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDriverTypesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDriverTypesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListDriversResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -27885,6 +31533,887 @@ func (r ListDriversResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListDriversResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateDriverResponse201Headers the declared response headers of an HTTP 201 response for CreateDriver
+type CreateDriverResponse201Headers struct {
+	ETag     string
+	Location string
+}
+
+type CreateDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Driver
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreateDriverResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateDriverResponse) GetJSON201() *Driver {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r CreateDriverResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TestDriverDefinitionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DriverTrial
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TestDriverDefinitionResponse) GetJSON200() *DriverTrial {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r TestDriverDefinitionResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r TestDriverDefinitionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestDriverDefinitionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestDriverDefinitionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestDriverDefinitionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DeleteDriverResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetDriverResponse200Headers the declared response headers of an HTTP 200 response for GetDriver
+type GetDriverResponse200Headers struct {
+	ETag string
+}
+
+type GetDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Driver
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetDriverResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDriverResponse) GetJSON200() *Driver {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetDriverResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReplaceDriverResponse200Headers the declared response headers of an HTTP 200 response for ReplaceDriver
+type ReplaceDriverResponse200Headers struct {
+	ETag string
+}
+
+type ReplaceDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Driver
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ReplaceDriverResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplaceDriverResponse) GetJSON200() *Driver {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ReplaceDriverResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplaceDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplaceDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplaceDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplaceDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type BrowseDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BrowsedPoints
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON502 the response for an HTTP 502 `application/problem+json` response
+	ApplicationProblemJSON502 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BrowseDriverResponse) GetJSON200() *BrowsedPoints {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON502 returns the response for an HTTP 502 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON502() *Problem {
+	return r.ApplicationProblemJSON502
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r BrowseDriverResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r BrowseDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BrowseDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BrowseDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BrowseDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TestDriverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DriverTrial
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TestDriverResponse) GetJSON200() *DriverTrial {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r TestDriverResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r TestDriverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestDriverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestDriverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestDriverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetHistoryAggregatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *HistoryAggregates
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetHistoryAggregatesResponse) GetJSON200() *HistoryAggregates {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetHistoryAggregatesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetHistoryAggregatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetHistoryAggregatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetHistoryAggregatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetHistoryAggregatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ExportHistoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *HistorySamples
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ExportHistoryResponse) GetJSON200() *HistorySamples {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ExportHistoryResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportHistoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportHistoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportHistoryResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -28600,6 +33129,901 @@ func (r SetElementValueResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r SetElementValueResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListTagTemplatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]TagTemplate
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTagTemplatesResponse) GetJSON200() *[]TagTemplate {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListTagTemplatesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListTagTemplatesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListTagTemplatesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListTagTemplatesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListTagTemplatesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTagTemplatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTagTemplatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTagTemplatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTagTemplatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AddTagTemplateResponse201Headers the declared response headers of an HTTP 201 response for AddTagTemplate
+type AddTagTemplateResponse201Headers struct {
+	ETag     string
+	Location string
+}
+
+type AddTagTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TagTemplate
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *AddTagTemplateResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddTagTemplateResponse) GetJSON201() *TagTemplate {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r AddTagTemplateResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r AddTagTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddTagTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddTagTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddTagTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveTagTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveTagTemplateResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveTagTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveTagTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveTagTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveTagTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTagTemplateResponse200Headers the declared response headers of an HTTP 200 response for GetTagTemplate
+type GetTagTemplateResponse200Headers struct {
+	ETag string
+}
+
+type GetTagTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagTemplate
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetTagTemplateResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTagTemplateResponse) GetJSON200() *TagTemplate {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetTagTemplateResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTagTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTagTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTagTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTagTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReplaceTagTemplateResponse200Headers the declared response headers of an HTTP 200 response for ReplaceTagTemplate
+type ReplaceTagTemplateResponse200Headers struct {
+	ETag string
+}
+
+type ReplaceTagTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagTemplatePlan
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ReplaceTagTemplateResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplaceTagTemplateResponse) GetJSON200() *TagTemplatePlan {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ReplaceTagTemplateResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplaceTagTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplaceTagTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplaceTagTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplaceTagTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListTagTemplateInstancesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]TagTemplateInstance
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTagTemplateInstancesResponse) GetJSON200() *[]TagTemplateInstance {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListTagTemplateInstancesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTagTemplateInstancesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTagTemplateInstancesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTagTemplateInstancesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTagTemplateInstancesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveTagTemplateInstanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RemoveTagTemplateInstanceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveTagTemplateInstanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveTagTemplateInstanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveTagTemplateInstanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveTagTemplateInstanceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTagTemplateInstanceResponse200Headers the declared response headers of an HTTP 200 response for GetTagTemplateInstance
+type GetTagTemplateInstanceResponse200Headers struct {
+	ETag string
+}
+
+type GetTagTemplateInstanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagTemplateInstance
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetTagTemplateInstanceResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTagTemplateInstanceResponse) GetJSON200() *TagTemplateInstance {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetTagTemplateInstanceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTagTemplateInstanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTagTemplateInstanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTagTemplateInstanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTagTemplateInstanceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutTagTemplateInstanceResponse200Headers the declared response headers of an HTTP 200 response for PutTagTemplateInstance
+type PutTagTemplateInstanceResponse200Headers struct {
+	ETag string
+}
+
+type PutTagTemplateInstanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TagTemplatePlan
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutTagTemplateInstanceResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutTagTemplateInstanceResponse) GetJSON200() *TagTemplatePlan {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r PutTagTemplateInstanceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r PutTagTemplateInstanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutTagTemplateInstanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutTagTemplateInstanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutTagTemplateInstanceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -29999,6 +35423,98 @@ func (c *ClientWithResponses) GetTagImportWithResponse(ctx context.Context, impo
 		return nil, err
 	}
 	return ParseGetTagImportResponse(rsp)
+}
+
+// RemoveTagConfigWithBodyWithResponse Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *ClientWithResponses) RemoveTagConfigWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error) {
+	rsp, err := c.RemoveTagConfigWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagConfigResponse(rsp)
+}
+
+// RemoveTagConfigWithResponse Remove the items of tags, all or none
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone. Ids without an item are ignored. If
+// a tag that would be gone is in use, such as by an alarm rule, nothing is removed, unless `force` is true.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1.0/config/tags/remove (the `RemoveTagConfig` operationId).
+func (c *ClientWithResponses) RemoveTagConfigWithResponse(ctx context.Context, body RemoveTagConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*RemoveTagConfigResponse, error) {
+	rsp, err := c.RemoveTagConfig(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagConfigResponse(rsp)
+}
+
+// RemoveTagConfigItemWithResponse Remove the item of one tag
+//
+// A tag that its driver knows goes back to what the driver knows; another one is gone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1.0/config/tags/{tagId} (the `RemoveTagConfigItem` operationId).
+func (c *ClientWithResponses) RemoveTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *RemoveTagConfigItemParams, reqEditors ...RequestEditorFn) (*RemoveTagConfigItemResponse, error) {
+	rsp, err := c.RemoveTagConfigItem(ctx, tagID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagConfigItemResponse(rsp)
+}
+
+// GetTagConfigItemWithResponse The configuration of one tag
+//
+// What is absent is what the driver knows of the tag.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1.0/config/tags/{tagId} (the `GetTagConfigItem` operationId).
+func (c *ClientWithResponses) GetTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, reqEditors ...RequestEditorFn) (*GetTagConfigItemResponse, error) {
+	rsp, err := c.GetTagConfigItem(ctx, tagID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTagConfigItemResponse(rsp)
+}
+
+// PutTagConfigItemWithBodyWithResponse Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *ClientWithResponses) PutTagConfigItemWithBodyWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error) {
+	rsp, err := c.PutTagConfigItemWithBody(ctx, tagID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTagConfigItemResponse(rsp)
+}
+
+// PutTagConfigItemWithResponse Add or replace the item of one tag
+//
+// It is stored when the answer comes; a model file follows within a second.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1.0/config/tags/{tagId} (the `PutTagConfigItem` operationId).
+func (c *ClientWithResponses) PutTagConfigItemWithResponse(ctx context.Context, tagID ConfigTagID, params *PutTagConfigItemParams, body PutTagConfigItemJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagConfigItemResponse, error) {
+	rsp, err := c.PutTagConfigItem(ctx, tagID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTagConfigItemResponse(rsp)
 }
 
 // DetectMultivariateAnomalyWithBodyWithResponse Whether the newest samples of several tags move together as they did before
@@ -31738,6 +37254,19 @@ func (c *ClientWithResponses) ReportDeviceTelemetryWithResponse(ctx context.Cont
 	return ParseReportDeviceTelemetryResponse(rsp)
 }
 
+// ListDriverTypesWithResponse The types of drivers that can be created, with the JSON Schema of their settings
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/driver-types (the `ListDriverTypes` operationId).
+func (c *ClientWithResponses) ListDriverTypesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListDriverTypesResponse, error) {
+	rsp, err := c.ListDriverTypes(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDriverTypesResponse(rsp)
+}
+
 // ListDriversWithResponse How each driver is doing
 //
 // Returns a wrapper object for the known response body format(s).
@@ -31749,6 +37278,197 @@ func (c *ClientWithResponses) ListDriversWithResponse(ctx context.Context, reqEd
 		return nil, err
 	}
 	return ParseListDriversResponse(rsp)
+}
+
+// CreateDriverWithBodyWithResponse Create a driver, which is stored and starts if it is enabled
+//
+// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+// the answer; items of the tag configuration for the driver become its tags.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+func (c *ClientWithResponses) CreateDriverWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateDriverResponse, error) {
+	rsp, err := c.CreateDriverWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateDriverResponse(rsp)
+}
+
+// CreateDriverWithResponse Create a driver, which is stored and starts if it is enabled
+//
+// A device that cannot be reached is no error: the driver goes on trying. The tags that the settings define are there with
+// the answer; items of the tag configuration for the driver become its tags.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers (the `CreateDriver` operationId).
+func (c *ClientWithResponses) CreateDriverWithResponse(ctx context.Context, body CreateDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDriverResponse, error) {
+	rsp, err := c.CreateDriver(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateDriverResponse(rsp)
+}
+
+// TestDriverDefinitionWithBodyWithResponse Try the device of a definition that need not be stored
+//
+// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// same time.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+func (c *ClientWithResponses) TestDriverDefinitionWithBodyWithResponse(ctx context.Context, params *TestDriverDefinitionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestDriverDefinitionResponse, error) {
+	rsp, err := c.TestDriverDefinitionWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestDriverDefinitionResponse(rsp)
+}
+
+// TestDriverDefinitionWithResponse Try the device of a definition that need not be stored
+//
+// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
+// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// same time.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers/test (the `TestDriverDefinition` operationId).
+func (c *ClientWithResponses) TestDriverDefinitionWithResponse(ctx context.Context, params *TestDriverDefinitionParams, body TestDriverDefinitionJSONRequestBody, reqEditors ...RequestEditorFn) (*TestDriverDefinitionResponse, error) {
+	rsp, err := c.TestDriverDefinition(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestDriverDefinitionResponse(rsp)
+}
+
+// DeleteDriverWithResponse Remove a driver and the tags that its settings define
+//
+// Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
+// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
+// TAG_IN_USE, unless `force=true`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/drivers/{id} (the `DeleteDriver` operationId).
+func (c *ClientWithResponses) DeleteDriverWithResponse(ctx context.Context, id string, params *DeleteDriverParams, reqEditors ...RequestEditorFn) (*DeleteDriverResponse, error) {
+	rsp, err := c.DeleteDriver(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteDriverResponse(rsp)
+}
+
+// GetDriverWithResponse What a driver is made of, and how it is doing
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/drivers/{id} (the `GetDriver` operationId).
+func (c *ClientWithResponses) GetDriverWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetDriverResponse, error) {
+	rsp, err := c.GetDriver(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDriverResponse(rsp)
+}
+
+// ReplaceDriverWithBodyWithResponse Replace the definition of a driver
+//
+// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+// keep their names, history and subscriptions. Secrets that are masked keep their values.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+func (c *ClientWithResponses) ReplaceDriverWithBodyWithResponse(ctx context.Context, id string, params *ReplaceDriverParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceDriverResponse, error) {
+	rsp, err := c.ReplaceDriverWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceDriverResponse(rsp)
+}
+
+// ReplaceDriverWithResponse Replace the definition of a driver
+//
+// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
+// keep their names, history and subscriptions. Secrets that are masked keep their values.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/drivers/{id} (the `ReplaceDriver` operationId).
+func (c *ClientWithResponses) ReplaceDriverWithResponse(ctx context.Context, id string, params *ReplaceDriverParams, body ReplaceDriverJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceDriverResponse, error) {
+	rsp, err := c.ReplaceDriver(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceDriverResponse(rsp)
+}
+
+// BrowseDriverWithResponse List the points of a device, where the driver can
+//
+// 409 BROWSE_NOT_SUPPORTED for a type of driver that cannot; 502 DEVICE_NOT_REACHABLE for a device that does not answer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers/{id}/browse (the `BrowseDriver` operationId).
+func (c *ClientWithResponses) BrowseDriverWithResponse(ctx context.Context, id string, params *BrowseDriverParams, reqEditors ...RequestEditorFn) (*BrowseDriverResponse, error) {
+	rsp, err := c.BrowseDriver(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBrowseDriverResponse(rsp)
+}
+
+// TestDriverWithResponse Try the device of a driver beside the running one
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
+func (c *ClientWithResponses) TestDriverWithResponse(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*TestDriverResponse, error) {
+	rsp, err := c.TestDriver(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestDriverResponse(rsp)
+}
+
+// GetHistoryAggregatesWithResponse Aggregate the history of up to 100 tags by interval
+//
+// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
+// Uncertain. A value holds until the next sample of the tag, or until now. A Bool counts as 0 or 1. `quality` is Good if values that count held
+// during the whole interval, Bad if there were none, and otherwise Uncertain; `percentGood` is for how much of the time.
+// There may be 100,000 intervals, of all tags together. The answer is written as it is read: a failure midway breaks the connection.
+// With `Accept: text/csv` or `format=csv` it is CSV.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/history/aggregates (the `GetHistoryAggregates` operationId).
+func (c *ClientWithResponses) GetHistoryAggregatesWithResponse(ctx context.Context, params *GetHistoryAggregatesParams, reqEditors ...RequestEditorFn) (*GetHistoryAggregatesResponse, error) {
+	rsp, err := c.GetHistoryAggregates(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetHistoryAggregatesResponse(rsp)
+}
+
+// ExportHistoryWithResponse Download the stored samples of up to 100 tags
+//
+// Every sample with start <= timestamp < end, as it is stored: CSV, or JSON with `Accept: application/json` or `format=json`. The answer is written as
+// it is read: a failure midway breaks the connection. Texts that a spreadsheet program would take for formulas begin with an apostrophe.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/history/export (the `ExportHistory` operationId).
+func (c *ClientWithResponses) ExportHistoryWithResponse(ctx context.Context, params *ExportHistoryParams, reqEditors ...RequestEditorFn) (*ExportHistoryResponse, error) {
+	rsp, err := c.ExportHistory(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportHistoryResponse(rsp)
 }
 
 // ListSubmodelsWithResponse List submodels by id
@@ -31883,6 +37603,162 @@ func (c *ClientWithResponses) SetElementValueWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseSetElementValueResponse(rsp)
+}
+
+// ListTagTemplatesWithResponse List templates of tags by id
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/tag-templates (the `ListTagTemplates` operationId).
+func (c *ClientWithResponses) ListTagTemplatesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListTagTemplatesResponse, error) {
+	rsp, err := c.ListTagTemplates(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTagTemplatesResponse(rsp)
+}
+
+// AddTagTemplateWithBodyWithResponse Add a template of the tags of a type of device
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+func (c *ClientWithResponses) AddTagTemplateWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddTagTemplateResponse, error) {
+	rsp, err := c.AddTagTemplateWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddTagTemplateResponse(rsp)
+}
+
+// AddTagTemplateWithResponse Add a template of the tags of a type of device
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/tag-templates (the `AddTagTemplate` operationId).
+func (c *ClientWithResponses) AddTagTemplateWithResponse(ctx context.Context, body AddTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*AddTagTemplateResponse, error) {
+	rsp, err := c.AddTagTemplate(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddTagTemplateResponse(rsp)
+}
+
+// RemoveTagTemplateWithResponse Remove a template that has no instances
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/tag-templates/{id} (the `RemoveTagTemplate` operationId).
+func (c *ClientWithResponses) RemoveTagTemplateWithResponse(ctx context.Context, id string, params *RemoveTagTemplateParams, reqEditors ...RequestEditorFn) (*RemoveTagTemplateResponse, error) {
+	rsp, err := c.RemoveTagTemplate(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagTemplateResponse(rsp)
+}
+
+// GetTagTemplateWithResponse Read a template
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/tag-templates/{id} (the `GetTagTemplate` operationId).
+func (c *ClientWithResponses) GetTagTemplateWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetTagTemplateResponse, error) {
+	rsp, err := c.GetTagTemplate(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTagTemplateResponse(rsp)
+}
+
+// ReplaceTagTemplateWithBodyWithResponse Replace a template, and with it the tags of its instances
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+func (c *ClientWithResponses) ReplaceTagTemplateWithBodyWithResponse(ctx context.Context, id string, params *ReplaceTagTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceTagTemplateResponse, error) {
+	rsp, err := c.ReplaceTagTemplateWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceTagTemplateResponse(rsp)
+}
+
+// ReplaceTagTemplateWithResponse Replace a template, and with it the tags of its instances
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/tag-templates/{id} (the `ReplaceTagTemplate` operationId).
+func (c *ClientWithResponses) ReplaceTagTemplateWithResponse(ctx context.Context, id string, params *ReplaceTagTemplateParams, body ReplaceTagTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceTagTemplateResponse, error) {
+	rsp, err := c.ReplaceTagTemplate(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceTagTemplateResponse(rsp)
+}
+
+// ListTagTemplateInstancesWithResponse List the instances of a template by id
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/tag-templates/{id}/instances (the `ListTagTemplateInstances` operationId).
+func (c *ClientWithResponses) ListTagTemplateInstancesWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*ListTagTemplateInstancesResponse, error) {
+	rsp, err := c.ListTagTemplateInstances(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTagTemplateInstancesResponse(rsp)
+}
+
+// RemoveTagTemplateInstanceWithResponse Remove an instance with its tags
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/tag-templates/{id}/instances/{instanceId} (the `RemoveTagTemplateInstance` operationId).
+func (c *ClientWithResponses) RemoveTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, params *RemoveTagTemplateInstanceParams, reqEditors ...RequestEditorFn) (*RemoveTagTemplateInstanceResponse, error) {
+	rsp, err := c.RemoveTagTemplateInstance(ctx, id, instanceID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveTagTemplateInstanceResponse(rsp)
+}
+
+// GetTagTemplateInstanceWithResponse Read an instance of a template
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/tag-templates/{id}/instances/{instanceId} (the `GetTagTemplateInstance` operationId).
+func (c *ClientWithResponses) GetTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, reqEditors ...RequestEditorFn) (*GetTagTemplateInstanceResponse, error) {
+	rsp, err := c.GetTagTemplateInstance(ctx, id, instanceID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTagTemplateInstanceResponse(rsp)
+}
+
+// PutTagTemplateInstanceWithBodyWithResponse Add an instance of a template, or replace its values
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+func (c *ClientWithResponses) PutTagTemplateInstanceWithBodyWithResponse(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTagTemplateInstanceResponse, error) {
+	rsp, err := c.PutTagTemplateInstanceWithBody(ctx, id, instanceID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTagTemplateInstanceResponse(rsp)
+}
+
+// PutTagTemplateInstanceWithResponse Add an instance of a template, or replace its values
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/tag-templates/{id}/instances/{instanceId} (the `PutTagTemplateInstance` operationId).
+func (c *ClientWithResponses) PutTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagTemplateInstanceResponse, error) {
+	rsp, err := c.PutTagTemplateInstance(ctx, id, instanceID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTagTemplateInstanceResponse(rsp)
 }
 
 // ListTagsWithResponse List tags by name
@@ -34209,6 +40085,387 @@ func ParseGetTagImportResponse(rsp *http.Response) (*GetTagImportResponse, error
 		}
 		response.ApplicationProblemJSON500 = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseRemoveTagConfigResponse parses an HTTP response from a RemoveTagConfigWithResponse call
+func ParseRemoveTagConfigResponse(rsp *http.Response) (*RemoveTagConfigResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveTagConfigResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRemoveTagConfigItemResponse parses an HTTP response from a RemoveTagConfigItemWithResponse call
+func ParseRemoveTagConfigItemResponse(rsp *http.Response) (*RemoveTagConfigItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveTagConfigItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTagConfigItemResponse parses an HTTP response from a GetTagConfigItemWithResponse call
+func ParseGetTagConfigItemResponse(rsp *http.Response) (*GetTagConfigItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTagConfigItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 421:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetTagConfigItemResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutTagConfigItemResponse parses an HTTP response from a PutTagConfigItemWithResponse call
+func ParsePutTagConfigItemResponse(rsp *http.Response) (*PutTagConfigItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutTagConfigItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TagConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutTagConfigItemResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 201:
+		var headers PutTagConfigItemResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers201 = &headers
 	}
 
 	return response, nil
@@ -41831,6 +48088,53 @@ func ParseReportDeviceTelemetryResponse(rsp *http.Response) (*ReportDeviceTeleme
 	return response, nil
 }
 
+// ParseListDriverTypesResponse parses an HTTP response from a ListDriverTypesWithResponse call
+func ParseListDriverTypesResponse(rsp *http.Response) (*ListDriverTypesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDriverTypesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []DriverType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListDriversResponse parses an HTTP response from a ListDriversWithResponse call
 func ParseListDriversResponse(rsp *http.Response) (*ListDriversResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -41872,6 +48176,785 @@ func ParseListDriversResponse(rsp *http.Response) (*ListDriversResponse, error) 
 			return nil, err
 		}
 		response.ApplicationProblemJSON429 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateDriverResponse parses an HTTP response from a CreateDriverWithResponse call
+func ParseCreateDriverResponse(rsp *http.Response) (*CreateDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Driver
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreateDriverResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTestDriverDefinitionResponse parses an HTTP response from a TestDriverDefinitionWithResponse call
+func ParseTestDriverDefinitionResponse(rsp *http.Response) (*TestDriverDefinitionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestDriverDefinitionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DriverTrial
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteDriverResponse parses an HTTP response from a DeleteDriverWithResponse call
+func ParseDeleteDriverResponse(rsp *http.Response) (*DeleteDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetDriverResponse parses an HTTP response from a GetDriverWithResponse call
+func ParseGetDriverResponse(rsp *http.Response) (*GetDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Driver
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetDriverResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReplaceDriverResponse parses an HTTP response from a ReplaceDriverWithResponse call
+func ParseReplaceDriverResponse(rsp *http.Response) (*ReplaceDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplaceDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Driver
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ReplaceDriverResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseBrowseDriverResponse parses an HTTP response from a BrowseDriverWithResponse call
+func ParseBrowseDriverResponse(rsp *http.Response) (*BrowseDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BrowseDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BrowsedPoints
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 502:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON502 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestDriverResponse parses an HTTP response from a TestDriverWithResponse call
+func ParseTestDriverResponse(rsp *http.Response) (*TestDriverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestDriverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DriverTrial
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetHistoryAggregatesResponse parses an HTTP response from a GetHistoryAggregatesWithResponse call
+func ParseGetHistoryAggregatesResponse(rsp *http.Response) (*GetHistoryAggregatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetHistoryAggregatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest HistoryAggregates
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
+	}
+
+	return response, nil
+}
+
+// ParseExportHistoryResponse parses an HTTP response from a ExportHistoryWithResponse call
+func ParseExportHistoryResponse(rsp *http.Response) (*ExportHistoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportHistoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest HistorySamples
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
 
 	}
 
@@ -42531,6 +49614,808 @@ func ParseSetElementValueResponse(rsp *http.Response) (*SetElementValueResponse,
 			headers.ETag = value
 		}
 		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListTagTemplatesResponse parses an HTTP response from a ListTagTemplatesWithResponse call
+func ParseListTagTemplatesResponse(rsp *http.Response) (*ListTagTemplatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTagTemplatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []TagTemplate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAddTagTemplateResponse parses an HTTP response from a AddTagTemplateWithResponse call
+func ParseAddTagTemplateResponse(rsp *http.Response) (*AddTagTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddTagTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TagTemplate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers AddTagTemplateResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRemoveTagTemplateResponse parses an HTTP response from a RemoveTagTemplateWithResponse call
+func ParseRemoveTagTemplateResponse(rsp *http.Response) (*RemoveTagTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveTagTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTagTemplateResponse parses an HTTP response from a GetTagTemplateWithResponse call
+func ParseGetTagTemplateResponse(rsp *http.Response) (*GetTagTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTagTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagTemplate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetTagTemplateResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReplaceTagTemplateResponse parses an HTTP response from a ReplaceTagTemplateWithResponse call
+func ParseReplaceTagTemplateResponse(rsp *http.Response) (*ReplaceTagTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplaceTagTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagTemplatePlan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ReplaceTagTemplateResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListTagTemplateInstancesResponse parses an HTTP response from a ListTagTemplateInstancesWithResponse call
+func ParseListTagTemplateInstancesResponse(rsp *http.Response) (*ListTagTemplateInstancesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTagTemplateInstancesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []TagTemplateInstance
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRemoveTagTemplateInstanceResponse parses an HTTP response from a RemoveTagTemplateInstanceWithResponse call
+func ParseRemoveTagTemplateInstanceResponse(rsp *http.Response) (*RemoveTagTemplateInstanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveTagTemplateInstanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTagTemplateInstanceResponse parses an HTTP response from a GetTagTemplateInstanceWithResponse call
+func ParseGetTagTemplateInstanceResponse(rsp *http.Response) (*GetTagTemplateInstanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTagTemplateInstanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagTemplateInstance
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetTagTemplateInstanceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutTagTemplateInstanceResponse parses an HTTP response from a PutTagTemplateInstanceWithResponse call
+func ParsePutTagTemplateInstanceResponse(rsp *http.Response) (*PutTagTemplateInstanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutTagTemplateInstanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TagTemplatePlan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutTagTemplateInstanceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil

@@ -83,12 +83,12 @@ func BenchmarkChange(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	put := make([]Definition, 10_000)
+	put := make([]Owned, 10_000)
 	for i := range put {
-		put[i] = Definition{ID: fmt.Sprintf("d%d", i), Expression: fmt.Sprintf(`tag("plc.t%d") * 60`, i%1000)}
+		put[i].Definition = Definition{ID: fmt.Sprintf("d%d", i), Expression: fmt.Sprintf(`tag("plc.t%d") * 60`, i%1000)}
 	}
 	start := time.Now()
-	if err := s.SetOwned("bench", put); err != nil {
+	if err := s.SetOwned(put); err != nil {
 		b.Fatal(err)
 	}
 	b.Logf("%d definitions in %s", len(put), time.Since(start))

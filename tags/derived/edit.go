@@ -32,7 +32,7 @@ func (s *Service) Create(ctx context.Context, d Definition, allowMissing bool) (
 	if err := d.Validate(); err != nil {
 		return Stored{}, err
 	}
-	if _, err := s.tags.Read(d.ID); err == nil || s.has(d.ID) {
+	if _, err := s.tags.Read(d.ID); err == nil || s.Has(d.ID) {
 		return Stored{}, ErrExists.On("tagName", d.ID)
 	}
 	return s.put(ctx, d, 0, allowMissing)
@@ -75,10 +75,11 @@ func (s *Service) Delete(ctx context.Context, id string, must Precondition) erro
 	s.position = position
 	s.mu.Unlock()
 	s.graph.change(nil, nil, []string{id})
-	return s.define()
+	return s.defineOne(id)
 }
 
-func (s *Service) has(id string) bool {
+// Has reports whether there is a definition of that id, also one that was left out because it cannot be used.
+func (s *Service) Has(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.stored[id]
@@ -128,7 +129,7 @@ func (s *Service) put(ctx context.Context, d Definition, revision int64, allowMi
 	s.stored[d.ID], s.position = doc, position
 	s.mu.Unlock()
 	s.graph.change(list, kinds, nil)
-	if err := s.define(); err != nil {
+	if err := s.defineOne(d.ID); err != nil {
 		if revision == 0 {
 			err = errors.Join(err, s.takeBack(ctx, doc))
 		}
@@ -183,8 +184,8 @@ func (s *Service) check(list []Definition, remove []string, allowMissing bool) (
 		}
 		uses[d.ID] = names
 	}
-	if text := cycle(uses, s.inputs); text != "" {
-		return nil, ErrCycle.Because("%s", text)
+	if path := cycle(uses, s.inputs); path != nil {
+		return nil, ErrCycle.Because("%s", strings.Join(path, " → "))
 	}
 	c := resolver{service: s, put: put, removed: remove, kinds: make(map[string]tags.DataType, len(list))}
 	for i := range list {
@@ -277,7 +278,7 @@ type Result struct {
 
 // Try evaluates a definition once, without storing it. Functions of the last change are Bad.
 func (s *Service) Try(d Definition) (Result, error) {
-	d.ID = cmp.Or(d.ID, "try")
+	d.ID = cmp.Or(d.ID, "(try)")
 	if err := d.Validate(); err != nil {
 		return Result{}, err
 	}
@@ -388,33 +389,44 @@ func (s *Service) Count() (all, faulty int) {
 	return len(s.graph.nodes), faulty
 }
 
-// Check reports whether the definitions of an owner could take the place of those that it has now, see [Service.SetOwned].
-func (s *Service) Check(owner string, list []Definition) error {
+// Owned is a definition that somebody else stores, such as an instance of a template.
+type Owned struct {
+	Definition
+	Owner string // for people
+}
+
+// CheckOwned returns why definitions cannot take the place of those that were given to SetOwned before.
+func (s *Service) CheckOwned(list []Owned) error {
 	s.editing.Lock()
 	defer s.editing.Unlock()
-	_, _, err := s.checkOwned(owner, list)
+	_, _, err := s.checkOwned(list)
 	return err
 }
 
-// SetOwned replaces the definitions of an owner, such as the instances of templates. They are not stored. Missing inputs are allowed.
-func (s *Service) SetOwned(owner string, list []Definition) error {
+// SetOwned replaces the definitions that were given to it before. They are not stored here. Missing inputs are allowed. The errors are
+// those of Create.
+func (s *Service) SetOwned(list []Owned) error {
 	s.editing.Lock()
 	defer s.editing.Unlock()
-	kinds, gone, err := s.checkOwned(owner, list)
+	kinds, gone, err := s.checkOwned(list)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	for _, id := range gone {
-		delete(s.owner, id)
-	}
-	ids := make(map[string]struct{}, len(list))
+	clear(s.owner)
 	for i := range list {
-		ids[list[i].ID], s.owner[list[i].ID] = struct{}{}, owner
+		s.owner[list[i].ID] = list[i].Owner
 	}
-	s.owned[owner] = ids
 	s.mu.Unlock()
-	changed := slices.DeleteFunc(slices.Clone(list), func(d Definition) bool { return s.inForce(&d) })
+	var changed []Definition
+	for i := range list {
+		if !s.inForce(&list[i].Definition) {
+			changed = append(changed, list[i].Definition)
+		}
+	}
+	if len(changed) == 0 && len(gone) == 0 {
+		return nil
+	}
 	s.graph.change(changed, kinds, gone)
 	return s.define()
 }
@@ -435,34 +447,40 @@ func (s *Service) inForce(d *Definition) bool {
 	return x == y
 }
 
-func (s *Service) checkOwned(owner string, list []Definition) (kinds map[string]tags.DataType, gone []string, err error) {
-	put := make(map[string]bool, len(list))
-	for i := range list {
-		d := &list[i]
+func (s *Service) checkOwned(owned []Owned) (kinds map[string]tags.DataType, gone []string, err error) {
+	put := make(map[string]bool, len(owned))
+	var list []Definition // that are not in force
+	for i := range owned {
+		d := &owned[i].Definition
 		if err := d.Validate(); err != nil {
 			return nil, nil, err
 		}
 		put[d.ID] = true
 		s.mu.Lock()
 		_, own := s.stored[d.ID]
-		other := s.owner[d.ID]
 		s.mu.Unlock()
-		if own || other != "" && other != owner {
+		if own {
 			return nil, nil, ErrExists.On("tagName", d.ID)
 		}
 		if snapshot, err := s.tags.Read(d.ID); err == nil && snapshot.Tag.Driver != DriverID {
 			return nil, nil, ErrExists.On("tagName", d.ID).With("driverId", snapshot.Tag.Driver)
 		}
+		if !s.inForce(d) {
+			list = append(list, *d)
+		}
 	}
 	s.mu.Lock()
-	for id := range s.owned[owner] {
+	for id := range s.owner {
 		if !put[id] {
 			gone = append(gone, id)
 		}
 	}
+	more := len(owned) - len(s.owner)
 	s.mu.Unlock()
-	if err := s.room(len(list) - len(gone)); err != nil && len(gone) == 0 {
-		return nil, nil, err
+	if more > 0 {
+		if err := s.room(more); err != nil {
+			return nil, nil, err
+		}
 	}
 	kinds, err = s.check(list, gone, true)
 	return kinds, gone, err

@@ -76,9 +76,8 @@ type Service struct {
 	position int64      // of the repository
 
 	mu     sync.Mutex
-	stored map[string]Document            // of definitions without an owner, by id
-	owned  map[string]map[string]struct{} // ids of definitions by owner
-	owner  map[string]string              // by id
+	stored map[string]Document // of definitions without an owner, by id
+	owner  map[string]string   // of definitions that have one, by id
 }
 
 // New opens the definitions. Those that cannot be read are logged and left out.
@@ -109,7 +108,7 @@ func New(ctx context.Context, t Tags, o Options) (*Service, error) {
 	}
 	g := newGraph(t.Read)
 	s := &Service{opts: o, tags: t, graph: g, driver: &Driver{graph: g}, stored: make(map[string]Document),
-		owned: make(map[string]map[string]struct{}), owner: make(map[string]string)}
+		owner: make(map[string]string)}
 	s.unwatch = t.Observe(g.inlet.observe)
 	s.editing.Lock()
 	defer s.editing.Unlock()
@@ -165,13 +164,9 @@ func (s *Service) load(ctx context.Context) error {
 			remove = append(remove, id)
 		}
 	}
-	if text := cycle(s.uses(put), s.inputs); text != "" { // two engines may have added a half each
-		s.opts.Logger.Error("derived tags left out: they depend on themselves", "cycle", text)
-		for id := range s.uses(put) {
-			if strings.Contains(text, id) {
-				put = slices.DeleteFunc(put, func(d Definition) bool { return d.ID == id })
-			}
-		}
+	for path := cycle(s.uses(put), s.inputs); path != nil; path = cycle(s.uses(put), s.inputs) { // two engines have added a half each
+		s.opts.Logger.Error("derived tags left out: they depend on themselves", "cycle", path)
+		put = slices.DeleteFunc(put, func(d Definition) bool { return slices.Contains(path, d.ID) })
 	}
 	s.graph.change(put, kinds, remove)
 	s.mu.Lock()
@@ -228,6 +223,53 @@ func (s *Service) define() error {
 	}
 	s.defined = list
 	return nil
+}
+
+// defineOne is define after the change of one definition. It looks at all if aliases stand for that one.
+func (s *Service) defineOne(id string) error {
+	t, ok, followed := s.graph.one(id, s.driver)
+	if followed {
+		return s.define()
+	}
+	at, found := slices.BinarySearchFunc(s.defined, id, func(t tags.Tag, id string) int { return strings.Compare(t.Name, id) })
+	if found && ok && same(&s.defined[at], &t) || !found && !ok {
+		return nil
+	}
+	list := slices.Clone(s.defined)
+	switch {
+	case !ok:
+		list = slices.Delete(list, at, at+1)
+	case found:
+		list[at] = t
+	default:
+		list = slices.Insert(list, at, t)
+	}
+	if err := s.opts.Define(list); err != nil {
+		return err
+	}
+	s.defined = list
+	return nil
+}
+
+// one returns the tag of a definition, if there is one, and whether aliases follow it.
+func (g *graph) one(id string, d *Driver) (t tags.Tag, ok, followed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if in := g.sources[id]; in != nil {
+		for u := range in.users {
+			followed = followed || u.def.Target != ""
+		}
+	}
+	n := g.nodes[id]
+	if n == nil || n.def.Target == "" {
+		d.targets.Delete(id)
+	} else {
+		d.targets.Store(id, n.def.Target)
+	}
+	if n != nil {
+		t, ok = g.tag(n, make(map[string]tags.Tag))
+	}
+	return t, ok, followed
 }
 
 func same(a, b *tags.Tag) bool {

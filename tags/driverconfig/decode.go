@@ -20,6 +20,8 @@ import (
 // value are refused. The error is an ErrInvalid that names each bad member (at most 20 of them) by
 // its path, which begins with the given one: Settings.Tags[3].Address.
 //
+// The rules that the tags of fields declare hold, too; see [Schema].
+//
 // Types are those of encoding/json with its field tags, except for the option ",string" and embedded
 // pointers. What is absent or null keeps the value that it has, so that into can hold defaults. Empty
 // raw counts as absent.
@@ -28,13 +30,17 @@ func Decode(raw json.RawMessage, into any, path string) error {
 	if target.Kind() != reflect.Pointer || target.IsNil() {
 		return fmt.Errorf("decoding %s: a pointer is needed, not %T", path, into)
 	}
-	if len(raw) == 0 {
+	switch {
+	case len(raw) > 0:
+	case target.Elem().Kind() == reflect.Struct:
+		raw = json.RawMessage("{}") // some members may be required
+	default:
 		return nil
 	}
 	if err := checkSyntax(raw); err != nil {
 		return ErrInvalid.Invalid(fault.Field{Field: orWhole(path), Message: err.Error()})
 	}
-	d := decoder{fields: make(map[reflect.Type]map[string][]int)}
+	d := decoder{fields: make(map[reflect.Type]map[string]*member)}
 	d.value(raw, target.Elem(), path)
 	if len(d.bad) > 0 {
 		return ErrInvalid.Invalid(d.bad...)
@@ -62,7 +68,7 @@ func checkSyntax(raw []byte) error {
 // encoding/json have no indices in their paths and an unknown member has no path at all.
 type decoder struct {
 	bad    []fault.Field
-	fields map[reflect.Type]map[string][]int // fieldsOf, found once: lists of tags are long
+	fields map[reflect.Type]map[string]*member // fieldsOf, found once: lists of tags are long
 }
 
 const maxFields = 20
@@ -130,13 +136,29 @@ func (d *decoder) object(raw json.RawMessage, v reflect.Value, path string) {
 		d.fields[v.Type()] = fields
 	}
 	d.members(raw, path, strings.ToLower, func(name string, value json.RawMessage) {
-		index, known := fields[strings.ToLower(name)]
+		m, known := fields[strings.ToLower(name)]
 		if !known {
 			d.fail(join(path, name), "is not a known member")
 			return
 		}
-		d.value(value, v.FieldByIndex(index), join(path, name))
+		before := len(d.bad)
+		field := v.FieldByIndex(m.index)
+		d.value(value, field, join(path, name))
+		if len(d.bad) > before || string(bytes.TrimSpace(value)) == "null" {
+			return
+		}
+		if text := m.fault(field); text != "" {
+			d.fail(join(path, name), "%s", text)
+		}
 	})
+	if raw[0] != '{' {
+		return
+	}
+	for _, m := range membersOf(v.Type()) {
+		if m.required && v.FieldByIndex(m.index).IsZero() {
+			d.fail(join(path, m.name), "is required")
+		}
+	}
 }
 
 func (d *decoder) mapping(raw json.RawMessage, v reflect.Value, path string) {
@@ -205,18 +227,12 @@ func (d *decoder) list(raw json.RawMessage, v reflect.Value, path string) {
 	v.Set(list)
 }
 
-// fieldsOf maps the lower-case member names of a struct to its fields.
-func fieldsOf(t reflect.Type) map[string][]int {
-	fields := make(map[string][]int)
-	for _, f := range reflect.VisibleFields(t) {
-		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case !f.IsExported(), tag == "-", f.Anonymous && tag == "":
-			continue
-		case tag == "":
-			tag = f.Name
-		}
-		fields[strings.ToLower(tag)] = f.Index
+// fieldsOf maps the lower-case member names of a struct to its members.
+func fieldsOf(t reflect.Type) map[string]*member {
+	list := membersOf(t)
+	fields := make(map[string]*member, len(list))
+	for i := range list {
+		fields[strings.ToLower(list[i].name)] = &list[i]
 	}
 	return fields
 }

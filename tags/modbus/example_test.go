@@ -37,5 +37,5 @@ func ExampleFromSettings() {
 	// press.Speed Float ReadWrite
 	// press.Door Bool ReadOnly
 	// press.Furnace Int ReadOnly
-	// driver settings are not valid: Settings.Tags[0].Adr is not a known member
+	// driver settings are not valid: Settings.Tags[0].Adr is not a known member; Settings.Tags[0].Address is required
 }

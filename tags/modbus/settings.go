@@ -10,6 +10,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/simonvetter/modbus"
@@ -19,65 +20,132 @@ import (
 	"github.com/otkit/otkit/tags/driverconfig"
 )
 
+// TypeName is the driver type in settings.
+const TypeName = "Modbus"
+
+// Type returns the driver type for programs that list what they have.
+func Type() driverconfig.Type {
+	return driverconfig.Type{
+		Name: TypeName, Title: "Modbus", Description: "Modbus TCP, RTU over TCP, TLS, and RTU on a serial port.", New: FromSettings,
+		Schema:  sync.OnceValue(func() json.RawMessage { return driverconfig.Schema(settings{}) }),
+		Address: driverconfig.AddressOptional, DefaultPort: 502,
+	}
+}
+
 // settings is the member Settings of a driver of this type.
 type settings struct {
-	Protocol       string // TCP (default), RTU, RTUoverTCP or TLS, without regard to case
-	SlaveID        int    `json:"SlaveId"` // 1..255, default 1
-	PollIntervalMs int64  // of tags that have none; 0 takes the engine's
-	TimeoutMs      int64  // see Options.Timeout
-	MaxRegisters   int    // see Unit.MaxRegisters
-	MaxGap         *int   // see Unit.MaxGap; 0 is none
-	RequestPauseMs *int64 // see Unit.RequestPause; 0 is none
-	ByteOrder      string // ABCD, CDAB, BADC, DCBA, or BigEndian, LittleEndian for the bytes of a register
-	WordOrder      string // BigEndian (high word first) or LittleEndian; not beside ABCD and its like
+	Protocol       string `enum:"TCP,RTU,RTUoverTCP,TLS" default:"\"TCP\"" doc:"How requests are framed. RTU is a serial port of this machine, which needs SerialPort; the others need IpAddress."`
+	SlaveID        int    `json:"SlaveId" range:"1..255" default:"1" doc:"Unit of addresses that name none. Unit 0 can be had as 0/HR:1."`
+	PollIntervalMs int64  `range:"0..86400000" unit:"milliseconds" doc:"Polling interval of tags that have none; 0 takes the driver's."`
+	TimeoutMs      int64  `range:"0..86400000" unit:"milliseconds" default:"2000" doc:"Time for the answer to one request."`
+	MaxRegisters   int    `range:"0..125" default:"125" doc:"Most registers in one request. For bits, 16 count as one register."`
+	MaxGap         *int   `range:"0..125" default:"8" doc:"Registers that may be read in vain to join two runs."`
+	RequestPauseMs *int64 `range:"0..10000" unit:"milliseconds" default:"0" doc:"Least time between two requests."`
+	ByteOrder      string `enum:"ABCD,CDAB,BADC,DCBA,BigEndian,LittleEndian" doc:"Order of bytes in values of several registers, or of the bytes of one register."`
+	WordOrder      string `enum:"BigEndian,LittleEndian" doc:"Order of the registers of a value: BigEndian has the high word first. Not beside ABCD and its like."`
 
-	Units []unitSettings // what is different for single units
+	Units []unitSettings `doc:"What is different for single units."`
 
-	SerialPort string // for RTU, such as /dev/ttyUSB0
-	BaudRate   int    // see Line
-	DataBits   int
-	Parity     string // Even (default), Odd or None, without regard to case
-	StopBits   int
+	SerialPort string `doc:"Serial port, for RTU." example:"/dev/ttyUSB0"`
+	BaudRate   int    `range:"300..4000000|0" unit:"bit/s" default:"19200" doc:"Speed of the serial line."`
+	DataBits   int    `range:"7..8|0" default:"8"`
+	Parity     string `enum:"Even,Odd,None" default:"\"Even\""`
+	StopBits   int    `range:"1..2|0" doc:"Default 1, without parity 2."`
 
-	BreakerFailures int   // see Breaker.Failures
-	BreakerProbeMs  int64 // see Breaker.ProbeAfter
+	BreakerFailures int   `range:"0..1000000" default:"3" doc:"Requests in a row without an answer after which a unit is left out for a while."`
+	BreakerProbeMs  int64 `range:"0..86400000" unit:"milliseconds" default:"10000" doc:"How long a unit is left out before one request is tried."`
 
-	CertFile, KeyFile, CAFile string // PEM files; required for TLS
+	CertFile string `doc:"PEM file with the certificate of this side, for TLS."`
+	KeyFile  string `doc:"PEM file with its key, for TLS."`
+	CAFile   string `doc:"PEM file with the certificates that the device is verified by, for TLS."`
 
-	Tags []tagSettings
+	Tags []tagSettings `doc:"What is known of tags. The tag configuration can have more."`
+}
+
+// JSONSchemaRules implements driverconfig.RuleProvider.
+func (settings) JSONSchemaRules() []map[string]any {
+	protocol := func(name string) map[string]any {
+		return map[string]any{"required": []string{"Protocol"}, "properties": map[string]any{"Protocol": map[string]any{"const": name}}}
+	}
+	return []map[string]any{
+		{"if": protocol("RTU"), "then": nonEmpty("SerialPort"), "else": map[string]any{"properties": map[string]any{"SerialPort": map[string]any{"maxLength": 0}}}},
+		{"if": protocol("TLS"), "then": nonEmpty("CertFile", "KeyFile", "CAFile")},
+		oneOrder(),
+	}
+}
+
+// nonEmpty is the schema of an object that has strings.
+func nonEmpty(names ...string) map[string]any {
+	properties := map[string]any{}
+	for _, name := range names {
+		properties[name] = map[string]any{"minLength": 1}
+	}
+	return map[string]any{"required": names, "properties": properties}
+}
+
+// oneOrder is the schema of an object whose order is not named in two ways.
+func oneOrder() map[string]any {
+	return map[string]any{
+		"if": map[string]any{"required": []string{"ByteOrder"},
+			"properties": map[string]any{"ByteOrder": map[string]any{"enum": []Order{ABCD, CDAB, BADC, DCBA}}}},
+		"then": map[string]any{"properties": map[string]any{"WordOrder": map[string]any{"maxLength": 0}}},
+	}
 }
 
 // unitSettings overrides the common settings for one unit. Absent members keep the common value.
 type unitSettings struct {
-	SlaveID        *int  `json:"SlaveId"` // 0..255
-	PollIntervalMs int64 // of tags that have none; 0 takes the driver's
-	MaxRegisters   int
-	MaxGap         *int
-	RequestPauseMs *int64
-	ByteOrder      string
-	WordOrder      string
+	SlaveID        *int   `json:"SlaveId" range:"0..255" required:"true" doc:"Number of the unit."`
+	PollIntervalMs int64  `range:"0..86400000" unit:"milliseconds" doc:"Polling interval of tags that have none; 0 takes the common one."`
+	MaxRegisters   int    `range:"0..125"`
+	MaxGap         *int   `range:"0..125"`
+	RequestPauseMs *int64 `range:"0..10000" unit:"milliseconds"`
+	ByteOrder      string `enum:"ABCD,CDAB,BADC,DCBA,BigEndian,LittleEndian"`
+	WordOrder      string `enum:"BigEndian,LittleEndian"`
 }
 
+// JSONSchemaRules implements driverconfig.RuleProvider.
+func (unitSettings) JSONSchemaRules() []map[string]any { return []map[string]any{oneOrder()} }
+
 type tagSettings struct {
-	Name        string
-	Address     writtenAddress
-	Type        string // a native type of the package comment, or Int or Float
-	ByteOrder   string
-	WordOrder   string
-	AccessMode  string // ReadOnly (default) or ReadWrite
-	Unit        string
+	Name        string         `required:"true" doc:"Name without the driver's prefix." example:"level"`
+	Address     writtenAddress `required:"true"`
+	Type        nativeName     `required:"true"`
+	ByteOrder   string         `enum:"ABCD,CDAB,BADC,DCBA,BigEndian,LittleEndian" doc:"Default: that of the unit."`
+	WordOrder   string         `enum:"BigEndian,LittleEndian"`
+	AccessMode  string         `enum:"ReadOnly,ReadWrite" default:"\"ReadOnly\""`
+	Unit        string         `doc:"Unit of the value." example:"m"`
 	Description string
 
-	MinValue, MaxValue    *float64
-	ScalingFactor, Offset float64
+	MinValue      *float64
+	MaxValue      *float64
+	ScalingFactor float64 `default:"1" doc:"value = raw * ScalingFactor + Offset"`
+	Offset        float64
 
-	PollIntervalMs int64
-	StaleAfterMs   int64
-	Deadband       struct {
-		Absolute, Percent float64
-		HeartbeatMs       int64
-	}
-	Confirm bool
+	PollIntervalMs int64 `range:"0..86400000" unit:"milliseconds"`
+	StaleAfterMs   int64 `range:"0..86400000" unit:"milliseconds" doc:"Uncertain when no reading came for this long; 0 for three cycles."`
+	Deadband       deadbandSettings
+	Confirm        bool `doc:"Read the value back after each write."`
+}
+
+// JSONSchemaRules implements driverconfig.RuleProvider.
+func (tagSettings) JSONSchemaRules() []map[string]any {
+	return []map[string]any{oneOrder(), driverconfig.DeadbandRule()}
+}
+
+type deadbandSettings struct {
+	Absolute    float64 `range:"0.." doc:"Changes below this are not reported."`
+	Percent     float64 `range:"0..100" unit:"percent" doc:"The same, in percent of MinValue to MaxValue."`
+	HeartbeatMs int64   `range:"0..86400000" unit:"milliseconds" doc:"An unchanged value is reported after this long; 0 for never."`
+}
+
+// nativeName is the native type of a tag.
+type nativeName string
+
+// JSONSchema implements driverconfig.SchemaProvider.
+func (nativeName) JSONSchema() map[string]any {
+	return map[string]any{"type": "string", "description": "Type in the device. A String has its length in bytes.",
+		"pattern":  "^(Bool|Int|Float|U?Int(16|32|64)|Float(32|64)|String:([1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|250))$",
+		"examples": []string{"Bool", "Int16", "Float32", "String:16"}}
 }
 
 // writtenAddress may be a number, since YAML without quotes makes one of 40001.
@@ -86,6 +154,13 @@ type writtenAddress string
 // minNumber is the first classic address that is taken as a number. Below it are the coils and the
 // discrete inputs: YAML reads 040000, a coil, as the octal number 16384, a discrete input.
 const minNumber = 30001
+
+// JSONSchema implements driverconfig.SchemaProvider.
+func (writtenAddress) JSONSchema() map[string]any {
+	return map[string]any{"description": "40001 style, where the first digit is the table, or HR:0, IR:0, CO:0, DI:0 from 0; 3/ before it is the unit, .5 after it a bit.",
+		"examples": []string{"40001", "HR:0", "3/CO:7"},
+		"anyOf":    []any{map[string]any{"type": "string", "minLength": 1}, map[string]any{"type": "integer", "minimum": minNumber}}}
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (a *writtenAddress) UnmarshalJSON(data []byte) error {
@@ -179,30 +254,16 @@ func (in *settings) options(s driverconfig.Settings, bad *faults) Options {
 			bad.at("")("IpAddress", "%s", err)
 		}
 	}
-	if in.SlaveID < 1 || in.SlaveID > 255 {
-		at("SlaveId", "must be 1 to 255; an address can name unit 0, as in 0/HR:1")
-	}
 	all := unitSettings{MaxRegisters: in.MaxRegisters, MaxGap: in.MaxGap, RequestPauseMs: in.RequestPauseMs,
 		ByteOrder: in.ByteOrder, WordOrder: in.WordOrder}.unit(at)
 	o.MaxRegisters, o.MaxGap, o.RequestPause, o.Order = all.MaxRegisters, all.MaxGap, all.RequestPause, all.Order
 	o.Units = make(map[uint8]Unit, len(in.Units))
 	for i, u := range in.Units {
 		at := bad.at(fmt.Sprintf("Settings.Units[%d].", i))
-		checkMilliseconds(at, "PollIntervalMs", u.PollIntervalMs)
-		if u.SlaveID == nil || *u.SlaveID < 0 || *u.SlaveID > 255 {
-			at("SlaveId", "is required, 0 to 255")
-			continue
-		}
 		if _, twice := o.Units[uint8(*u.SlaveID)]; twice {
 			at("SlaveId", "is given twice")
 		}
 		o.Units[uint8(*u.SlaveID)] = u.unit(at)
-	}
-	checkMilliseconds(at, "PollIntervalMs", in.PollIntervalMs)
-	checkMilliseconds(at, "TimeoutMs", in.TimeoutMs)
-	checkMilliseconds(at, "BreakerProbeMs", in.BreakerProbeMs)
-	if in.BreakerFailures < 0 {
-		at("BreakerFailures", "must not be negative")
 	}
 	if o.Protocol == TLS {
 		in.certificates(&o, at)
@@ -284,17 +345,8 @@ func (t *tagSettings) tag(s driverconfig.Settings, d *Driver, at func(member, fo
 		},
 		Confirm: t.Confirm,
 	}
-	checkMilliseconds(at, "PollIntervalMs", t.PollIntervalMs)
-	checkMilliseconds(at, "StaleAfterMs", t.StaleAfterMs)
-	checkMilliseconds(at, "Deadband.HeartbeatMs", t.Deadband.HeartbeatMs)
-	if t.Name == "" {
-		at("Name", "is required")
-	}
-	switch {
-	case strings.EqualFold(t.AccessMode, string(tags.ReadWrite)):
+	if strings.EqualFold(t.AccessMode, string(tags.ReadWrite)) {
 		tag.Access = tags.ReadWrite
-	case t.AccessMode != "" && !strings.EqualFold(t.AccessMode, string(tags.ReadOnly)):
-		at("AccessMode", "%.20q is not ReadOnly or ReadWrite", t.AccessMode)
 	}
 	if !t.setType(&tag, at) {
 		return tag, 0
@@ -319,11 +371,8 @@ func (t *tagSettings) tag(s driverconfig.Settings, d *Driver, at func(member, fo
 
 // setType sets the native and the data type, and reports whether both are known.
 func (t *tagSettings) setType(tag *tags.Tag, at func(member, format string, args ...any)) bool {
-	name := t.Type
+	name := string(t.Type)
 	switch {
-	case name == "":
-		at("Type", "is required")
-		return false
 	case strings.Contains(name, ";"):
 		at("Type", "must have no byte order; that is the member ByteOrder")
 		return false
@@ -364,15 +413,6 @@ func memberOf(field string) string {
 		}
 	}
 	return strings.Join(parts, ".")
-}
-
-// maxMilliseconds is a day; longer times are mistakes, and far longer ones overflow.
-const maxMilliseconds = 24 * 60 * 60 * 1000
-
-func checkMilliseconds(at func(member, format string, args ...any), member string, ms int64) {
-	if ms < 0 || ms > maxMilliseconds {
-		at(member, "must be 0 to %d milliseconds", maxMilliseconds)
-	}
 }
 
 func milliseconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

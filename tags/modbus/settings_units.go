@@ -1,30 +1,23 @@
 package modbus
 
 import (
+	"strconv"
 	"strings"
 
+	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/driverconfig"
 )
 
 // unit returns how units are polled. What is 0 and means none is negative there.
 func (u unitSettings) unit(at func(member, format string, args ...any)) Unit {
 	out := Unit{MaxRegisters: u.MaxRegisters, Order: orderOf(u.ByteOrder, u.WordOrder, at)}
-	if u.MaxRegisters < 0 || u.MaxRegisters > maxReadRegisters {
-		at("MaxRegisters", "must be 1 to %d", maxReadRegisters)
-	}
 	if u.MaxGap != nil {
-		if out.MaxGap = *u.MaxGap; *u.MaxGap < 0 || *u.MaxGap > maxReadRegisters {
-			at("MaxGap", "must be 0 to %d", maxReadRegisters)
-		}
-		if *u.MaxGap == 0 {
+		if out.MaxGap = *u.MaxGap; *u.MaxGap == 0 {
 			out.MaxGap = -1
 		}
 	}
 	if u.RequestPauseMs != nil {
-		if out.RequestPause = milliseconds(*u.RequestPauseMs); *u.RequestPauseMs < 0 || *u.RequestPauseMs > maxPause.Milliseconds() {
-			at("RequestPauseMs", "must be 0 to %d milliseconds", maxPause.Milliseconds())
-		}
-		if *u.RequestPauseMs == 0 {
+		if out.RequestPause = milliseconds(*u.RequestPauseMs); *u.RequestPauseMs == 0 {
 			out.RequestPause = -1
 		}
 	}
@@ -56,10 +49,21 @@ func (in *settings) serialPort(s driverconfig.Settings, o *Options, bad *faults)
 			o.Line.Parity = p
 		}
 	}
-	if o.Line.Parity == "" && in.Parity != "" {
-		at("Parity", "%.20q is not Even, Odd or None", in.Parity)
+}
+
+// Unit returns the unit that a point belongs to, empty if its address cannot be read.
+func (d *Driver) Unit(p tags.Point) string {
+	at, err := d.parsePoint(p)
+	if err != nil {
+		return ""
 	}
-	o.Line.withDefaults().check(func(field, format string, args ...any) {
-		at(map[string]string{"Line.Baud": "BaudRate", "Line.DataBits": "DataBits", "Line.StopBits": "StopBits"}[field], format, args...)
-	})
+	return strconv.Itoa(int(at.unit))
+}
+
+// Resource returns the serial port, which no other driver can use at the same time; empty if it has none.
+func (d *Driver) Resource() string {
+	if d.options.Protocol != RTU {
+		return ""
+	}
+	return d.options.Address
 }

@@ -1,10 +1,12 @@
 package passive
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -15,23 +17,50 @@ import (
 // TypeName is the driver type in settings.
 const TypeName = "Passive"
 
-// settings is the member Settings of a driver of type Passive. Times in milliseconds.
+// Type returns the driver type for programs that list what they have.
+func Type() driverconfig.Type {
+	return driverconfig.Type{Name: TypeName, Title: "Passive", Description: "Equipment that sends its values to the bridge by itself.", New: FromSettings,
+		Schema: sync.OnceValue(func() json.RawMessage { return driverconfig.Schema(settings{}) }), CanBrowse: true}
+}
+
+// settings is the member Settings of a driver of type Passive.
 type settings struct {
-	StaleAfterMs int64 // of tags that have none: Uncertain after this long without a value; -1 for never
-	Tags         []tagSettings
+	StaleAfterMs int64         `range:"1..31622400000|-1" unit:"milliseconds" default:"60000" doc:"Tags are Uncertain after this long without a value; -1 for never."`
+	Tags         []tagSettings `doc:"The tags that values come for."`
 }
 
 type tagSettings struct {
-	Name         string
-	Address      string // default: Name
-	Type         string // see the package comment
-	StaleAfterMs *int64
-	Unit         string
-	Description  string
+	Name          string   `required:"true" doc:"Name without the driver's prefix." example:"level"`
+	Address       string   `doc:"By which values can name the tag as well; default Name."`
+	Type          typeName `required:"true"`
+	StaleAfterMs  *int64   `range:"1..31622400000|-1" unit:"milliseconds" doc:"Default: that of the driver."`
+	Unit          string   `doc:"Unit of the value." example:"m"`
+	Description   string
+	MinValue      *float64
+	MaxValue      *float64
+	ScalingFactor float64 `default:"1" doc:"value = raw * ScalingFactor + Offset"`
+	Offset        float64
+	Deadband      deadbandSettings
+}
 
-	MinValue, MaxValue    *float64
-	ScalingFactor, Offset float64
-	Deadband              struct{ Absolute, Percent float64 }
+// JSONSchemaRules implements driverconfig.RuleProvider.
+func (tagSettings) JSONSchemaRules() []map[string]any {
+	return []map[string]any{driverconfig.DeadbandRule()}
+}
+
+type deadbandSettings struct {
+	Absolute float64 `range:"0.." doc:"Changes below this are not reported."`
+	Percent  float64 `range:"0..100" unit:"percent" doc:"The same, in percent of MinValue to MaxValue."`
+}
+
+// typeName is the type of a tag.
+type typeName string
+
+// JSONSchema implements driverconfig.SchemaProvider.
+func (typeName) JSONSchema() map[string]any {
+	return map[string]any{"type": "string", "description": "Type of the value. String and Bytes may have a length in bytes.",
+		"pattern":  "^(Bool|Int|Float|U?Int(16|32|64)|Float(32|64)|(String|Bytes)(:([1-9][0-9]{0,3}|[1-5][0-9]{4}))?)$",
+		"examples": []string{"Bool", "Int", "Float", "String:32"}}
 }
 
 // defaultStaleMs is when a host that receives the values calls the equipment unhealthy.
@@ -49,19 +78,13 @@ func FromSettings(s driverconfig.Settings, _ *slog.Logger) (tags.Driver, []tags.
 	at := func(path, format string, args ...any) {
 		bad = append(bad, fault.Field{Field: "Settings." + path, Message: fmt.Sprintf(format, args...)})
 	}
-	stale := func(path string, ms int64) time.Duration {
-		const most = 366 * 24 * 3600_000
-		if ms < -1 || ms > most || ms == 0 {
-			at(path, "must be 1 to %d, or -1 for never", int64(most))
-		}
-		return time.Duration(max(0, ms)) * time.Millisecond
-	}
+	stale := func(ms int64) time.Duration { return time.Duration(max(0, ms)) * time.Millisecond }
 	o := Options{Tags: make([]Tag, len(in.Tags))}
-	always := stale("StaleAfterMs", in.StaleAfterMs)
+	always := stale(in.StaleAfterMs)
 	for i, t := range in.Tags {
-		o.Tags[i] = Tag{Name: t.Name, Address: t.Address, Type: t.Type, StaleAfter: always}
-		if t.StaleAfterMs != nil && len(bad) < maxReported {
-			o.Tags[i].StaleAfter = stale(fmt.Sprintf("Tags[%d].StaleAfterMs", i), *t.StaleAfterMs)
+		o.Tags[i] = Tag{Name: t.Name, Address: t.Address, Type: string(t.Type), StaleAfter: always}
+		if t.StaleAfterMs != nil {
+			o.Tags[i].StaleAfter = stale(*t.StaleAfterMs)
 		}
 	}
 	d, err := New(o)

@@ -2,7 +2,9 @@ package simdriver
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -13,26 +15,57 @@ import (
 // TypeName is the driver type in settings.
 const TypeName = "Simulation"
 
-// settings is the member Settings of a driver of type Simulation. Times in milliseconds.
-type settings struct {
-	DeviceCount      int
-	TagsPerDevice    int
-	UpdateIntervalMs int64
-	Scenario         string
-	PeriodMs         int64
-	Seed             uint64
-	Start            time.Time
-	Faults           struct {
-		Disconnect, Freeze      windowSettings
-		Error, Stuck, Uncertain pointFaultSettings
-	}
+// Type returns the driver type for programs that list what they have.
+func Type() driverconfig.Type {
+	return driverconfig.Type{Name: TypeName, Title: "Simulation", Description: "Devices that are simulated, with faults if you want.", New: FromSettings,
+		Schema: sync.OnceValue(func() json.RawMessage { return driverconfig.Schema(settings{}) }), CanBrowse: true}
 }
 
-type windowSettings struct{ EveryMs, ForMs int64 }
+// settings is the member Settings of a driver of type Simulation.
+type settings struct {
+	DeviceCount      int       `range:"0..1000000" default:"1" doc:"Simulated devices."`
+	TagsPerDevice    int       `range:"0..1000000" default:"10" doc:"Tags of each. There are at most a million tags in all."`
+	UpdateIntervalMs int64     `range:"0..31622400000" unit:"milliseconds" default:"1000" doc:"How often values change."`
+	Scenario         scenario  `default:"\"Sine\""`
+	PeriodMs         int64     `range:"0..31622400000" unit:"milliseconds" doc:"Period of the signals; 0 for that of the scenario."`
+	Seed             uint64    `doc:"The same seed produces the same values."`
+	Start            startTime `doc:"When the simulated time is 0; default now."`
+	Faults           faultSettings
+}
+
+type faultSettings struct {
+	Disconnect windowSettings     `doc:"The connection is cut, and connecting fails."`
+	Freeze     windowSettings     `doc:"The device takes requests and does not answer."`
+	Error      pointFaultSettings `doc:"Reading fails."`
+	Stuck      pointFaultSettings `doc:"Values do not change."`
+	Uncertain  pointFaultSettings `doc:"Values are Uncertain."`
+}
+
+type windowSettings struct {
+	EveryMs int64 `range:"0..31622400000" unit:"milliseconds" doc:"How often the fault comes."`
+	ForMs   int64 `range:"0..31622400000" unit:"milliseconds" doc:"How long it lasts, less than EveryMs."`
+}
 
 type pointFaultSettings struct {
-	Share          float64
-	EveryMs, ForMs int64
+	Share   float64 `range:"0..1" doc:"Share of the points that are affected."`
+	EveryMs int64   `range:"0..31622400000" unit:"milliseconds" doc:"How often the fault comes; 0 for always."`
+	ForMs   int64   `range:"0..31622400000" unit:"milliseconds" doc:"How long it lasts, less than EveryMs."`
+}
+
+// scenario is a word that ParseScenario reads.
+type scenario string
+
+// JSONSchema implements driverconfig.SchemaProvider.
+func (scenario) JSONSchema() map[string]any {
+	return map[string]any{"type": "string", "description": "Shape of the signals.", "enum": Scenarios()}
+}
+
+// startTime is a time in the years that the simulation has.
+type startTime struct{ time.Time }
+
+// JSONSchema implements driverconfig.SchemaProvider.
+func (startTime) JSONSchema() map[string]any {
+	return map[string]any{"type": "string", "format": "date-time", "pattern": "^(19[7-9][0-9]|20[0-9][0-9]|21[0-9][0-9]|2200)-"}
 }
 
 // FromSettings is the driverconfig.Factory of the type Simulation. Its settings are DeviceCount,
@@ -44,11 +77,7 @@ func FromSettings(s driverconfig.Settings, _ *slog.Logger) (tags.Driver, []tags.
 	if err := driverconfig.Decode(s.Settings, &in, "Settings"); err != nil {
 		return nil, nil, err
 	}
-	opts, err := in.options()
-	if err != nil {
-		return nil, nil, inSettings(err)
-	}
-	d, err := New(opts)
+	d, err := New(in.options())
 	if err != nil {
 		return nil, nil, inSettings(err)
 	}
@@ -62,36 +91,28 @@ func FromSettings(s driverconfig.Settings, _ *slog.Logger) (tags.Driver, []tags.
 	return d, list, nil
 }
 
-func (in settings) options() (Options, error) {
-	var c checker
-	ms := func(field string, n int64) time.Duration {
-		const most = 366 * 24 * time.Hour
-		c.want(n >= 0 && n <= most.Milliseconds(), field, "must be 0..%d", most.Milliseconds())
-		return time.Duration(n) * time.Millisecond
+func (in settings) options() Options {
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	pointFault := func(f pointFaultSettings) PointFault {
+		return PointFault{Share: f.Share, Window: Window{Every: ms(f.EveryMs), For: ms(f.ForMs)}}
 	}
-	window := func(field string, every, open int64) Window {
-		return Window{Every: ms(field+".EveryMs", every), For: ms(field+".ForMs", open)}
-	}
-	pointFault := func(field string, f pointFaultSettings) PointFault {
-		return PointFault{Share: f.Share, Window: window(field, f.EveryMs, f.ForMs)}
-	}
-	opts := Options{
+	window := func(w windowSettings) Window { return Window{Every: ms(w.EveryMs), For: ms(w.ForMs)} }
+	return Options{
 		DeviceCount:    in.DeviceCount,
 		TagsPerDevice:  in.TagsPerDevice,
-		UpdateInterval: ms("UpdateIntervalMs", in.UpdateIntervalMs),
+		UpdateInterval: ms(in.UpdateIntervalMs),
 		Scenario:       Shape(in.Scenario),
-		Period:         ms("PeriodMs", in.PeriodMs),
+		Period:         ms(in.PeriodMs),
 		Seed:           in.Seed,
-		Start:          in.Start,
+		Start:          in.Start.Time,
 		Faults: Faults{
-			Disconnect: window("Faults.Disconnect", in.Faults.Disconnect.EveryMs, in.Faults.Disconnect.ForMs),
-			Freeze:     window("Faults.Freeze", in.Faults.Freeze.EveryMs, in.Faults.Freeze.ForMs),
-			Error:      pointFault("Faults.Error", in.Faults.Error),
-			Stuck:      pointFault("Faults.Stuck", in.Faults.Stuck),
-			Uncertain:  pointFault("Faults.Uncertain", in.Faults.Uncertain),
+			Disconnect: window(in.Faults.Disconnect),
+			Freeze:     window(in.Faults.Freeze),
+			Error:      pointFault(in.Faults.Error),
+			Stuck:      pointFault(in.Faults.Stuck),
+			Uncertain:  pointFault(in.Faults.Uncertain),
 		},
 	}
-	return opts, c.err()
 }
 
 // inSettings sets the place in the file of an error's fields.

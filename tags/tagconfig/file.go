@@ -1,6 +1,7 @@
 package tagconfig
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -31,12 +32,13 @@ type stamp struct {
 	info    fs.FileInfo // nil when there was no file
 	hash    [sha256.Size]byte
 	takenAt time.Time
+	own     bool // it was written here, and the file system counts time in small steps
 }
 
 // current reports whether the file with the given info is surely still the one of the stamp.
 func (s stamp) current(info fs.FileInfo) bool {
 	return s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() &&
-		s.info.ModTime().Equal(info.ModTime()) && s.takenAt.Sub(info.ModTime()) > settled
+		s.info.ModTime().Equal(info.ModTime()) && (s.own || s.takenAt.Sub(info.ModTime()) > settled)
 }
 
 func readFile(path string, now time.Time) (content, error) {
@@ -49,10 +51,11 @@ func readFile(path string, now time.Time) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
+	buf := bytes.NewBuffer(make([]byte, 0, min(info.Size(), maxFileBytes)+bytes.MinRead))
+	if _, err := buf.ReadFrom(io.LimitReader(f, maxFileBytes+1)); err != nil {
 		return content{}, err
 	}
+	data := buf.Bytes()
 	if len(data) > maxFileBytes {
 		return content{}, fmt.Errorf("the file is larger than %d bytes", maxFileBytes)
 	}
@@ -101,6 +104,7 @@ func stage(path string, write func(io.Writer) error, create func(string) (tempFi
 		return nil, st.discard(err)
 	}
 	st.stamp.takenAt = now()
+	st.stamp.own = st.stamp.info.ModTime().Nanosecond()%int(time.Millisecond) != 0
 	return st, nil
 }
 

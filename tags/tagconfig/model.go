@@ -188,11 +188,11 @@ func (v *view) encode(to io.Writer) error {
 
 // appendTo appends the item as it is written, without indent.
 func (e *entry) appendTo(to []byte) ([]byte, error) {
-	b, err := encodeJSON(e.Config)
+	to, err := e.AppendJSON(to)
 	if err != nil || len(e.extra) == 0 {
-		return append(to, b...), err
+		return to, err
 	}
-	buf := bytes.NewBuffer(append(to, b[:len(b)-1]...))
+	buf := bytes.NewBuffer(to[:len(to)-1])
 	for _, x := range e.extra {
 		fmt.Fprintf(buf, ",%s:", quoted("", x.name).raw)
 		if err := json.Compact(buf, x.raw); err != nil {
@@ -283,6 +283,10 @@ func decodeItem(raw json.RawMessage, c *Config, add func(member, format string, 
 
 // decodeKnown reads an item that has no members but ours, which is the usual one, in one pass.
 func decodeKnown(raw json.RawMessage, c *Config) bool {
+	if c.decodeFast(raw, nil) {
+		return true
+	}
+	*c = Config{}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	return dec.Decode((*plain)(c)) == nil && c.findNulls(raw) == nil

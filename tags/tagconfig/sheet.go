@@ -272,6 +272,9 @@ func (t *table) next() (*Config, error) {
 	if len(t.items) == t.limits.Rows {
 		return nil, ErrSheetSize.Because("at most %d tags", t.limits.Rows)
 	}
+	if n := len(t.items); n == cap(t.items) {
+		t.items = slices.Grow(t.items, max(1000, n)) // append would copy large lists more often
+	}
 	t.items = append(t.items, Config{})
 	if n := len(t.items); n%1000 == 0 {
 		if err := t.limits.Progress(n); err != nil {

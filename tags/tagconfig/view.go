@@ -156,7 +156,7 @@ func (d *draft) remove(tagID string) *entry {
 
 // edit returns the changes as an Edit, by tag id.
 func (d *draft) edit() Edit {
-	var e Edit
+	e := Edit{Put: make([]Config, 0, len(d.changes))}
 	for _, id := range slices.Sorted(maps.Keys(d.changes)) {
 		switch c := d.changes[id]; {
 		case c.new != nil:

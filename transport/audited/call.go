@@ -28,6 +28,9 @@ type Description struct {
 	Result func(status int, body []byte) (result audit.Result, ok bool)
 	// NoValues keeps the request's body out of the log: it is secret, or a file.
 	NoValues bool
+	// After returns the values to be recorded instead of the request's body, to be encoded as JSON, where the body has secrets that only
+	// the domain knows; nil for none. Default: the body.
+	After func(c Call) any
 	// Optional reports whether a call is carried out although the log cannot be written, such as an emergency stop. Such a call
 	// does not wait for the log, which has it after the act, as soon as it can be written; Before is not called. A call whose body is
 	// not known is never optional. Optional must read the body as the handler does. Default: none is.

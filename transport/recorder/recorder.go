@@ -72,7 +72,11 @@ func (r *Recorder) start(ctx context.Context, via string, op auth.Operation, c a
 	if d.Before != nil && !optional {
 		act.Before = audit.JSON(d.Before(ctx, c))
 	}
-	if !d.NoValues {
+	switch {
+	case d.NoValues:
+	case d.After != nil:
+		act.After = audit.JSON(d.After(c))
+	default:
 		act.After = audit.JSON(c.Body)
 	}
 	if c.Body == nil && size != 0 {

@@ -92,3 +92,33 @@ func TestDerivedTagsAreChangedUnderACondition(t *testing.T) {
 	a = p.call(accounts.Admin, http.MethodGet, "/api/v1/audit?action=replaceDerivedTag", nil)
 	require.Contains(t, string(a.body), "* 2")
 }
+
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	const base = "/api/v1/tag-templates"
+	pump := map[string]any{"id": "pump", "parameters": []any{map[string]any{"name": "address", "type": "String"}},
+		"tags":        []any{map[string]any{"tagId": "${instance}.level", "driverId": "line", "address": "${address}", "dataType": "Float"}},
+		"derivedTags": []any{map[string]any{"id": "${instance}.twice", "expression": `tag("${instance}.level") * 2`, "dataType": "Float"}}}
+	requireProblem(t, p.call(accounts.Operator, http.MethodPost, base, pump), 403, "FORBIDDEN")
+	a := p.call(accounts.Admin, http.MethodPost, base, pump)
+	require.Equal(t, 201, a.status, "%s", a.body)
+	require.Equal(t, `"1"`, a.header.Get("ETag"))
+	one := map[string]any{"values": map[string]any{"address": "level"}}
+	require.Equal(t, []any{"p1.level", "p1.twice"}, p.call(accounts.Admin, http.MethodPut, base+"/pump/instances/p1?dryRun=true", one).object(t)["added"])
+	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, base+"/pump/instances/p1", nil), 404, "TEMPLATE_INSTANCE_NOT_FOUND")
+	require.Equal(t, 200, p.call(accounts.Admin, http.MethodPut, base+"/pump/instances/p1", one).status)
+	p.awaitTag("p1.twice", "43")
+	require.Equal(t, "pump/p1", p.call(accounts.Viewer, http.MethodGet, derivedBase+"/p1.twice", nil).object(t)["owner"])
+	requireProblem(t, p.call(accounts.Admin, http.MethodDelete, derivedBase+"/p1.twice", nil), 409, "DERIVED_TAG_OF_TEMPLATE")
+	requireProblem(t, p.call(accounts.Admin, http.MethodPut, base+"/pump/instances/p2", map[string]any{}), 400, "INVALID_TEMPLATE")
+	requireProblem(t, p.call(accounts.Admin, http.MethodDelete, base+"/pump", nil), 409, "TEMPLATE_IN_USE")
+
+	require.Equal(t, 201, p.call(accounts.Admin, http.MethodPost, derivedBase, map[string]any{"id": "user", "expression": `tag("p1.level") + 1`}).status)
+	requireProblem(t, p.call(accounts.Admin, http.MethodDelete, base+"/pump/instances/p1", nil), 409, "TAG_IN_USE")
+	require.Equal(t, 204, p.call(accounts.Admin, http.MethodDelete, base+"/pump/instances/p1?force=true", nil).status)
+	_, err := p.Tags().Read("p1.level")
+	require.Error(t, err)
+	require.Equal(t, 204, p.call(accounts.Admin, http.MethodDelete, base+"/pump", nil).status)
+	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, base+"/pump", nil), 404, "TEMPLATE_NOT_FOUND")
+}

@@ -43,6 +43,7 @@ type handlers struct {
 	caller  func(ctx context.Context) string
 	live    func(ctx context.Context) (context.Context, context.CancelFunc)
 	now     func() time.Time
+	tables  chan struct{} // holds one for each answer with the history of several tags that is made
 }
 
 // New returns the API over engine.
@@ -62,7 +63,8 @@ func New(engine *tags.Engine, o Options) (*API, error) {
 	if o.Body == nil {
 		o.Body = restapi.Unchanged
 	}
-	return &API{handlers: &handlers{engine: engine, history: o.History, caller: o.Caller, live: o.Live, now: o.Now}, body: o.Body}, nil
+	return &API{handlers: &handlers{engine: engine, history: o.History, caller: o.Caller, live: o.Live, now: o.Now,
+		tables: make(chan struct{}, maxHistoryTables)}, body: o.Body}, nil
 }
 
 // Mount registers the routes.
@@ -75,9 +77,11 @@ func (a *API) Mount(r chi.Router) {
 
 type requestKey struct{}
 
-// withRequest passes the stream what the generated code omits: the query as sent, and HEAD.
+// withRequest passes what the generated code omits: the query as sent, headers, and HEAD.
 func withRequest(next gen.StrictHandlerFunc, operation string) gen.StrictHandlerFunc {
-	if operation != "StreamTags" {
+	switch operation {
+	case "StreamTags", "GetHistoryAggregates", "ExportHistory":
+	default:
 		return next
 	}
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {

@@ -206,33 +206,6 @@ func (t *handlers) recorded(ctx context.Context, name string, unknown error) err
 	return unknown
 }
 
-// ListDrivers implements GET /api/v1/drivers.
-func (t *handlers) ListDrivers(context.Context, gen.ListDriversRequestObject) (gen.ListDriversResponseObject, error) {
-	answer := gen.ListDrivers200JSONResponse{}
-	for _, d := range t.engine.Drivers() {
-		cycles := make([]gen.PollCycle, len(d.Cycles))
-		for i, c := range d.Cycles {
-			cycles[i] = gen.PollCycle{IntervalMs: milliseconds(c.Wanted), ReachedMs: milliseconds(c.Reached), TagCount: c.Tags, Requests: c.Requests}
-		}
-		breakers := make([]gen.UnitBreaker, len(d.Breakers))
-		for i, b := range d.Breakers {
-			breakers[i] = gen.UnitBreaker{Unit: b.Unit, State: gen.UnitBreakerState(b.State), Failures: b.Failures, ProbeAt: b.ProbeAt.UTC()}
-		}
-		answer = append(answer, gen.DriverStatus{
-			DriverID: d.ID, Type: d.Type, State: gen.DriverStatusState(d.State), LastError: d.LastError,
-			LastErrorAt: d.LastErrorAt.UTC(), ConnectedSince: d.ConnectedSince.UTC(), TagCount: d.Tags,
-			Reads: int64(d.Reads), ReadErrors: int64(d.ReadErrors), Samples: int64(d.Samples), Changes: int64(d.Changes),
-			Writes: int64(d.Writes), WriteErrors: int64(d.WriteErrors), Connects: int64(d.Connects),
-			QueuedWrites: d.QueuedWrites, SamplesPerSecond: d.SamplesPerSec,
-			RoundTripMs: milliseconds(d.RoundTrip), RoundTripMeanMs: milliseconds(d.RoundTripMean), RoundTripMaxMs: milliseconds(d.RoundTripMax),
-			Cycles: cycles, Breakers: breakers,
-		})
-	}
-	return answer, nil
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
 // batchErrors turns errors of single items into the items of an answer. An error without a code is
 // told as internal, without its text.
 func batchErrors(errs []error) []gen.BatchError {

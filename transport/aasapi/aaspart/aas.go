@@ -69,6 +69,7 @@ func New(_ context.Context, t *tagspart.Tags, o Options) (*AAS, error) {
 	switch {
 	case t != nil:
 		a.engine = t.Engine()
+		t.AddReferences(a.references)
 	case len(o.TagMapping.Equipment) > 0:
 		return nil, errors.New("asset administration shells: Options.TagMapping needs the tags, which are nil")
 	}

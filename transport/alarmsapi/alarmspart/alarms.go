@@ -119,6 +119,7 @@ func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 		return fmt.Errorf("alarm rules: %w", err)
 	}
 	t.Observe(a.rules.Observe)
+	t.AddReferences(a.references)
 	o.Drivers.ExcludeTypes = append(slices.Clone(o.Drivers.ExcludeTypes), typeBridge)
 	a.drivers, err = driveralarms.New(t.Engine(), a.service, o.Drivers)
 	return err

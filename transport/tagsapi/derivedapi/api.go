@@ -14,6 +14,7 @@ import (
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/derived"
 	"github.com/otkit/otkit/tags/tagconfig"
+	"github.com/otkit/otkit/tags/tagtemplate"
 	"github.com/otkit/otkit/transport/internal/restapi"
 	"github.com/otkit/otkit/transport/problem"
 )
@@ -28,16 +29,20 @@ type Options struct {
 	Body func(http.Handler) http.Handler
 }
 
-// API is the REST API of derived tags.
+// API is the REST API of derived tags and templates.
 type API struct {
-	service *derived.Service
-	opts    Options
+	service   *derived.Service
+	templates *tagtemplate.Service
+	opts      Options
 }
 
-// New returns the API over service.
-func New(service *derived.Service, o Options) (*API, error) {
-	if service == nil {
+// New returns the API over derived tags and templates.
+func New(service *derived.Service, templates *tagtemplate.Service, o Options) (*API, error) {
+	switch {
+	case service == nil:
 		return nil, fault.Option("derivedapi", "service", "is required")
+	case templates == nil:
+		return nil, fault.Option("derivedapi", "templates", "is required")
 	}
 	if o.References == nil {
 		o.References = func(context.Context, []string) ([]tagconfig.Reference, error) { return nil, nil }
@@ -48,7 +53,7 @@ func New(service *derived.Service, o Options) (*API, error) {
 	if o.Body == nil {
 		o.Body = restapi.Unchanged
 	}
-	return &API{service: service, opts: o}, nil
+	return &API{service: service, templates: templates, opts: o}, nil
 }
 
 const derivedTags = "/api/v1/derived-tags"
@@ -68,6 +73,15 @@ func (a *API) Mount(r chi.Router) {
 	handle(http.MethodGet, derivedTags+"/{id}", a.get)
 	handle(http.MethodPut, derivedTags+"/{id}", a.replace)
 	handle(http.MethodDelete, derivedTags+"/{id}", a.remove)
+	handle(http.MethodGet, templates, a.listTemplates)
+	handle(http.MethodPost, templates, a.addTemplate)
+	handle(http.MethodGet, templates+"/{id}", a.getTemplate)
+	handle(http.MethodPut, templates+"/{id}", a.replaceTemplate)
+	handle(http.MethodDelete, templates+"/{id}", a.removeTemplate)
+	handle(http.MethodGet, templates+"/{id}/instances", a.listInstances)
+	handle(http.MethodGet, templates+"/{id}/instances/{instanceId}", a.getInstance)
+	handle(http.MethodPut, templates+"/{id}/instances/{instanceId}", a.putInstance)
+	handle(http.MethodDelete, templates+"/{id}/instances/{instanceId}", a.removeInstance)
 }
 
 // maxTags is how many entity tags If-Match may have.
@@ -160,11 +174,21 @@ func write(w http.ResponseWriter, status int, v any, revision int64) error {
 	return nil
 }
 
+// DerivedTagKind is the kind of a derived tag as a user of tags.
+const DerivedTagKind = "derivedTag"
+
 // mustBeUnused returns an error if somebody uses tags.
 func (a *API) mustBeUnused(ctx context.Context, ids ...string) error {
 	users, err := a.opts.References(ctx, ids)
-	if err != nil || len(users) == 0 {
+	if err != nil {
 		return err
+	}
+	return inUse(users)
+}
+
+func inUse(users []tagconfig.Reference) error {
+	if len(users) == 0 {
+		return nil
 	}
 	const shown = 20
 	fields := make([]fault.Field, 0, shown)

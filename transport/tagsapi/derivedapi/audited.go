@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/otkit/otkit/tags/derived"
+	"github.com/otkit/otkit/tags/tagtemplate"
 	"github.com/otkit/otkit/transport/audited"
 )
 
-// Audited describes changes of derived tags to the audit log.
-func Audited(service *derived.Service) map[string]audited.Description {
+// Audited describes changes of derived tags and templates to the audit log.
+func Audited(service *derived.Service, templates *tagtemplate.Service) map[string]audited.Description {
 	before := func(_ context.Context, c audited.Call) any {
 		d, err := service.Get(c.Param("id"))
 		if err != nil {
@@ -16,10 +17,29 @@ func Audited(service *derived.Service) map[string]audited.Description {
 		}
 		return d.Definition
 	}
+	template := func(_ context.Context, c audited.Call) any {
+		t, err := templates.Template(c.Param("id"))
+		if err != nil {
+			return nil
+		}
+		return t.Template
+	}
+	instance := func(_ context.Context, c audited.Call) any {
+		in, err := templates.Instance(c.Param("id"), c.Param("instanceId"))
+		if err != nil {
+			return nil
+		}
+		return in.Instance
+	}
 	return map[string]audited.Description{
-		"addDerivedTag":     {Detail: true, Objects: func(c audited.Call) []string { return named(c) }},
-		"replaceDerivedTag": {Before: before},
-		"removeDerivedTag":  {Before: before},
+		"addTagTemplate":            {Objects: named},
+		"replaceTagTemplate":        {Before: template, Detail: true},
+		"removeTagTemplate":         {Before: template},
+		"putTagTemplateInstance":    {Before: instance, Detail: true},
+		"removeTagTemplateInstance": {Before: instance},
+		"addDerivedTag":             {Detail: true, Objects: named},
+		"replaceDerivedTag":         {Before: before},
+		"removeDerivedTag":          {Before: before},
 	}
 }
 

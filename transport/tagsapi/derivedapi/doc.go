@@ -1,2 +1,2 @@
-// Package derivedapi is the REST API of derived tags: /api/v1/derived-tags.
+// Package derivedapi is the REST API of derived tags and templates: /api/v1/derived-tags and /api/v1/tag-templates.
 package derivedapi

@@ -11,6 +11,7 @@ import (
 
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/derived"
+	"github.com/otkit/otkit/tags/tagtemplate"
 	"github.com/otkit/otkit/transport/tagsapi/derivedapi"
 )
 
@@ -29,7 +30,11 @@ func Example() {
 		panic(err)
 	}
 	defer service.Close()
-	api, err := derivedapi.New(service, derivedapi.Options{})
+	templates, err := tagtemplate.New(ctx, service, tagtemplate.Options{})
+	if err != nil {
+		panic(err)
+	}
+	api, err := derivedapi.New(service, templates, derivedapi.Options{})
 	if err != nil {
 		panic(err)
 	}

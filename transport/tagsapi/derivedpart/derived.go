@@ -9,6 +9,7 @@ import (
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/derived"
+	"github.com/otkit/otkit/tags/tagtemplate"
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/derivedapi"
@@ -29,10 +30,12 @@ type Options struct {
 
 // Derived is the part. Make it with New.
 type Derived struct {
-	tags    *tagspart.Tags
-	service *derived.Service
-	api     *derivedapi.API
-	added   bool // the driver is there; for define
+	tags      *tagspart.Tags
+	service   *derived.Service
+	templates *tagtemplate.Service
+	api       *derivedapi.API
+	added     bool // the driver is there; for define
+	tagged    bool // templates have had tags; for setTags
 }
 
 // New opens the definitions of derived tags and computes them.
@@ -59,7 +62,12 @@ func New(ctx context.Context, t *tagspart.Tags, o Options) (*Derived, error) {
 	if err := d.define(pending); err != nil && o.Logger != nil { // such as a driver of the same id that the settings name
 		o.Logger.Error("failed to define derived tags", "error", err)
 	}
-	d.api, err = derivedapi.New(d.service, derivedapi.Options{References: t.References, Current: t.Current})
+	d.templates, err = tagtemplate.New(ctx, d.service, tagtemplate.Options{Repository: o.Repository, Now: o.Now, Logger: o.Logger, SetTags: d.setTags})
+	if err != nil {
+		d.service.Close()
+		return nil, err
+	}
+	d.api, err = derivedapi.New(d.service, d.templates, derivedapi.Options{References: t.References, Current: t.Current})
 	if err != nil {
 		d.service.Close()
 		return nil, err
@@ -81,11 +89,23 @@ func (d *Derived) define(list []tags.Tag) error {
 	return err
 }
 
+// templateSource is the source of the tags of templates in the tag configuration.
+const templateSource = "templates"
+
+// setTags gives the tags of templates to the configuration.
+func (d *Derived) setTags(list []tags.Tag) error {
+	if !d.tagged && len(list) == 0 {
+		return nil
+	}
+	d.tagged = true
+	return d.tags.SetTags(templateSource, list)
+}
+
 // references tells which derived tags use tags.
 func (d *Derived) references(_ context.Context, tagIDs []string) (all []tagspart.Reference, err error) {
 	for _, tag := range tagIDs {
 		for _, id := range d.service.Users(tag) {
-			all = append(all, tagspart.Reference{Tag: tag, Kind: "derivedTag", ID: id})
+			all = append(all, tagspart.Reference{Tag: tag, Kind: derivedapi.DerivedTagKind, ID: id})
 		}
 	}
 	return all, nil
@@ -94,10 +114,13 @@ func (d *Derived) references(_ context.Context, tagIDs []string) (all []tagspart
 // Service returns the derived tags, for programs that embed the engine.
 func (d *Derived) Service() *derived.Service { return d.service }
 
+// Templates returns the templates, for programs that embed the engine.
+func (d *Derived) Templates() *tagtemplate.Service { return d.templates }
+
 // Part returns what the derived tags contribute to a server.
 func (d *Derived) Part() server.Part {
-	return server.Part{Name: "derived tags", Operations: Operations(), Audited: derivedapi.Audited(d.service), Routes: d.routes,
-		Checks: []health.Check{{Name: "derived-tags", Run: d.check}}, Jobs: []func(context.Context){d.service.Follow}, Close: d.close}
+	return server.Part{Name: "derived tags", Operations: Operations(), Audited: derivedapi.Audited(d.service, d.templates), Routes: d.routes,
+		Checks: []health.Check{{Name: "derived-tags", Run: d.check}}, Jobs: []func(context.Context){d.service.Follow, d.templates.Follow}, Close: d.close}
 }
 
 func (d *Derived) routes(r server.Router) error {

@@ -11,6 +11,10 @@ func Operations() []auth.Operation {
 	const (
 		list = "/api/v1/derived-tags"
 		one  = list + "/{id}"
+
+		templates = "/api/v1/tag-templates"
+		template  = templates + "/{id}"
+		instance  = template + "/instances/{instanceId}"
 	)
 	return []auth.Operation{
 		{ID: "listDerivedTags", Method: http.MethodGet, Path: list, Access: auth.Viewer},
@@ -19,5 +23,14 @@ func Operations() []auth.Operation {
 		{ID: "getDerivedTag", Method: http.MethodGet, Path: one, Access: auth.Viewer},
 		{ID: "replaceDerivedTag", Method: http.MethodPut, Path: one, Access: auth.Admin},
 		{ID: "removeDerivedTag", Method: http.MethodDelete, Path: one, Access: auth.Admin},
+		{ID: "listTagTemplates", Method: http.MethodGet, Path: templates, Access: auth.Viewer},
+		{ID: "addTagTemplate", Method: http.MethodPost, Path: templates, Access: auth.Admin},
+		{ID: "getTagTemplate", Method: http.MethodGet, Path: template, Access: auth.Viewer},
+		{ID: "replaceTagTemplate", Method: http.MethodPut, Path: template, Access: auth.Admin},
+		{ID: "removeTagTemplate", Method: http.MethodDelete, Path: template, Access: auth.Admin},
+		{ID: "listTagTemplateInstances", Method: http.MethodGet, Path: template + "/instances", Access: auth.Viewer},
+		{ID: "getTagTemplateInstance", Method: http.MethodGet, Path: instance, Access: auth.Viewer},
+		{ID: "putTagTemplateInstance", Method: http.MethodPut, Path: instance, Access: auth.Admin},
+		{ID: "removeTagTemplateInstance", Method: http.MethodDelete, Path: instance, Access: auth.Admin},
 	}
 }

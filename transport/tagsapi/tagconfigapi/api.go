@@ -85,4 +85,8 @@ func (a *API) Mount(r chi.Router) {
 	r.Method(http.MethodPost, basePath+"/import", a.body(http.HandlerFunc(a.load)))
 	handle(http.MethodGet, importsPath+"/{importId}", a.progress)
 	handle(http.MethodDelete, importsPath+"/{importId}", a.cancel)
+	handle(http.MethodPost, basePath+"/remove", a.removeItems)
+	handle(http.MethodGet, basePath+"/{tagId}", a.getItem)
+	handle(http.MethodPut, basePath+"/{tagId}", a.putItem)
+	handle(http.MethodDelete, basePath+"/{tagId}", a.removeItem)
 }

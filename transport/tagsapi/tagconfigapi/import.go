@@ -174,27 +174,12 @@ func writeList[T any](w io.Writer, name string, list []T, encode func(T, []byte)
 
 // apply carries out an edit within what the caller may.
 func (a *API) apply(ctx context.Context, edit tagconfig.Edit, force bool) error {
-	if len(edit.Remove) > 0 && !force && a.opts.References != nil {
-		uses, err := a.opts.References(ctx, edit.Remove)
-		if err != nil {
+	if !force {
+		if err := a.checkUse(ctx, edit.Remove); err != nil {
 			return err
-		}
-		if len(uses) > 0 {
-			return inUse(uses)
 		}
 	}
 	edit.MaxItems = a.maxTags(ctx)
 	_, err := a.store.Apply(ctx, edit)
 	return a.limited(ctx, err)
-}
-
-// maxUses is how many uses of tags an error names.
-const maxUses = 20
-
-func inUse(uses []tagconfig.Reference) error {
-	fields := make([]fault.Field, 0, min(len(uses), maxUses))
-	for _, u := range uses[:min(len(uses), maxUses)] {
-		fields = append(fields, fault.Field{Field: u.Tag, Message: "is used by " + u.Kind + " " + u.ID})
-	}
-	return tagconfig.ErrInUse.Invalid(fields...)
 }

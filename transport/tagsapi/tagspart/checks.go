@@ -35,6 +35,11 @@ func (t *Tags) checkDrivers(context.Context) health.Result {
 		}
 	}
 	r.Description = fmt.Sprintf("%d of %d drivers online", len(drivers)-offline, len(drivers))
+	if problems := t.drivers.Problems(); len(problems) > 0 {
+		r.Status = health.Degraded
+		r.Data["notStarted"] = problems
+		r.Description += fmt.Sprintf("; %d stored drivers were not started", len(problems))
+	}
 	return r
 }
 

@@ -14,6 +14,8 @@ func Operations() []auth.Operation {
 		{ID: "readTag", Method: http.MethodGet, Path: "/api/v1/tags/{tag_name}", GRPC: []string{api + "ReadTag"}, Access: auth.Viewer},
 		{ID: "readTags", Method: http.MethodPost, Path: "/api/v1/tags:batchRead", GRPC: []string{api + "ReadTags"}, Access: auth.Viewer, Unaudited: "reads only"},
 		{ID: "getTagHistory", Method: http.MethodGet, Path: "/api/v1/tags/{tag_name}/history", Access: auth.Viewer},
+		{ID: "getHistoryAggregates", Method: http.MethodGet, Path: "/api/v1/history/aggregates", Access: auth.Viewer},
+		{ID: "exportHistory", Method: http.MethodGet, Path: "/api/v1/history/export", Access: auth.Viewer},
 		{ID: "getWrite", Method: http.MethodGet, Path: "/api/v1/tags/writes/{writeId}", GRPC: []string{api + "GetWrite"}, Access: auth.Viewer},
 		{ID: "streamTags", Method: http.MethodGet, Path: "/api/v1/tags/stream", GRPC: []string{
 			api + "SubscribeTagChanges",
@@ -21,8 +23,23 @@ func Operations() []auth.Operation {
 		}, Access: auth.Viewer, QueryToken: true, Stream: true},
 		{ID: "writeTag", Method: http.MethodPost, Path: "/api/v1/tags/{driver_id}/{address}/write", GRPC: []string{api + "WriteTag"}, Access: auth.Admin},
 		{ID: "writeTags", Method: http.MethodPost, Path: "/api/v1/tags:batchWrite", GRPC: []string{api + "WriteTags"}, Access: auth.Admin},
-		{ID: "listDrivers", Method: http.MethodGet, Path: "/api/v1/drivers", Access: auth.Viewer},
-	}, configOperations()...)
+	}, append(driverOperations(), configOperations()...)...)
+}
+
+// driverOperations are those of drivers.
+func driverOperations() []auth.Operation {
+	const base = "/api/v1/drivers"
+	return []auth.Operation{
+		{ID: "listDriverTypes", Method: http.MethodGet, Path: "/api/v1/driver-types", Access: auth.Viewer},
+		{ID: "listDrivers", Method: http.MethodGet, Path: base, Access: auth.Viewer},
+		{ID: "createDriver", Method: http.MethodPost, Path: base, Access: auth.Admin},
+		{ID: "getDriver", Method: http.MethodGet, Path: base + "/{id}", Access: auth.Viewer},
+		{ID: "replaceDriver", Method: http.MethodPut, Path: base + "/{id}", Access: auth.Admin},
+		{ID: "deleteDriver", Method: http.MethodDelete, Path: base + "/{id}", Access: auth.Admin},
+		{ID: "testDriverDefinition", Method: http.MethodPost, Path: base + "/test", Access: auth.Admin},
+		{ID: "testDriver", Method: http.MethodPost, Path: base + "/{id}/test", Access: auth.Admin},
+		{ID: "browseDriver", Method: http.MethodPost, Path: base + "/{id}/browse", Access: auth.Admin},
+	}
 }
 
 // configOperations are those of the tag configuration.
@@ -35,5 +52,9 @@ func configOperations() []auth.Operation {
 		{ID: "importTagConfig", Method: http.MethodPost, Path: base + "/import", Access: auth.Admin, OpenSurface: true, RawBody: true},
 		{ID: "getTagImport", Method: http.MethodGet, Path: base + "/imports/{importId}", Access: auth.Viewer, OpenSurface: true},
 		{ID: "cancelTagImport", Method: http.MethodDelete, Path: base + "/imports/{importId}", Access: auth.Admin, OpenSurface: true},
+		{ID: "removeTagConfig", Method: http.MethodPost, Path: base + "/remove", Access: auth.Admin},
+		{ID: "getTagConfigItem", Method: http.MethodGet, Path: base + "/{tagId}", Access: auth.Viewer, OpenSurface: true},
+		{ID: "putTagConfigItem", Method: http.MethodPut, Path: base + "/{tagId}", Access: auth.Admin},
+		{ID: "removeTagConfigItem", Method: http.MethodDelete, Path: base + "/{tagId}", Access: auth.Admin},
 	}
 }

@@ -14,11 +14,14 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/driverconfig"
+	"github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
+	"github.com/otkit/otkit/transport/tagsapi/driversapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
 	"github.com/otkit/otkit/transport/tagsapi/tagsgrpc"
 )
@@ -34,7 +37,11 @@ type Options struct {
 	// OnModelFile is called with what a model file that was edited has changed. It must not wait. It may be nil.
 	OnModelFile func(tagconfig.FileEdit)
 
-	Drivers []Driver
+	Drivers []Driver // of the settings: they cannot be changed by calls
+
+	DriverTypes   driverconfig.Types // what drivers can be created by calls; default: none
+	DriverStore   drivers.Repository // of the drivers that were created by calls; default: in memory
+	DriverOptions drivers.Options    // Now and Logger are those below
 
 	Writes tags.WriteLog // default: the newest 10,000 in memory
 	// WriteLogMaxAge is how long the outcomes of writes are kept, when the store can trim them. Default 31 days.
@@ -59,6 +66,8 @@ type Driver struct {
 	ID      string
 	Driver  tags.Driver
 	Options tags.DriverOptions // Tags are what the driver knows of its tags; the tag configuration overrides them
+	// Definition is what the driver was made of, to be shown, for those of Options.Drivers; ID and Type may be left empty.
+	Definition drivers.Definition
 }
 
 // HistoryOptions configure the history of tag values.
@@ -116,6 +125,7 @@ type Tags struct {
 	config   *tagconfig.Store
 	binder   *tagconfig.Binder
 	configs  *tagconfigapi.API
+	drivers  *drivers.Service
 
 	adding sync.Mutex // held while what is known of a driver changes
 
@@ -168,45 +178,7 @@ func (t *Tags) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, d := range o.Drivers {
-		if err := t.AddDriver(d); err != nil {
-			return fmt.Errorf("driver %s: %w", d.ID, err)
-		}
-	}
-	return nil
-}
-
-// AddDriver adds a driver of another part. Its tags are known to the configuration before it runs.
-func (t *Tags) AddDriver(d Driver) error {
-	t.adding.Lock()
-	defer t.adding.Unlock()
-	if t.engine.HasDriver(d.ID) {
-		return tags.ErrDriverExists.On("driverId", d.ID)
-	}
-	if err := t.SetTags(d.ID, d.Options.Tags); err != nil {
-		return err
-	}
-	o := d.Options
-	o.Tags = nil
-	return t.engine.AddDriver(d.ID, d.Driver, o)
-}
-
-// RemoveDriver stops a driver and removes its tags, also from the configuration as far as the driver brought them.
-// What people have configured stays: these tags are Bad with reason NoDriver, and are the driver's again when it
-// is added again. The history stays, too. If the driver did not stop before ctx ended, its tags are removed all the same
-// and RemoveDriver returns an error. If id is unknown, RemoveDriver returns [tags.ErrInvalidDriver].
-func (t *Tags) RemoveDriver(ctx context.Context, id string) error {
-	err := t.engine.RemoveDriver(ctx, id)
-	if errors.Is(err, tags.ErrInvalidDriver) {
-		return err
-	}
-	t.adding.Lock()
-	defer t.adding.Unlock()
-	if !t.engine.HasDriver(id) { // it may have been added again
-		t.config.Seed(id)
-		t.binder.RemoveBase(id)
-	}
-	return err
+	return t.openDrivers(ctx)
 }
 
 // SetTags replaces what a source knows of tags: a driver, or who defines tags of drivers, such as a template. Tags without
@@ -250,6 +222,7 @@ func (t *Tags) Observe(observe func([]tags.Change)) {
 func (t *Tags) Part() server.Part {
 	described := tagsapi.Audited(t.engine)
 	maps.Copy(described, tagconfigapi.Audited(t.config))
+	maps.Copy(described, driversapi.Audited(t.drivers))
 	return server.Part{Name: "tags", Operations: Operations(), Audited: described, Routes: t.routes, GRPC: t.grpc,
 		Checks: t.checks(), Metrics: t.metrics(), Jobs: t.jobs(), Drain: t.drain}
 }
@@ -259,8 +232,13 @@ func (t *Tags) routes(r server.Router) error {
 	if err != nil {
 		return err
 	}
+	managed, err := driversapi.New(t.drivers, driversapi.Options{RemoveTags: t.removeTags})
+	if err != nil {
+		return err
+	}
 	api.Mount(r)
 	t.configs.Mount(r)
+	managed.Mount(r)
 	return nil
 }
 

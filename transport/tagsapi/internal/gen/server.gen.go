@@ -63,27 +63,45 @@ func (e DataType) Valid() bool {
 	}
 }
 
-// Defines values for DriverStatusState.
+// Defines values for HistoryFunction.
 const (
-	Backoff       DriverStatusState = "Backoff"
-	Connecting    DriverStatusState = "Connecting"
-	NotResponding DriverStatusState = "NotResponding"
-	Online        DriverStatusState = "Online"
-	Stopped       DriverStatusState = "Stopped"
+	HistoryAverage         HistoryFunction = "average"
+	HistoryCount           HistoryFunction = "count"
+	HistoryDurationGood    HistoryFunction = "durationGood"
+	HistoryDurationInState HistoryFunction = "durationInState"
+	HistoryFirst           HistoryFunction = "first"
+	HistoryLast            HistoryFunction = "last"
+	HistoryMax             HistoryFunction = "max"
+	HistoryMin             HistoryFunction = "min"
+	HistoryRange           HistoryFunction = "range"
+	HistoryStdDev          HistoryFunction = "stdDev"
+	HistoryTimeAverage     HistoryFunction = "timeAverage"
 )
 
-// Valid indicates whether the value is a known member of the DriverStatusState enum.
-func (e DriverStatusState) Valid() bool {
+// Valid indicates whether the value is a known member of the HistoryFunction enum.
+func (e HistoryFunction) Valid() bool {
 	switch e {
-	case Backoff:
+	case HistoryAverage:
 		return true
-	case Connecting:
+	case HistoryCount:
 		return true
-	case NotResponding:
+	case HistoryDurationGood:
 		return true
-	case Online:
+	case HistoryDurationInState:
 		return true
-	case Stopped:
+	case HistoryFirst:
+		return true
+	case HistoryLast:
+		return true
+	case HistoryMax:
+		return true
+	case HistoryMin:
+		return true
+	case HistoryRange:
+		return true
+	case HistoryStdDev:
+		return true
+	case HistoryTimeAverage:
 		return true
 	default:
 		return false
@@ -105,27 +123,6 @@ func (e Quality) Valid() bool {
 	case Good:
 		return true
 	case Uncertain:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for UnitBreakerState.
-const (
-	Closed   UnitBreakerState = "Closed"
-	HalfOpen UnitBreakerState = "HalfOpen"
-	Open     UnitBreakerState = "Open"
-)
-
-// Valid indicates whether the value is a known member of the UnitBreakerState enum.
-func (e UnitBreakerState) Valid() bool {
-	switch e {
-	case Closed:
-		return true
-	case HalfOpen:
-		return true
-	case Open:
 		return true
 	default:
 		return false
@@ -156,6 +153,135 @@ func (e WriteState) Valid() bool {
 	case Unknown:
 		return true
 	case Written:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryFormat.
+const (
+	HistoryFormatHistoryCSV  HistoryFormat = "csv"
+	HistoryFormatHistoryJSON HistoryFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the HistoryFormat enum.
+func (e HistoryFormat) Valid() bool {
+	switch e {
+	case HistoryFormatHistoryCSV:
+		return true
+	case HistoryFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryLayout.
+const (
+	HistoryLayoutHistoryLong HistoryLayout = "long"
+	HistoryLayoutHistoryWide HistoryLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the HistoryLayout enum.
+func (e HistoryLayout) Valid() bool {
+	switch e {
+	case HistoryLayoutHistoryLong:
+		return true
+	case HistoryLayoutHistoryWide:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsFill.
+const (
+	FillLinear   GetHistoryAggregatesParamsFill = "linear"
+	FillNone     GetHistoryAggregatesParamsFill = "none"
+	FillPrevious GetHistoryAggregatesParamsFill = "previous"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsFill enum.
+func (e GetHistoryAggregatesParamsFill) Valid() bool {
+	switch e {
+	case FillLinear:
+		return true
+	case FillNone:
+		return true
+	case FillPrevious:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsFormat.
+const (
+	GetHistoryAggregatesParamsFormatHistoryCSV  GetHistoryAggregatesParamsFormat = "csv"
+	GetHistoryAggregatesParamsFormatHistoryJSON GetHistoryAggregatesParamsFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsFormat enum.
+func (e GetHistoryAggregatesParamsFormat) Valid() bool {
+	switch e {
+	case GetHistoryAggregatesParamsFormatHistoryCSV:
+		return true
+	case GetHistoryAggregatesParamsFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetHistoryAggregatesParamsLayout.
+const (
+	GetHistoryAggregatesParamsLayoutHistoryLong GetHistoryAggregatesParamsLayout = "long"
+	GetHistoryAggregatesParamsLayoutHistoryWide GetHistoryAggregatesParamsLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the GetHistoryAggregatesParamsLayout enum.
+func (e GetHistoryAggregatesParamsLayout) Valid() bool {
+	switch e {
+	case GetHistoryAggregatesParamsLayoutHistoryLong:
+		return true
+	case GetHistoryAggregatesParamsLayoutHistoryWide:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportHistoryParamsFormat.
+const (
+	ExportHistoryParamsFormatHistoryCSV  ExportHistoryParamsFormat = "csv"
+	ExportHistoryParamsFormatHistoryJSON ExportHistoryParamsFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the ExportHistoryParamsFormat enum.
+func (e ExportHistoryParamsFormat) Valid() bool {
+	switch e {
+	case ExportHistoryParamsFormatHistoryCSV:
+		return true
+	case ExportHistoryParamsFormatHistoryJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportHistoryParamsLayout.
+const (
+	ExportHistoryParamsLayoutHistoryLong ExportHistoryParamsLayout = "long"
+	ExportHistoryParamsLayoutHistoryWide ExportHistoryParamsLayout = "wide"
+)
+
+// Valid indicates whether the value is a known member of the ExportHistoryParamsLayout enum.
+func (e ExportHistoryParamsLayout) Valid() bool {
+	switch e {
+	case ExportHistoryParamsLayoutHistoryLong:
+		return true
+	case ExportHistoryParamsLayoutHistoryWide:
 		return true
 	default:
 		return false
@@ -200,44 +326,60 @@ type BatchWriteRequest struct {
 // DataType defines model for DataType.
 type DataType string
 
-// DriverStatus defines model for DriverStatus.
-type DriverStatus struct {
-	// Breakers One for each unit that is polled, for drivers that leave out units that do not answer.
-	Breakers       []UnitBreaker `json:"breakers"`
-	Changes        int64         `json:"changes"`
-	ConnectedSince time.Time     `json:"connectedSince,omitempty,omitzero"`
-	Connects       int64         `json:"connects"`
-
-	// Cycles One for each polling interval, shortest first; none while there is no connection.
-	Cycles       []PollCycle `json:"cycles"`
-	DriverID     string      `json:"driverId"`
-	LastError    string      `json:"lastError,omitempty,omitzero"`
-	LastErrorAt  time.Time   `json:"lastErrorAt,omitempty,omitzero"`
-	QueuedWrites int         `json:"queuedWrites"`
-	ReadErrors   int64       `json:"readErrors"`
-
-	// Reads Requests for points.
-	Reads int64 `json:"reads"`
-
-	// RoundTripMaxMs The longest of these.
-	RoundTripMaxMs float64 `json:"roundTripMaxMs"`
-
-	// RoundTripMeanMs Of the requests of about the last 15 seconds in which there were any.
-	RoundTripMeanMs float64 `json:"roundTripMeanMs"`
-
-	// RoundTripMs Of the last request for points.
-	RoundTripMs      float64           `json:"roundTripMs"`
-	Samples          int64             `json:"samples"`
-	SamplesPerSecond float64           `json:"samplesPerSecond"`
-	State            DriverStatusState `json:"state"`
-	TagCount         int               `json:"tagCount"`
-	Type             string            `json:"type"`
-	WriteErrors      int64             `json:"writeErrors"`
-	Writes           int64             `json:"writes"`
+// HistoryAggregates defines model for HistoryAggregates.
+type HistoryAggregates struct {
+	End      time.Time          `json:"end"`
+	Interval string             `json:"interval"`
+	Series   []HistoryIntervals `json:"series"`
+	Start    time.Time          `json:"start"`
+	TimeZone string             `json:"timeZone,omitempty,omitzero"`
 }
 
-// DriverStatusState defines model for DriverStatus.State.
-type DriverStatusState string
+// HistoryFunction timeAverage is weighted with how long the values held, average is of the samples; range is max - min; stdDev is that of the population; durationGood
+// and durationInState are in seconds.
+type HistoryFunction string
+
+// HistoryInterval The functions that were asked for; null for one without a value, or with one that a Float cannot hold.
+type HistoryInterval struct {
+	Average      float64 `json:"average,omitempty,omitzero"`
+	Count        int64   `json:"count,omitempty,omitzero"`
+	DurationGood float64 `json:"durationGood,omitempty,omitzero"`
+
+	// DurationInState Of Bool, Int and String, in the order in which they were held; null if there were more than 32 states.
+	DurationInState []HistoryState `json:"durationInState,omitempty,omitzero"`
+	End             time.Time      `json:"end"`
+
+	// Filled There were no samples that count; the values are filled.
+	Filled bool `json:"filled,omitempty,omitzero"`
+
+	// First Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	First TagValue `json:"first,omitempty,omitzero"`
+
+	// Last Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Last TagValue `json:"last,omitempty,omitzero"`
+
+	// Max Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Max TagValue `json:"max,omitempty,omitzero"`
+
+	// Min Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Min         TagValue  `json:"min,omitempty,omitzero"`
+	PercentGood float64   `json:"percentGood"`
+	Quality     Quality   `json:"quality"`
+	Range       float64   `json:"range,omitempty,omitzero"`
+	Start       time.Time `json:"start"`
+	StdDev      float64   `json:"stdDev,omitempty,omitzero"`
+	TimeAverage float64   `json:"timeAverage,omitempty,omitzero"`
+}
+
+// HistoryIntervals defines model for HistoryIntervals.
+type HistoryIntervals struct {
+	Intervals []HistoryInterval `json:"intervals"`
+	TagName   string            `json:"tagName"`
+}
 
 // HistoryPoint defines model for HistoryPoint.
 type HistoryPoint struct {
@@ -249,17 +391,34 @@ type HistoryPoint struct {
 	Value TagValue `json:"value"`
 }
 
-// PollCycle defines model for PollCycle.
-type PollCycle struct {
-	// IntervalMs The polling interval: the cycle that is wanted.
-	IntervalMs float64 `json:"intervalMs"`
+// HistorySample defines model for HistorySample.
+type HistorySample struct {
+	Quality       Quality   `json:"quality"`
+	QualityReason string    `json:"qualityReason,omitempty,omitzero"`
+	Timestamp     time.Time `json:"timestamp"`
 
-	// ReachedMs From one poll to the next, or as long as the one under way will take if that is longer; 0 before the first request.
-	ReachedMs float64 `json:"reachedMs"`
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value"`
+}
 
-	// Requests Requests of the last poll that is over.
-	Requests int `json:"requests"`
-	TagCount int `json:"tagCount"`
+// HistorySamples defines model for HistorySamples.
+type HistorySamples struct {
+	End    time.Time `json:"end"`
+	Series []struct {
+		Points  []HistorySample `json:"points"`
+		TagName string          `json:"tagName"`
+	} `json:"series"`
+	Start time.Time `json:"start"`
+}
+
+// HistoryState defines model for HistoryState.
+type HistoryState struct {
+	Seconds float64 `json:"seconds"`
+
+	// Value Exactly one member. int64Value is written as a number and read as a number or a decimal string;
+	// bytesValue is base64. A tag that never had a value has null.
+	Value TagValue `json:"value"`
 }
 
 // Quality defines model for Quality.
@@ -349,22 +508,6 @@ type TagWriteItem struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// UnitBreaker defines model for UnitBreaker.
-type UnitBreaker struct {
-	// Failures Requests in a row without an answer.
-	Failures int `json:"failures"`
-
-	// ProbeAt Absent while Closed.
-	ProbeAt time.Time `json:"probeAt,omitempty,omitzero"`
-
-	// State Closed: the unit is asked. Open: it is left out until probeAt. HalfOpen: the next request to it is a probe.
-	State UnitBreakerState `json:"state"`
-	Unit  string           `json:"unit"`
-}
-
-// UnitBreakerState Closed: the unit is asked. Open: it is left out until probeAt. HalfOpen: the next request to it is a probe.
-type UnitBreakerState string
-
 // Write defines model for Write.
 type Write struct {
 	CompletedAt time.Time `json:"completedAt,omitempty,omitzero"`
@@ -401,11 +544,95 @@ type WriteRequest struct {
 // WriteState defines model for WriteState.
 type WriteState string
 
+// HistoryFormat defines model for HistoryFormat.
+type HistoryFormat string
+
+// HistoryLayout defines model for HistoryLayout.
+type HistoryLayout string
+
+// HistoryTags defines model for HistoryTags.
+type HistoryTags = []string
+
 // Page defines model for Page.
 type Page = int
 
 // TagName defines model for TagName.
 type TagName = string
+
+// GetHistoryAggregatesParams defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParams struct {
+	// Tag A tag; repeated for more. One that is not defined any more has its history until the retention ends.
+	Tag HistoryTags `form:"tag" json:"tag"`
+
+	// Start Default: 24 hours before end.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Default: now.
+	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+
+	// Interval A number and a unit: ms, s, m (minutes), h, d, w, mo (months), y.
+	Interval string `form:"interval" json:"interval"`
+
+	// TimeZone A name of the IANA time zone database, such as Europe/Berlin: intervals begin with the days, weeks (on Monday), months and years there, and
+	// shorter ones at midnight. The first and the last are cut at start and end. Default: intervals begin with start, d and w are 24 and
+	// 168 hours, and mo and y are refused.
+	TimeZone string `form:"timeZone,omitempty" json:"timeZone,omitempty,omitzero"`
+
+	// Function May be repeated. Default: min, max, average, count.
+	Function []HistoryFunction `form:"function,omitempty" json:"function,omitempty,omitzero"`
+
+	// Fill What min, max, average, timeAverage, first and last of an interval without samples are: nothing, the last value, or the value at the start of the
+	// interval on the line between the last and the next (of Ints and Floats). A timeAverage is there as long as a value holds.
+	Fill GetHistoryAggregatesParamsFill `form:"fill,omitempty" json:"fill,omitempty,omitzero"`
+
+	// Sloped For timeAverage, Floats change steadily between two samples that count.
+	Sloped bool `form:"sloped,omitempty" json:"sloped,omitempty,omitzero"`
+
+	// Uncertain Uncertain samples count.
+	Uncertain bool `form:"uncertain,omitempty" json:"uncertain,omitempty,omitzero"`
+
+	// Format Default: what Accept prefers.
+	Format GetHistoryAggregatesParamsFormat `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
+	// Layout Of CSV.
+	Layout GetHistoryAggregatesParamsLayout `form:"layout,omitempty" json:"layout,omitempty,omitzero"`
+}
+
+// GetHistoryAggregatesParamsFill defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsFill string
+
+// GetHistoryAggregatesParamsFormat defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsFormat string
+
+// GetHistoryAggregatesParamsLayout defines parameters for GetHistoryAggregates.
+type GetHistoryAggregatesParamsLayout string
+
+// ExportHistoryParams defines parameters for ExportHistory.
+type ExportHistoryParams struct {
+	// Tag A tag; repeated for more. One that is not defined any more has its history until the retention ends.
+	Tag HistoryTags `form:"tag" json:"tag"`
+
+	// Start Default: 24 hours before end.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Default: now.
+	End time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+
+	// TimeZone Zone of the times in CSV, a name of the IANA time zone database. Default: UTC.
+	TimeZone string `form:"timeZone,omitempty" json:"timeZone,omitempty,omitzero"`
+
+	// Format Default: what Accept prefers.
+	Format ExportHistoryParamsFormat `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
+	// Layout Of CSV.
+	Layout ExportHistoryParamsLayout `form:"layout,omitempty" json:"layout,omitempty,omitzero"`
+}
+
+// ExportHistoryParamsFormat defines parameters for ExportHistory.
+type ExportHistoryParamsFormat string
+
+// ExportHistoryParamsLayout defines parameters for ExportHistory.
+type ExportHistoryParamsLayout string
 
 // ListTagsParams defines parameters for ListTags.
 type ListTagsParams struct {
@@ -453,9 +680,12 @@ type WriteTagsJSONRequestBody = BatchWriteRequest
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// ListDrivers How each driver is doing
-	// (GET /api/v1/drivers)
-	ListDrivers(w http.ResponseWriter, r *http.Request)
+	// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
+	// (GET /api/v1/history/aggregates)
+	GetHistoryAggregates(w http.ResponseWriter, r *http.Request, params GetHistoryAggregatesParams)
+	// ExportHistory Download the stored samples of up to 100 tags
+	// (GET /api/v1/history/export)
+	ExportHistory(w http.ResponseWriter, r *http.Request, params ExportHistoryParams)
 	// ListTags List tags by name
 	// (GET /api/v1/tags)
 	ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams)
@@ -486,9 +716,15 @@ type ServerInterface interface {
 
 type Unimplemented struct{}
 
-// ListDrivers How each driver is doing
-// (GET /api/v1/drivers)
-func (_ Unimplemented) ListDrivers(w http.ResponseWriter, r *http.Request) {
+// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
+// (GET /api/v1/history/aggregates)
+func (_ Unimplemented) GetHistoryAggregates(w http.ResponseWriter, r *http.Request, params GetHistoryAggregatesParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ExportHistory Download the stored samples of up to 100 tags
+// (GET /api/v1/history/export)
+func (_ Unimplemented) ExportHistory(w http.ResponseWriter, r *http.Request, params ExportHistoryParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -549,11 +785,258 @@ type ServerInterfaceWrapper struct {
 
 type MiddlewareFunc func(http.Handler) http.Handler
 
-// ListDrivers operation middleware
-func (siw *ServerInterfaceWrapper) ListDrivers(w http.ResponseWriter, r *http.Request) {
+// GetHistoryAggregates operation middleware
+func (siw *ServerInterfaceWrapper) GetHistoryAggregates(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetHistoryAggregatesParams
+
+	// ------------- Required query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "start" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start", r.URL.Query(), &params.Start, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "start"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "start", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "end" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "end", r.URL.Query(), &params.End, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "end"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "end", Err: err})
+		}
+		return
+	}
+
+	// ------------- Required query parameter "interval" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "interval", r.URL.Query(), &params.Interval, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "interval"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "interval", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "timeZone" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "timeZone", r.URL.Query(), &params.TimeZone, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "timeZone"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "timeZone", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "function" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "function", r.URL.Query(), &params.Function, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "function"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "function", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "fill" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fill", r.URL.Query(), &params.Fill, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "fill"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "fill", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "sloped" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sloped", r.URL.Query(), &params.Sloped, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "sloped"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "sloped", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "uncertain" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "uncertain", r.URL.Query(), &params.Uncertain, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "uncertain"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "uncertain", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", r.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "format"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "format", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "layout" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "layout", r.URL.Query(), &params.Layout, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "layout"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "layout", Err: err})
+		}
+		return
+	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListDrivers(w, r)
+		siw.Handler.GetHistoryAggregates(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ExportHistory operation middleware
+func (siw *ServerInterfaceWrapper) ExportHistory(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportHistoryParams
+
+	// ------------- Required query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "start" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start", r.URL.Query(), &params.Start, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "start"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "start", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "end" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "end", r.URL.Query(), &params.End, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "end"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "end", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "timeZone" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "timeZone", r.URL.Query(), &params.TimeZone, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "timeZone"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "timeZone", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", r.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "format"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "format", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "layout" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "layout", r.URL.Query(), &params.Layout, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "layout"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "layout", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ExportHistory(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -993,7 +1476,8 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 		}
 		options.BaseRouter.Method(method, path, h)
 	}
-	handle("GET", "/api/v1/drivers", wrapper.ListDrivers)
+	handle("GET", "/api/v1/history/aggregates", wrapper.GetHistoryAggregates)
+	handle("GET", "/api/v1/history/export", wrapper.ExportHistory)
 	handle("GET", "/api/v1/tags", wrapper.ListTags)
 	handle("POST", "/api/v1/tags/{driver_id}/{address}/write", wrapper.WriteTag)
 	handle("GET", "/api/v1/tags/{tag_name}", wrapper.ReadTag)
@@ -1017,16 +1501,17 @@ func (e *TooManyValuesForParamError) Parameter() (name, rule string) {
 	return e.ParamName, "must be given once"
 }
 
-type ListDriversRequestObject struct {
+type GetHistoryAggregatesRequestObject struct {
+	Params GetHistoryAggregatesParams
 }
 
-type ListDriversResponseObject interface {
-	VisitListDriversResponse(w http.ResponseWriter) error
+type GetHistoryAggregatesResponseObject interface {
+	VisitGetHistoryAggregatesResponse(w http.ResponseWriter) error
 }
 
-type ListDrivers200JSONResponse []DriverStatus
+type GetHistoryAggregates200JSONResponse HistoryAggregates
 
-func (response ListDrivers200JSONResponse) VisitListDriversResponse(w http.ResponseWriter) error {
+func (response GetHistoryAggregates200JSONResponse) VisitGetHistoryAggregatesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -1035,6 +1520,68 @@ func (response ListDrivers200JSONResponse) VisitListDriversResponse(w http.Respo
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetHistoryAggregates200TextCsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetHistoryAggregates200TextCsvResponse) VisitGetHistoryAggregatesResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportHistoryRequestObject struct {
+	Params ExportHistoryParams
+}
+
+type ExportHistoryResponseObject interface {
+	VisitExportHistoryResponse(w http.ResponseWriter) error
+}
+
+type ExportHistory200JSONResponse HistorySamples
+
+func (response ExportHistory200JSONResponse) VisitExportHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportHistory200TextCsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportHistory200TextCsvResponse) VisitExportHistoryResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
 	return err
 }
 
@@ -1248,9 +1795,12 @@ func (response WriteTags200JSONResponse) VisitWriteTagsResponse(w http.ResponseW
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// ListDrivers How each driver is doing
-	// (GET /api/v1/drivers)
-	ListDrivers(ctx context.Context, request ListDriversRequestObject) (ListDriversResponseObject, error)
+	// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
+	// (GET /api/v1/history/aggregates)
+	GetHistoryAggregates(ctx context.Context, request GetHistoryAggregatesRequestObject) (GetHistoryAggregatesResponseObject, error)
+	// ExportHistory Download the stored samples of up to 100 tags
+	// (GET /api/v1/history/export)
+	ExportHistory(ctx context.Context, request ExportHistoryRequestObject) (ExportHistoryResponseObject, error)
 	// ListTags List tags by name
 	// (GET /api/v1/tags)
 	ListTags(ctx context.Context, request ListTagsRequestObject) (ListTagsResponseObject, error)
@@ -1316,23 +1866,51 @@ type strictHandler struct {
 	options     StrictHTTPServerOptions
 }
 
-// ListDrivers operation middleware
-func (sh *strictHandler) ListDrivers(w http.ResponseWriter, r *http.Request) {
-	var request ListDriversRequestObject
+// GetHistoryAggregates operation middleware
+func (sh *strictHandler) GetHistoryAggregates(w http.ResponseWriter, r *http.Request, params GetHistoryAggregatesParams) {
+	var request GetHistoryAggregatesRequestObject
+
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.ListDrivers(ctx, request.(ListDriversRequestObject))
+		return sh.ssi.GetHistoryAggregates(ctx, request.(GetHistoryAggregatesRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListDrivers")
+		handler = middleware(handler, "GetHistoryAggregates")
 	}
 
 	response, err := handler(r.Context(), w, r, request)
 
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(ListDriversResponseObject); ok {
-		if err := validResponse.VisitListDriversResponse(w); err != nil {
+	} else if validResponse, ok := response.(GetHistoryAggregatesResponseObject); ok {
+		if err := validResponse.VisitGetHistoryAggregatesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExportHistory operation middleware
+func (sh *strictHandler) ExportHistory(w http.ResponseWriter, r *http.Request, params ExportHistoryParams) {
+	var request ExportHistoryRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportHistory(ctx, request.(ExportHistoryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportHistory")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ExportHistoryResponseObject); ok {
+		if err := validResponse.VisitExportHistoryResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -1,0 +1,2 @@
+// Package driverstest has the conformance suite for implementations of drivers.Repository.
+package driverstest

@@ -1,0 +1,36 @@
+package restapi
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ETag returns the entity tag of a revision.
+func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
+
+// IfMatch returns whether the values of the header If-Match (RFC 9110, section 13.1.1) allow a change of what has an entity tag. Without
+// values it is nil: any may be changed. A weak tag matches none.
+func IfMatch(values []string) func(etag string) bool {
+	var list []string
+	for _, value := range values {
+		quoted := false
+		for one := range strings.FieldsFuncSeq(value, func(r rune) bool {
+			if r == '"' {
+				quoted = !quoted
+			}
+			return r == ',' && !quoted
+		}) {
+			if one = strings.TrimSpace(one); one != "" {
+				list = append(list, one)
+			}
+		}
+	}
+	switch {
+	case list == nil:
+		return nil
+	case slices.Contains(list, "*"):
+		return func(string) bool { return true }
+	}
+	return func(etag string) bool { return slices.Contains(list, etag) }
+}

@@ -1,0 +1,55 @@
+package tagconfigapi_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/tagconfig"
+	"github.com/otkit/otkit/transport/tagsapi/tagconfigapi"
+)
+
+func TestIfMatch(t *testing.T) {
+	store, err := tagconfig.Open(t.Context(), tagconfig.Options{Repository: tagconfig.NewMemory()})
+	require.NoError(t, err)
+	store.Seed("plc", tagconfig.FromTag(tags.Tag{Name: "known", Driver: "plc", DataType: tags.Float}))
+	api, err := tagconfigapi.New(store, tagconfigapi.Options{})
+	require.NoError(t, err)
+	router := chi.NewRouter()
+	api.Mount(router)
+	call := func(method, id, unit string, match ...string) (status int, etag string) {
+		r := httptest.NewRequest(method, "/api/v1.0/config/tags/"+id, strings.NewReader(`{"driverId":"plc","dataType":"Float","unit":"`+unit+`"}`))
+		for _, m := range match {
+			r.Header.Add("If-Match", m)
+		}
+		w := httptest.NewRecorder()
+		router.ServeHTTP(w, r)
+		return w.Code, w.Header().Get("ETag")
+	}
+	status, _ := call("PUT", "a", "m", "*")
+	require.Equal(t, 412, status, "there is none")
+	status, first := call("PUT", "a", "m")
+	require.Equal(t, 201, status)
+	status, _ = call("PUT", "a", "mm", `"x", `+first)
+	require.Equal(t, 200, status)
+	for _, wrong := range [][]string{{first}, {"W/" + first}, {`"x"`, `"y"`}} {
+		status, _ = call("PUT", "a", "km", wrong...)
+		require.Equal(t, 412, status, "%s", wrong)
+		status, _ = call("DELETE", "a", "", wrong...)
+		require.Equal(t, 412, status, "%s", wrong)
+	}
+	status, now := call("GET", "a", "")
+	require.Equal(t, 200, status)
+	status, _ = call("DELETE", "a", "", now)
+	require.Equal(t, 204, status)
+
+	_, seeded := call("GET", "known", "")
+	status, _ = call("PUT", "known", "m", seeded)
+	require.Equal(t, 201, status, "what the driver knows has a version, too")
+	status, _ = call("PUT", "known", "mm", seeded)
+	require.Equal(t, 412, status)
+}

@@ -1,0 +1,154 @@
+package tagspart
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/drivers"
+	"github.com/otkit/otkit/tags/tagconfig"
+)
+
+// openDrivers starts the drivers of the options, and those that are stored.
+func (t *Tags) openDrivers(ctx context.Context) (err error) {
+	var fixed []drivers.Fixed
+	for _, d := range t.opts.Drivers {
+		if err := t.addDriver(d); err != nil {
+			return err
+		}
+		def := d.Definition
+		def.ID, def.Type = d.ID, d.Options.Type
+		fixed = append(fixed, drivers.Fixed{Definition: def, Driver: d.Driver})
+	}
+	o := t.opts.DriverOptions
+	o.Now, o.Logger = t.opts.Now, t.opts.Logger
+	t.drivers, err = drivers.New(ctx, drivers.Deps{Types: t.opts.DriverTypes, Repository: t.opts.DriverStore, Host: driverHost{t}, Fixed: fixed}, o)
+	return err
+}
+
+// DriverService returns the service that manages drivers, for programs that embed the engine.
+func (t *Tags) DriverService() *drivers.Service { return t.drivers }
+
+// AddDriver adds a driver of another part. Its tags are known to the configuration before it runs. If a driver is defined by the id,
+// running or not, AddDriver returns [tags.ErrDriverExists].
+func (t *Tags) AddDriver(d Driver) error {
+	if t.drivers.Has(d.ID) {
+		return tags.ErrDriverExists.On("driverId", d.ID)
+	}
+	return t.addDriver(d)
+}
+
+func (t *Tags) addDriver(d Driver) error {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	if t.engine.HasDriver(d.ID) {
+		return tags.ErrDriverExists.On("driverId", d.ID)
+	}
+	if err := t.SetTags(d.ID, d.Options.Tags); err != nil {
+		return err
+	}
+	o := d.Options
+	o.Tags = nil
+	return t.engine.AddDriver(d.ID, d.Driver, o)
+}
+
+// RemoveDriver stops a driver and removes its tags, also from the configuration as far as the driver brought them.
+// What people have configured stays: these tags are Bad with reason NoDriver, and are the driver's again when it
+// is added again. The history stays, too. If the driver did not stop before ctx ended, its tags are removed all the same
+// and RemoveDriver returns an error. If id is unknown, RemoveDriver returns [tags.ErrInvalidDriver].
+func (t *Tags) RemoveDriver(ctx context.Context, id string) error {
+	err := t.engine.RemoveDriver(ctx, id)
+	if !errors.Is(err, tags.ErrInvalidDriver) {
+		t.forgetTags(id)
+	}
+	return err
+}
+
+func (t *Tags) forgetTags(id string) {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	if !t.engine.HasDriver(id) { // it may have been added again
+		t.config.Seed(id)
+		t.binder.RemoveBase(id)
+	}
+}
+
+// removeTags removes the configured tags of a driver. If something uses one of them, it returns [tagconfig.ErrInUse] unless force is set.
+func (t *Tags) removeTags(r *http.Request, driverID string, force, check bool) error {
+	ctx := r.Context()
+	var ids []string
+	for _, item := range t.config.Configured() {
+		if item.DriverID == driverID {
+			ids = append(ids, item.TagID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if !force {
+		users, err := t.References(ctx, ids)
+		if err != nil {
+			return err
+		}
+		if len(users) > 0 {
+			return inUse(users)
+		}
+	}
+	if check {
+		return nil
+	}
+	_, err := t.config.Apply(context.WithoutCancel(ctx), tagconfig.Edit{Remove: ids}) // the driver is gone already
+	return err
+}
+
+// maxUsers is how many users of tags an error names.
+const maxUsers = 20
+
+func inUse(users []Reference) error {
+	var named []fault.Field
+	for _, u := range users[:min(len(users), maxUsers)] {
+		named = append(named, fault.Field{Field: u.Tag, Message: strings.TrimSpace("is used by " + u.Kind + " " + u.ID + " " + u.Name)})
+	}
+	return tagconfig.ErrInUse.Because("%d users", len(users)).Invalid(named...)
+}
+
+// driverHost is drivers.Host.
+type driverHost struct{ t *Tags }
+
+func (h driverHost) StartDriver(id string, d tags.Driver, o tags.DriverOptions, known []tags.Tag) error {
+	o.Tags = known
+	return h.t.addDriver(Driver{ID: id, Driver: d, Options: o})
+}
+
+func (h driverHost) StopDriver(ctx context.Context, id string) error {
+	return h.t.engine.RemoveDriver(ctx, id)
+}
+
+func (h driverHost) DefineTags(id string, known []tags.Tag) error {
+	h.t.adding.Lock()
+	defer h.t.adding.Unlock()
+	return h.t.SetTags(id, known)
+}
+
+func (h driverHost) ForgetTags(id string) { h.t.forgetTags(id) }
+
+func (h driverHost) Drivers() []tags.DriverStatus { return h.t.engine.Drivers() }
+
+func (h driverHost) TagsOf(id string, limit int) (list []tags.Tag) {
+	for page := 1; len(list) < limit; page++ {
+		found, total, err := h.t.engine.List(tags.ListQuery{Driver: id, Page: page, PageSize: tags.MaxPageSize})
+		if err != nil || len(found) == 0 {
+			break
+		}
+		for _, s := range found {
+			list = append(list, *s.Tag)
+		}
+		if page*tags.MaxPageSize >= total {
+			break
+		}
+	}
+	return list[:min(len(list), limit)]
+}
