@@ -24,16 +24,16 @@ import (
 
 // Defines values for AccessMode.
 const (
-	AccessModeReadOnly  AccessMode = "ReadOnly"
-	AccessModeReadWrite AccessMode = "ReadWrite"
+	ReadOnly  AccessMode = "ReadOnly"
+	ReadWrite AccessMode = "ReadWrite"
 )
 
 // Valid indicates whether the value is a known member of the AccessMode enum.
 func (e AccessMode) Valid() bool {
 	switch e {
-	case AccessModeReadOnly:
+	case ReadOnly:
 		return true
-	case AccessModeReadWrite:
+	case ReadWrite:
 		return true
 	default:
 		return false
@@ -226,51 +226,6 @@ func (e BridgeStatus) Valid() bool {
 	}
 }
 
-// Defines values for BrowsedPointAccessMode.
-const (
-	BrowsedPointAccessModeReadOnly  BrowsedPointAccessMode = "ReadOnly"
-	BrowsedPointAccessModeReadWrite BrowsedPointAccessMode = "ReadWrite"
-)
-
-// Valid indicates whether the value is a known member of the BrowsedPointAccessMode enum.
-func (e BrowsedPointAccessMode) Valid() bool {
-	switch e {
-	case BrowsedPointAccessModeReadOnly:
-		return true
-	case BrowsedPointAccessModeReadWrite:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for BrowsedPointDataType.
-const (
-	BrowsedPointDataTypeBool   BrowsedPointDataType = "Bool"
-	BrowsedPointDataTypeBytes  BrowsedPointDataType = "Bytes"
-	BrowsedPointDataTypeFloat  BrowsedPointDataType = "Float"
-	BrowsedPointDataTypeInt    BrowsedPointDataType = "Int"
-	BrowsedPointDataTypeString BrowsedPointDataType = "String"
-)
-
-// Valid indicates whether the value is a known member of the BrowsedPointDataType enum.
-func (e BrowsedPointDataType) Valid() bool {
-	switch e {
-	case BrowsedPointDataTypeBool:
-		return true
-	case BrowsedPointDataTypeBytes:
-		return true
-	case BrowsedPointDataTypeFloat:
-		return true
-	case BrowsedPointDataTypeInt:
-		return true
-	case BrowsedPointDataTypeString:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for CommandPhase.
 const (
 	CommandCanceled  CommandPhase = "Canceled"
@@ -309,25 +264,25 @@ func (e CommandPhase) Valid() bool {
 
 // Defines values for DataType.
 const (
-	DataTypeBool   DataType = "Bool"
-	DataTypeBytes  DataType = "Bytes"
-	DataTypeFloat  DataType = "Float"
-	DataTypeInt    DataType = "Int"
-	DataTypeString DataType = "String"
+	Bool   DataType = "Bool"
+	Bytes  DataType = "Bytes"
+	Float  DataType = "Float"
+	Int    DataType = "Int"
+	String DataType = "String"
 )
 
 // Valid indicates whether the value is a known member of the DataType enum.
 func (e DataType) Valid() bool {
 	switch e {
-	case DataTypeBool:
+	case Bool:
 		return true
-	case DataTypeBytes:
+	case Bytes:
 		return true
-	case DataTypeFloat:
+	case Float:
 		return true
-	case DataTypeInt:
+	case Int:
 		return true
-	case DataTypeString:
+	case String:
 		return true
 	default:
 		return false
@@ -420,19 +375,19 @@ func (e DeviceStop) Valid() bool {
 
 // Defines values for DriverOrigin.
 const (
-	API      DriverOrigin = "api"
-	Part     DriverOrigin = "part"
-	Settings DriverOrigin = "settings"
+	OriginAPI      DriverOrigin = "api"
+	OriginPart     DriverOrigin = "part"
+	OriginSettings DriverOrigin = "settings"
 )
 
 // Valid indicates whether the value is a known member of the DriverOrigin enum.
 func (e DriverOrigin) Valid() bool {
 	switch e {
-	case API:
+	case OriginAPI:
 		return true
-	case Part:
+	case OriginPart:
 		return true
-	case Settings:
+	case OriginSettings:
 		return true
 	default:
 		return false
@@ -468,19 +423,19 @@ func (e DriverStatusState) Valid() bool {
 
 // Defines values for DriverTypeAddress.
 const (
-	None     DriverTypeAddress = "none"
-	Optional DriverTypeAddress = "optional"
-	Required DriverTypeAddress = "required"
+	AddressNone     DriverTypeAddress = "none"
+	AddressOptional DriverTypeAddress = "optional"
+	AddressRequired DriverTypeAddress = "required"
 )
 
 // Valid indicates whether the value is a known member of the DriverTypeAddress enum.
 func (e DriverTypeAddress) Valid() bool {
 	switch e {
-	case None:
+	case AddressNone:
 		return true
-	case Optional:
+	case AddressOptional:
 		return true
-	case Required:
+	case AddressRequired:
 		return true
 	default:
 		return false
@@ -720,22 +675,22 @@ func (e TagImportPhase) Valid() bool {
 
 // Defines values for TagTemplateParameterType.
 const (
-	TagTemplateParameterTypeBool   TagTemplateParameterType = "Bool"
-	TagTemplateParameterTypeFloat  TagTemplateParameterType = "Float"
-	TagTemplateParameterTypeInt    TagTemplateParameterType = "Int"
-	TagTemplateParameterTypeString TagTemplateParameterType = "String"
+	ParameterBool   TagTemplateParameterType = "Bool"
+	ParameterFloat  TagTemplateParameterType = "Float"
+	ParameterInt    TagTemplateParameterType = "Int"
+	ParameterString TagTemplateParameterType = "String"
 )
 
 // Valid indicates whether the value is a known member of the TagTemplateParameterType enum.
 func (e TagTemplateParameterType) Valid() bool {
 	switch e {
-	case TagTemplateParameterTypeBool:
+	case ParameterBool:
 		return true
-	case TagTemplateParameterTypeFloat:
+	case ParameterFloat:
 		return true
-	case TagTemplateParameterTypeInt:
+	case ParameterInt:
 		return true
-	case TagTemplateParameterTypeString:
+	case ParameterString:
 		return true
 	default:
 		return false
@@ -1586,22 +1541,16 @@ type BridgeTag struct {
 
 // BrowsedPoint defines model for BrowsedPoint.
 type BrowsedPoint struct {
-	AccessMode  BrowsedPointAccessMode `json:"accessMode"`
-	Address     string                 `json:"address"`
-	DataType    BrowsedPointDataType   `json:"dataType"`
-	Description string                 `json:"description,omitempty,omitzero"`
+	AccessMode  AccessMode `json:"accessMode"`
+	Address     string     `json:"address"`
+	DataType    DataType   `json:"dataType"`
+	Description string     `json:"description,omitempty,omitzero"`
 
 	// Name Without the prefix of the driver.
 	Name       string `json:"name"`
 	NativeType string `json:"nativeType,omitempty,omitzero"`
 	Unit       string `json:"unit,omitempty,omitzero"`
 }
-
-// BrowsedPointAccessMode defines model for BrowsedPoint.AccessMode.
-type BrowsedPointAccessMode string
-
-// BrowsedPointDataType defines model for BrowsedPoint.DataType.
-type BrowsedPointDataType string
 
 // BrowsedPoints defines model for BrowsedPoints.
 type BrowsedPoints struct {

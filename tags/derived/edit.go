@@ -32,7 +32,7 @@ func (s *Service) Create(ctx context.Context, d Definition, allowMissing bool) (
 	if err := d.Validate(); err != nil {
 		return Stored{}, err
 	}
-	if _, err := s.tags.Read(d.ID); err == nil || s.has(d.ID) {
+	if _, err := s.tags.Read(d.ID); err == nil || s.Has(d.ID) {
 		return Stored{}, ErrExists.On("tagName", d.ID)
 	}
 	return s.put(ctx, d, 0, allowMissing)
@@ -78,7 +78,8 @@ func (s *Service) Delete(ctx context.Context, id string, must Precondition) erro
 	return s.defineOne(id)
 }
 
-func (s *Service) has(id string) bool {
+// Has reports whether there is a definition of that id, also one that was left out because it cannot be used.
+func (s *Service) Has(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.stored[id]
@@ -183,8 +184,8 @@ func (s *Service) check(list []Definition, remove []string, allowMissing bool) (
 		}
 		uses[d.ID] = names
 	}
-	if text := cycle(uses, s.inputs); text != "" {
-		return nil, ErrCycle.Because("%s", text)
+	if path := cycle(uses, s.inputs); path != nil {
+		return nil, ErrCycle.Because("%s", strings.Join(path, " → "))
 	}
 	c := resolver{service: s, put: put, removed: remove, kinds: make(map[string]tags.DataType, len(list))}
 	for i := range list {
@@ -277,7 +278,7 @@ type Result struct {
 
 // Try evaluates a definition once, without storing it. Functions of the last change are Bad.
 func (s *Service) Try(d Definition) (Result, error) {
-	d.ID = cmp.Or(d.ID, "try")
+	d.ID = cmp.Or(d.ID, "(try)")
 	if err := d.Validate(); err != nil {
 		return Result{}, err
 	}
@@ -448,13 +449,13 @@ func (s *Service) inForce(d *Definition) bool {
 
 func (s *Service) checkOwned(owned []Owned) (kinds map[string]tags.DataType, gone []string, err error) {
 	put := make(map[string]bool, len(owned))
-	list := make([]Definition, len(owned))
+	var list []Definition // that are not in force
 	for i := range owned {
 		d := &owned[i].Definition
 		if err := d.Validate(); err != nil {
 			return nil, nil, err
 		}
-		list[i], put[d.ID] = *d, true
+		put[d.ID] = true
 		s.mu.Lock()
 		_, own := s.stored[d.ID]
 		s.mu.Unlock()
@@ -463,6 +464,9 @@ func (s *Service) checkOwned(owned []Owned) (kinds map[string]tags.DataType, gon
 		}
 		if snapshot, err := s.tags.Read(d.ID); err == nil && snapshot.Tag.Driver != DriverID {
 			return nil, nil, ErrExists.On("tagName", d.ID).With("driverId", snapshot.Tag.Driver)
+		}
+		if !s.inForce(d) {
+			list = append(list, *d)
 		}
 	}
 	s.mu.Lock()

@@ -2,7 +2,6 @@ package derived
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -445,8 +444,8 @@ func (g *graph) lookAgain() {
 	g.inlet.wake.Set()
 }
 
-// cycle returns the ids of definitions that depend on each other in a circle, if there are any among put; text for people.
-func cycle(put map[string][]string, inputs func(id string) []string) string {
+// cycle returns the ids of definitions that depend on each other in a circle, if there are any among put; the first is also the last.
+func cycle(put map[string][]string, inputs func(id string) []string) []string {
 	const (
 		open = 1
 		done = 2
@@ -477,8 +476,8 @@ func cycle(put map[string][]string, inputs func(id string) []string) string {
 	}
 	for id := range put {
 		if visit(id) {
-			return strings.Join(path[slices.Index(path, path[len(path)-1]):], " → ")
+			return path[slices.Index(path, path[len(path)-1]):]
 		}
 	}
-	return ""
+	return nil
 }

@@ -164,13 +164,9 @@ func (s *Service) load(ctx context.Context) error {
 			remove = append(remove, id)
 		}
 	}
-	if text := cycle(s.uses(put), s.inputs); text != "" { // two engines may have added a half each
-		s.opts.Logger.Error("derived tags left out: they depend on themselves", "cycle", text)
-		for id := range s.uses(put) {
-			if strings.Contains(text, id) {
-				put = slices.DeleteFunc(put, func(d Definition) bool { return d.ID == id })
-			}
-		}
+	for path := cycle(s.uses(put), s.inputs); path != nil; path = cycle(s.uses(put), s.inputs) { // two engines have added a half each
+		s.opts.Logger.Error("derived tags left out: they depend on themselves", "cycle", path)
+		put = slices.DeleteFunc(put, func(d Definition) bool { return slices.Contains(path, d.ID) })
 	}
 	s.graph.change(put, kinds, remove)
 	s.mu.Lock()

@@ -314,6 +314,23 @@ func TestCyclesAreRefused(t *testing.T) {
 	p.becomes("c", "3 Good ")
 }
 
+// Two engines that share the repository may each add a half of a cycle at the same time.
+func TestACycleOfTwoEnginesEndsNeither(t *testing.T) {
+	repository := derived.NewMemory()
+	body := func(id, of string) []byte {
+		return []byte(fmt.Sprintf(`{"id":%q,"expression":"tag(\"%s\") + 1.0","kind":"Float"}`, id, of))
+	}
+	_, err := repository.Change(t.Context(), []derived.Document{{Kind: derived.Kind, ID: "a", Revision: 1, Body: body("a", "b")},
+		{Kind: derived.Kind, ID: "b", Revision: 1, Body: body("b", "a")}, {Kind: derived.Kind, ID: "c", Revision: 1, Body: body("c", "plc.a")}}, nil)
+	require.NoError(t, err)
+	p := newPlant(t, repository)
+	p.set("a", tags.FloatValue(1), 1)
+	p.becomes("c", "2 Good ")
+	_, err = p.service.Get("a")
+	require.ErrorIs(t, err, derived.ErrNotFound)
+	require.NoError(t, p.service.Delete(t.Context(), "a", nil), "what is left out can be removed")
+}
+
 func TestDeltaAndRate(t *testing.T) {
 	p := newPlant(t, nil)
 	p.create(derived.Definition{ID: "delta", Expression: `delta("plc.n")`})

@@ -32,12 +32,13 @@ type stamp struct {
 	info    fs.FileInfo // nil when there was no file
 	hash    [sha256.Size]byte
 	takenAt time.Time
+	own     bool // it was written here, and the file system counts time in small steps
 }
 
 // current reports whether the file with the given info is surely still the one of the stamp.
 func (s stamp) current(info fs.FileInfo) bool {
 	return s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() &&
-		s.info.ModTime().Equal(info.ModTime()) && s.takenAt.Sub(info.ModTime()) > settled
+		s.info.ModTime().Equal(info.ModTime()) && (s.own || s.takenAt.Sub(info.ModTime()) > settled)
 }
 
 func readFile(path string, now time.Time) (content, error) {
@@ -103,6 +104,7 @@ func stage(path string, write func(io.Writer) error, create func(string) (tempFi
 		return nil, st.discard(err)
 	}
 	st.stamp.takenAt = now()
+	st.stamp.own = st.stamp.info.ModTime().Nanosecond()%int(time.Millisecond) != 0
 	return st, nil
 }
 

@@ -116,8 +116,8 @@ func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.service.Get(id); err != nil {
-		return err
+	if !a.service.Has(id) {
+		return derived.ErrNotFound.On("id", id)
 	}
 	if !force {
 		if err := a.mustBeUnused(r.Context(), id); err != nil {
