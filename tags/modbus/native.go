@@ -109,7 +109,7 @@ func parseNative(s string, t tags.DataType, order Order) (stored, error) {
 		}
 		return st, nil
 	}
-	return st, fmt.Errorf("native type %.16q is not known", name)
+	return st, fmt.Errorf("native type %.16q is not known: write Bool, Int16, UInt16, Int32, UInt32, Int64, UInt64, Float32, Float64 or String:n", name)
 }
 
 // fits reports whether a tag of type t can hold the native type.

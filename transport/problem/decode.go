@@ -44,7 +44,7 @@ func FromDecode(err error) error {
 	case errors.As(err, &wrong):
 		return ErrInvalidRequest.Invalid(fault.Field{Field: wrong.Field, Message: mismatch(wrong) + " (near byte " + strconv.FormatInt(wrong.Offset, 10) + ")"}).Wrap(err)
 	case errors.As(err, &badTime):
-		return ErrInvalidRequest.Because("a timestamp is not in the form of RFC 3339").Wrap(err)
+		return ErrInvalidRequest.Because("%.40q is not a time in the form of RFC 3339, such as 2026-01-31T12:00:00Z", badTime.Value).Wrap(err)
 	case errors.As(err, &base64At):
 		return ErrInvalidRequest.Because("a value is not base64").Wrap(err)
 	case errors.Is(err, io.EOF):

@@ -47,7 +47,7 @@ func TestFromDecode(t *testing.T) {
 		`{"lines":[{"price":1e999}]}`:      "lines.price must be a number in range, not 1e999",
 		`{"lines":[{"raw":1}]}`:            "lines.raw must be a base64 string, not a number",
 		`{"lines":[{"raw":"%"}]}`:          "a value is not base64",
-		`{"lines":[{"when":"yesterday"}]}`: "a timestamp is not in the form of RFC 3339",
+		`{"lines":[{"when":"yesterday"}]}`: `"yesterday" is not a time in the form of RFC 3339`,
 		`{"lines":[{"when":5}]}`:           "body cannot be read",
 		`{"labels":[]}`:                    "labels must be an object, not an array",
 		`{"labels":{"a":1}}`:               "labels must be a string, not a number (near byte 16)",
@@ -66,7 +66,7 @@ func TestFromDecode(t *testing.T) {
 			f, _ := fault.From(err)
 			require.Contains(t, Text(f), want)
 			for _, goName := range []string{"order", "int8", "Go ", "float64", "uint", "json:", "time"} {
-				require.NotContains(t, strings.ReplaceAll(Text(f), "timestamp", ""), goName)
+				require.NotContains(t, strings.ReplaceAll(Text(f), "a time in", ""), goName)
 			}
 		})
 	}

@@ -148,7 +148,7 @@ func (t *handlers) aggregateQuery(p *gen.GetHistoryAggregatesParams, zone *time.
 	for _, name := range p.Function {
 		f := history.Function(name)
 		if !slices.Contains(history.Functions(), f) || slices.Contains(functions, f) {
-			return q, nil, tags.ErrInvalidRequest.Invalid(fault.Field{Field: "function", Message: "must be functions of the OpenAPI document, each once"})
+			return q, nil, tags.ErrInvalidRequest.Invalid(fault.Field{Field: "function", Message: "must be of min, max, average, timeAverage, count, first, last, range, stdDev, durationGood, durationInState, each once"})
 		}
 		functions = append(functions, f)
 	}

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,11 @@ type order struct {
 // orderOf reads an order from a request.
 func orderOf(r *http.Request) (o order, err error) {
 	q := r.URL.Query()
+	for name := range q { // a misspelt dryRun must not become an import
+		if !slices.Contains([]string{"dryRun", "mode", "force", "async"}, name) {
+			return o, invalid(name, "is not a parameter of an import: write dryRun, mode, force or async")
+		}
+	}
 	for name, to := range map[string]*bool{"dryRun": &o.dryRun, "force": &o.force, "async": &o.async} {
 		if word := q.Get(name); word != "" {
 			if *to, err = strconv.ParseBool(word); err != nil {
@@ -42,12 +48,12 @@ func orderOf(r *http.Request) (o order, err error) {
 	o.format = tagconfig.JSON
 	if media := r.Header.Get("Content-Type"); media != "" {
 		if o.format, err = tagconfig.ParseContentType(media); err != nil {
-			return o, problem.ErrMediaType
+			return o, problem.ErrMediaType.Because("the Content-Type must be text/csv, application/json or that of XLSX, %s", tagconfig.XLSX.ContentType())
 		}
 		// JSON is UTF-8 (RFC 8259); of a sheet, what is not UTF-8 is found where it is.
 		_, params, _ := mime.ParseMediaType(media)
 		if set := params["charset"]; o.format == tagconfig.JSON && set != "" && !strings.EqualFold(set, "utf-8") {
-			return o, problem.ErrMediaType
+			return o, problem.ErrMediaType.Because("JSON must be UTF-8")
 		}
 	}
 	return o, nil
@@ -116,6 +122,7 @@ func (a *API) carryOut(ctx context.Context, file io.Reader, o order, j *job) (ou
 		done.removed = tagconfig.Missing(a.store.AllConfigured(), edit.Put)
 		edit.Remove = done.removed
 	}
+	edit.Put = a.withoutKnown(edit.Put, done.Unchanged)
 	if o.dryRun {
 		return done, nil
 	}
@@ -124,6 +131,22 @@ func (a *API) carryOut(ctx context.Context, file io.Reader, o order, j *job) (ou
 	}
 	j.enter(applying)
 	return done, a.apply(ctx, edit, o.force)
+}
+
+// withoutKnown leaves out the items that are what the driver says already: as items of the configuration they would keep the tags of an
+// export that comes back from following their driver. unchanged is sorted.
+func (a *API) withoutKnown(put []tagconfig.Config, unchanged []string) []tagconfig.Config {
+	configured := map[string]bool{}
+	for c := range a.store.AllConfigured() {
+		configured[c.TagID] = true
+	}
+	left := make([]tagconfig.Config, 0, len(put)) // of its own: what was added points into put
+	for i := range put {
+		if _, same := slices.BinarySearch(unchanged, put[i].TagID); !same || configured[put[i].TagID] {
+			left = append(left, put[i])
+		}
+	}
+	return left
 }
 
 // write writes the schema ImportAnswer of the OpenAPI document.
