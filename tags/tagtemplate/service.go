@@ -211,6 +211,9 @@ func (m *model) render(failed func(id string, err error) error) (all outcome) {
 			}
 			seen[name] = id
 		}
+		if n := len(all.tags) + len(all.derived) + len(one.tags) + len(one.derived); err == nil && n > MaxRenderedTags {
+			err = invalid("tags", "there may be no more than %d in all instances", MaxRenderedTags)
+		}
 		if err != nil {
 			if all.err = failed(id, err); all.err != nil {
 				return all
@@ -393,6 +396,9 @@ func (s *Service) putTemplate(ctx context.Context, t Template, e Edit, fresh boo
 		}
 		if err := e.must(was.Revision); err != nil {
 			return nil, nil, err
+		}
+		if fresh && len(m.templates) >= MaxTemplates {
+			return nil, nil, invalid("id", "there may be no more than %d templates", MaxTemplates)
 		}
 		m.templates[t.ID] = t
 		m.forget(t.ID)
