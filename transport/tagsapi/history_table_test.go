@@ -185,7 +185,7 @@ func TestHistoryThatIsRefused(t *testing.T) {
 	} {
 		answer, body, _ := ask(t, base+query, "")
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode, query)
-		require.Contains(t, body, field, query)
+		require.Contains(t, body, `"`+field+`"`, query)
 	}
 	for _, query := range []string{"aggregates?interval=1h&tag=plc.a&tag=plc.nothing", "export?tag=plc.nothing"} {
 		answer, body, _ := ask(t, base+query, "")
