@@ -449,13 +449,13 @@ func (s *Service) inForce(d *Definition) bool {
 
 func (s *Service) checkOwned(owned []Owned) (kinds map[string]tags.DataType, gone []string, err error) {
 	put := make(map[string]bool, len(owned))
-	list := make([]Definition, len(owned))
+	var list []Definition // that are not in force
 	for i := range owned {
 		d := &owned[i].Definition
 		if err := d.Validate(); err != nil {
 			return nil, nil, err
 		}
-		list[i], put[d.ID] = *d, true
+		put[d.ID] = true
 		s.mu.Lock()
 		_, own := s.stored[d.ID]
 		s.mu.Unlock()
@@ -464,6 +464,9 @@ func (s *Service) checkOwned(owned []Owned) (kinds map[string]tags.DataType, gon
 		}
 		if snapshot, err := s.tags.Read(d.ID); err == nil && snapshot.Tag.Driver != DriverID {
 			return nil, nil, ErrExists.On("tagName", d.ID).With("driverId", snapshot.Tag.Driver)
+		}
+		if !s.inForce(d) {
+			list = append(list, *d)
 		}
 	}
 	s.mu.Lock()

@@ -73,6 +73,12 @@ func TestSuitesFindDefects(t *testing.T) {
 		"history/trims the newest":   "TrimBySize",
 		"history/locks while yields": "AppendWhileRanging",
 
+		"history/summaries over cuts":           "Summaries",
+		"history/summaries beyond the end":      "Summaries",
+		"history/summaries without bad samples": "Summaries",
+		"history/summaries without uncertain":   "Summaries",
+		"history/summaries of ints as floats":   "Summaries",
+
 		"writelog/wrong error":        "Empty",
 		"writelog/no error text":      "States",
 		"writelog/completed at once":  "States",
@@ -102,7 +108,7 @@ func TestDefect(t *testing.T) {
 	case "driver":
 		tagstest.TestDriver(t, memHarness(defect))
 	case "history":
-		tagstest.TestHistoryStore(t, func(testing.TB) history.Store { return &memHistory{defect: defect} })
+		tagstest.TestHistoryStore(t, func(testing.TB) history.Store { return &memSummaries{memHistory{defect: defect}} })
 	case "writelog":
 		tagstest.TestWriteLog(t, func(testing.TB) tags.WriteLog { return &memWriteLog{defect: defect} })
 	}
@@ -111,7 +117,7 @@ func TestDefect(t *testing.T) {
 func TestSuitesPassWithoutDefects(t *testing.T) {
 	t.Run("Driver", func(t *testing.T) { tagstest.TestDriver(t, memHarness("")) })
 	t.Run("HistoryStore", func(t *testing.T) {
-		tagstest.TestHistoryStore(t, func(testing.TB) history.Store { return &memHistory{} })
+		tagstest.TestHistoryStore(t, func(testing.TB) history.Store { return &memSummaries{} })
 	})
 	t.Run("WriteLog", func(t *testing.T) {
 		tagstest.TestWriteLog(t, func(testing.TB) tags.WriteLog { return &memWriteLog{} })

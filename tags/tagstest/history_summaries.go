@@ -46,7 +46,7 @@ func testHistorySummaries(t *testing.T, h historySuite) {
 		for _, start := range []time.Time{day0.Truncate(time.Hour), day0.Add(17*time.Minute + 1)} {
 			nextCut := func(t time.Time) time.Time { return start.Add((t.Sub(start)/length + 1) * length) }
 			for _, name := range names {
-				for _, end := range []time.Time{last.Add(time.Hour), last.Add(-3 * time.Hour)} {
+				for _, end := range []time.Time{last.Add(time.Hour), last.Add(-time.Minute), last.Add(-3 * time.Hour)} {
 					sameSummaries(t, h, summarizer, name, start, end, nextCut)
 				}
 			}

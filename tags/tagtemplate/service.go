@@ -76,6 +76,7 @@ type Service struct {
 	templates map[string]Template
 	instances map[string]Instance // by <template>/<instance>
 	docs      map[derived.Key]derived.Document
+	made      map[string]rendered // what instances define
 }
 
 // New opens the templates and defines the tags of their instances. Those that cannot be used are logged and left out.
@@ -123,6 +124,7 @@ func (s *Service) load(ctx context.Context) error {
 	clear(next.templates)
 	clear(next.instances)
 	clear(next.docs)
+	clear(next.made)
 	for _, doc := range slices.Concat(templates, instances) {
 		next.docs[derived.Key{Kind: doc.Kind, ID: doc.ID}] = doc
 		var err error
@@ -157,14 +159,20 @@ type model struct {
 	templates map[string]Template
 	instances map[string]Instance
 	docs      map[derived.Key]derived.Document
+	made      map[string]rendered // without those that have to be rendered again
+}
+
+// forget has the instances of a template rendered again.
+func (m *model) forget(template string) {
+	maps.DeleteFunc(m.made, func(key string, _ rendered) bool { return strings.HasPrefix(key, template+"/") })
 }
 
 func (s *Service) copy() model {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := model{maps.Clone(s.templates), maps.Clone(s.instances), maps.Clone(s.docs)}
+	m := model{maps.Clone(s.templates), maps.Clone(s.instances), maps.Clone(s.docs), maps.Clone(s.made)}
 	if m.templates == nil {
-		m = model{map[string]Template{}, map[string]Instance{}, map[derived.Key]derived.Document{}}
+		m = model{map[string]Template{}, map[string]Instance{}, map[derived.Key]derived.Document{}, map[string]rendered{}}
 	}
 	return m
 }
@@ -172,7 +180,7 @@ func (s *Service) copy() model {
 func (s *Service) take(m model, position int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.templates, s.instances, s.docs, s.position = m.templates, m.instances, m.docs, position
+	s.templates, s.instances, s.docs, s.made, s.position = m.templates, m.instances, m.docs, m.made, position
 }
 
 type outcome struct {
@@ -186,10 +194,11 @@ func (m *model) render(failed func(id string, err error) error) (all outcome) {
 	for _, id := range slices.Sorted(maps.Keys(m.instances)) {
 		in := m.instances[id]
 		template, _, _ := strings.Cut(id, "/")
-		var one rendered
-		t, ok := m.templates[template]
-		err := error(ErrNotFound.On("templateId", template))
-		if ok {
+		one, have := m.made[id]
+		var err error
+		if t, ok := m.templates[template]; !ok {
+			err = ErrNotFound.On("templateId", template)
+		} else if !have {
 			err = t.render(&in, &one)
 		}
 		for _, name := range one.names() {
@@ -204,6 +213,7 @@ func (m *model) render(failed func(id string, err error) error) (all outcome) {
 			}
 			continue
 		}
+		m.made[id] = one
 		all.tags, all.derived = append(all.tags, one.tags...), append(all.derived, one.derived...)
 	}
 	return all
@@ -237,10 +247,12 @@ func (s *Service) edit(ctx context.Context, dryRun bool, allow func(Plan) error,
 	s.editing.Lock()
 	defer s.editing.Unlock()
 	next := s.copy()
+	before := s.made // replaced as a whole, and only while editing is held
 	put, remove, err := change(&next)
 	if err != nil {
 		return Plan{}, err
 	}
+	kept := maps.Clone(next.made)
 	all := next.render(func(_ string, err error) error { return err })
 	if all.err != nil {
 		return Plan{}, all.err
@@ -248,14 +260,14 @@ func (s *Service) edit(ctx context.Context, dryRun bool, allow func(Plan) error,
 	if err := s.derived.CheckOwned(all.derived); err != nil {
 		return Plan{}, err
 	}
-	plan := s.plan(all.rendered)
+	will := plan(without(before, kept), without(next.made, kept))
 	if allow != nil {
-		if err := allow(plan); err != nil {
-			return plan, err
+		if err := allow(will); err != nil {
+			return will, err
 		}
 	}
 	if dryRun {
-		return plan, nil
+		return will, nil
 	}
 	now := s.opts.Now().UTC()
 	for i := range put {
@@ -267,27 +279,39 @@ func (s *Service) edit(ctx context.Context, dryRun bool, allow func(Plan) error,
 	}
 	position, err := s.opts.Repository.Change(ctx, put, remove)
 	if err != nil {
-		return plan, err
+		return will, err
 	}
 	s.take(next, position)
-	return plan, s.apply(all.rendered)
+	return will, s.apply(all.rendered)
 }
 
-// plan compares tags with those in force.
-func (s *Service) plan(next rendered) (p Plan) {
-	texts := func(r rendered) map[string]string {
-		all := make(map[string]string, len(r.tags)+len(r.derived))
-		for i := range r.tags {
-			text, _ := json.Marshal(r.tags[i])
-			all[r.tags[i].Name] = string(text)
+// without returns what is not kept, together.
+func without(all, kept map[string]rendered) (r rendered) {
+	for key, one := range all {
+		if _, ok := kept[key]; !ok {
+			r.tags, r.derived = append(r.tags, one.tags...), append(r.derived, one.derived...)
 		}
-		for i := range r.derived {
-			text, _ := json.Marshal(r.derived[i])
-			all[r.derived[i].ID] = string(text)
-		}
-		return all
 	}
-	was, is := texts(s.now), texts(next)
+	return r
+}
+
+// texts returns what defines each tag.
+func (r *rendered) texts() map[string]string {
+	all := make(map[string]string, len(r.tags)+len(r.derived))
+	for i := range r.tags {
+		text, _ := json.Marshal(r.tags[i])
+		all[r.tags[i].Name] = string(text)
+	}
+	for i := range r.derived {
+		text, _ := json.Marshal(r.derived[i])
+		all[r.derived[i].ID] = string(text)
+	}
+	return all
+}
+
+// plan compares the tags that instances defined with those that they will.
+func plan(old, next rendered) (p Plan) {
+	was, is := old.texts(), next.texts()
 	for name, text := range is {
 		if before, ok := was[name]; !ok {
 			p.Added = append(p.Added, name)
@@ -350,6 +374,7 @@ func (s *Service) putTemplate(ctx context.Context, t Template, e Edit, fresh boo
 			return nil, nil, err
 		}
 		m.templates[t.ID] = t
+		m.forget(t.ID)
 		return []derived.Document{{Kind: kindTemplate, ID: t.ID, Revision: was.Revision + 1, Body: body}}, nil, nil
 	})
 }
@@ -395,6 +420,7 @@ func (s *Service) PutInstance(ctx context.Context, template string, in Instance,
 			return nil, nil, invalid("id", "there may be no more than %d instances", MaxInstances)
 		}
 		m.instances[key] = in
+		delete(m.made, key)
 		return []derived.Document{{Kind: kindInstance, ID: key, Revision: was.Revision + 1, Body: body}}, nil, nil
 	})
 	return plan, added, err
@@ -412,6 +438,7 @@ func (s *Service) DeleteInstance(ctx context.Context, template, id string, e Edi
 			return nil, nil, err
 		}
 		delete(m.instances, key)
+		delete(m.made, key)
 		return nil, []derived.Document{was}, nil
 	})
 	return err
@@ -483,9 +510,7 @@ func (s *Service) Instance(template, id string) (StoredInstance, error) {
 
 func (s *Service) instance(t *Template, key string) StoredInstance {
 	doc := s.docs[derived.Key{Kind: kindInstance, ID: key}]
-	in := s.instances[key]
-	var own rendered
-	_ = t.render(&in, &own) // it was rendered before
+	in, own := s.instances[key], s.made[key]
 	return StoredInstance{Instance: in, TemplateID: t.ID, Tags: own.names(), Revision: doc.Revision, UpdatedAt: doc.UpdatedAt}
 }
 
