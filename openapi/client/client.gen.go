@@ -3543,7 +3543,7 @@ type ImportTagConfigJSONBody = []TagConfig
 type ImportTagConfigParams struct {
 	DryRun bool `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
 
-	// Mode With `replace`, items that the file does not name are removed.
+	// Mode With `replace`, items that the file does not name are removed. This takes a token with the role Admin, unless dryRun is set.
 	Mode ImportTagConfigParamsMode `form:"mode,omitempty" json:"mode,omitempty,omitzero"`
 
 	// Force With mode=replace, also remove tags that are in use.
