@@ -92,7 +92,7 @@ func small(t testing.TB) (list [][]byte) {
 	require.NoError(t, err)
 	ridge, err := learn.FitRidge(t.Context(), all, hours, learn.RidgeOptions{})
 	require.NoError(t, err)
-	platt, err := learn.FitPlatt(hours, all.near(20))
+	platt, err := learn.FitPlatt(hours, all.near(20), nil)
 	require.NoError(t, err)
 	conformal, err := learn.FitConformal(hours, hours, learn.ConformalOptions{})
 	require.NoError(t, err)

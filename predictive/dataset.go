@@ -31,6 +31,7 @@ type plan struct {
 	// extractor, unless nil, is used instead of one that is fitted. With shape, rows are those of [shape] and none is fitted.
 	extractor *features.Extractor
 	shape     bool
+	evenly    bool // rows of all lives are as far apart
 	maxRows   int
 	progress  func(done, total int)
 }
@@ -91,7 +92,11 @@ func (s *Service) build(ctx context.Context, p plan) (*table, error) {
 		names = shapeNames()
 	}
 	rows := max(min(p.maxRows, maxCells/len(names)), 1)
-	if t.data, err = features.NewDataset(names, features.DatasetOptions{MaxRows: rows, Step: t.extractor.Step()}); err != nil {
+	o := features.DatasetOptions{MaxRows: rows, Step: t.extractor.Step()}
+	if !p.evenly { // else healthy equipment would leave few rows before failures
+		o.First = func(g features.Group) bool { return !t.lives[g].failed }
+	}
+	if t.data, err = features.NewDataset(names, o); err != nil {
 		return nil, err
 	}
 	for _, src := range p.sources {
@@ -268,7 +273,31 @@ func (s subset) At(i, j int) float64        { return s.view.At(s.rows[i], j) }
 func (s subset) Row(i int) []float64        { return s.view.Row(s.rows[i]) }
 func (s subset) Time(i int) time.Time       { return s.view.Time(s.rows[i]) }
 func (s subset) Label(i int) float64        { return s.view.Label(s.rows[i]) }
+func (s subset) Weight(i int) float64       { return s.view.Weight(s.rows[i]) }
 func (s subset) Group(i int) features.Group { return s.view.Group(s.rows[i]) }
+
+// weights returns how many rows each row stands for, nil if all stand for as many.
+func (s subset) weights() []float64 {
+	list := make([]float64, len(s.rows))
+	for i, row := range s.rows {
+		list[i] = s.view.Weight(row)
+	}
+	if !slices.ContainsFunc(list, func(w float64) bool { return w != list[0] }) {
+		return nil
+	}
+	return list
+}
+
+// common returns the rows that are left if all lives are thinned alike, for what takes no weights.
+func (s subset) common() subset {
+	r := subset{view: s.view}
+	for _, row := range s.rows {
+		if s.view.Common(row) {
+			r.rows = append(r.rows, row)
+		}
+	}
+	return r
+}
 
 // labels returns the hours to the ends of lives, at most limit.
 func (s subset) labels(limit float64) []float64 {

@@ -15,6 +15,7 @@ type evaluation struct {
 	// of failures
 	probabilities []float64
 	positive      []bool
+	weights       []float64 // see [features.View.Weight]
 	// of remaining lives, in hours
 	predicted, actual []float64
 	covered           int
@@ -27,7 +28,8 @@ func (l lesson) judgeFailure(p *predictor, d divided) evaluation {
 	for i := range d.test.rows {
 		probability := p.probability(d.test.Row(i))
 		e.probabilities = append(e.probabilities, probability)
-		e.decide(probability >= p.threshold, e.positive[i])
+		e.weights = append(e.weights, d.test.Weight(i))
+		e.decide(probability >= p.threshold, e.positive[i], d.test.Weight(i))
 	}
 	return e
 }
@@ -39,7 +41,7 @@ func (l lesson) judgeRUL(p *predictor, d divided) evaluation {
 	e.lives, e.unfinished = l.table.livesIn(d.test)
 	for i := range d.test.rows {
 		predicted, left := p.hours(d.test.Row(i)), d.test.Label(i)
-		e.decide(predicted <= l.horizon, left <= l.horizon)
+		e.decide(predicted <= l.horizon, left <= l.horizon, d.test.Weight(i))
 		if !l.table.lives[d.test.Group(i)].failed {
 			continue
 		}
@@ -52,21 +54,22 @@ func (l lesson) judgeRUL(p *predictor, d divided) evaluation {
 	return e
 }
 
-func (e *evaluation) decide(decided, actual bool) {
-	e.confusion = joined(e.confusion, decision(decided, actual))
+func (e *evaluation) decide(decided, actual bool, weight float64) {
+	e.confusion = joined(e.confusion, decision(decided, actual, weight))
 }
 
-// decision returns the confusion of one decision.
-func decision(decided, actual bool) learn.Confusion {
+// decision returns the confusion of the decision about a row, which stands for some.
+func decision(decided, actual bool, weight float64) learn.Confusion {
+	rows := int(weight)
 	switch {
 	case decided && actual:
-		return learn.Confusion{TruePositives: 1}
+		return learn.Confusion{TruePositives: rows}
 	case decided:
-		return learn.Confusion{FalsePositives: 1}
+		return learn.Confusion{FalsePositives: rows}
 	case actual:
-		return learn.Confusion{FalseNegatives: 1}
+		return learn.Confusion{FalseNegatives: rows}
 	default:
-		return learn.Confusion{TrueNegatives: 1}
+		return learn.Confusion{TrueNegatives: rows}
 	}
 }
 
@@ -87,6 +90,7 @@ func (e *evaluation) join(o evaluation) {
 	maps.Copy(e.unfinished, o.unfinished)
 	e.confusion = joined(e.confusion, o.confusion)
 	e.probabilities, e.positive = append(e.probabilities, o.probabilities...), append(e.positive, o.positive...)
+	e.weights = append(e.weights, o.weights...)
 	e.predicted, e.actual = append(e.predicted, o.predicted...), append(e.actual, o.actual...)
 	e.covered += o.covered
 	e.limits = append(e.limits, o.limits...)
@@ -99,12 +103,12 @@ func (e *evaluation) metrics(t ModelType) Metrics {
 		ConfusionMatrix: ConfusionMatrix{c.TruePositives, c.TrueNegatives, c.FalsePositives, c.FalseNegatives}, Split: e.how, TestLives: len(e.lives),
 		UnfinishedLives: len(e.unfinished)}
 	if t == FailureModel {
-		m.AUC = figure(learn.ROCAUC(e.probabilities, e.positive))
-		m.ECE = figure(learn.CalibrationError(e.probabilities, e.positive))
-		m.Brier = figure(learn.Brier(e.probabilities, e.positive))
-		if bins, err := learn.Reliability(e.probabilities, e.positive, 10); err == nil {
+		m.AUC = figure(learn.ROCAUC(e.probabilities, e.positive, e.weights))
+		m.ECE = figure(learn.CalibrationError(e.probabilities, e.positive, e.weights))
+		m.Brier = figure(learn.Brier(e.probabilities, e.positive, e.weights))
+		if bins, err := learn.Reliability(e.probabilities, e.positive, e.weights, 10); err == nil {
 			for _, b := range bins {
-				m.Calibration = append(m.Calibration, Calibration{b.Low, b.High, b.Predicted, b.Observed, b.Count})
+				m.Calibration = append(m.Calibration, Calibration{b.Low, b.High, b.Predicted, b.Observed, int(b.Weight)})
 			}
 		}
 		return m

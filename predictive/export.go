@@ -49,7 +49,7 @@ func (t *trainer) exportTable(ctx context.Context, p plan) (*table, error) {
 			src.inputs[i].setting = false
 		}
 	}
-	p.maxRows = t.s.o.MaxRows
+	p.maxRows, p.evenly = t.s.o.MaxRows, true
 	divided, err := t.divide(ctx, p)
 	switch {
 	case isMissingData(err): // for a training

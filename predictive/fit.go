@@ -25,8 +25,8 @@ type lesson struct {
 }
 
 // options leave a processor to the rest of the program.
-func (l lesson) options() learn.BoostOptions {
-	return learn.BoostOptions{Seed: l.seed, Workers: max(runtime.GOMAXPROCS(0)-1, 1)}
+func (l lesson) options(rows subset) learn.BoostOptions {
+	return learn.BoostOptions{Seed: l.seed, Workers: max(runtime.GOMAXPROCS(0)-1, 1), Weights: rows.weights()}
 }
 
 // divided is a lesson's data, once it has enough.
@@ -55,26 +55,27 @@ func (l lesson) fitFailure(ctx context.Context) (predictor, divided, error) {
 	}
 	var scores []float64 // of models that have not seen the row
 	var seen []bool
+	var weights []float64
 	for _, f := range d.train.folds(l.seed, l.table.unit) {
 		near := f.train.near(l.horizon)
 		if yes, no := countTrue(near); yes == 0 || no == 0 {
 			continue
 		}
-		m, err := learn.FitClassifier(ctx, f.train, near, l.options())
+		m, err := learn.FitClassifier(ctx, f.train, near, l.options(f.train))
 		if err != nil {
 			return p, d, err
 		}
 		for i := range f.test.rows {
-			scores = append(scores, m.Score(f.test.Row(i)))
+			scores, weights = append(scores, m.Score(f.test.Row(i))), append(weights, f.test.Weight(i))
 		}
 		seen = append(seen, f.test.near(l.horizon)...)
 		l.step()
 	}
 	var err error
-	if p.platt, err = learn.FitPlatt(scores, seen); err != nil {
+	if p.platt, err = learn.FitPlatt(scores, seen, weights); err != nil {
 		return p, d, err
 	}
-	if p.boost, err = learn.FitClassifier(ctx, d.train, positive, l.options()); err != nil {
+	if p.boost, err = learn.FitClassifier(ctx, d.train, positive, l.options(d.train)); err != nil {
 		return p, d, err
 	}
 	l.step()
@@ -82,7 +83,7 @@ func (l lesson) fitFailure(ctx context.Context) (predictor, divided, error) {
 	for i, score := range scores {
 		probabilities[i] = p.platt.Probability(score)
 	}
-	p.threshold = bestThreshold(probabilities, seen)
+	p.threshold = bestThreshold(probabilities, seen, weights)
 	l.finish(&p, d)
 	d.evaluation = l.judgeFailure(&p, d)
 	return p, d, nil
@@ -128,10 +129,11 @@ func (l lesson) fitRUL(ctx context.Context) (predictor, divided, error) {
 }
 
 func (l lesson) fitHours(ctx context.Context, p *predictor, rows subset) (err error) {
-	if labels := rows.labels(l.limit); l.table.division.failures >= l.minFailures {
-		p.boost, err = learn.FitRegression(ctx, rows, labels, l.options())
+	if l.table.division.failures >= l.minFailures {
+		p.boost, err = learn.FitRegression(ctx, rows, rows.labels(l.limit), l.options(rows))
 	} else {
-		p.ridge, err = learn.FitRidge(ctx, rows, labels, learn.RidgeOptions{})
+		rows = rows.common()
+		p.ridge, err = learn.FitRidge(ctx, rows, rows.labels(l.limit), learn.RidgeOptions{})
 	}
 	return err
 }
@@ -143,12 +145,13 @@ func (l lesson) finish(p *predictor, d divided) {
 		lives[d.train.Group(i)] = true
 	}
 	p.lives, p.domain = len(lives), newDomain(d.train)
-	n, cols := d.train.Dims()
+	common := d.train.common() // recent rows, which these are compared with, are as they come
+	n, cols := common.Dims()
 	p.drift = make([]*learn.Histogram, cols)
 	values := make([]float64, n)
 	for j := range cols {
 		for i := range values {
-			values[i] = d.train.At(i, j)
+			values[i] = common.At(i, j)
 		}
 		if h, err := learn.NewHistogram(values, 0); err == nil { // else all are missing
 			p.drift[j] = h
@@ -157,7 +160,7 @@ func (l lesson) finish(p *predictor, d divided) {
 }
 
 // bestThreshold returns the probability with the highest F1 score, from 0.05 to 0.95.
-func bestThreshold(probabilities []float64, positive []bool) float64 {
+func bestThreshold(probabilities []float64, positive []bool, weights []float64) float64 {
 	order := make([]int, len(probabilities))
 	for i := range order {
 		order[i] = i
@@ -171,16 +174,22 @@ func bestThreshold(probabilities []float64, positive []bool) float64 {
 		}
 		return 0
 	})
-	all, _ := countTrue(positive)
-	best, threshold, hits := -1., 0.5, 0
+	var all, hits, decided float64
+	for i, yes := range positive {
+		if yes {
+			all += weights[i]
+		}
+	}
+	best, threshold := -1., 0.5
 	for k, i := range order {
+		decided += weights[i]
 		if positive[i] {
-			hits++
+			hits += weights[i]
 		}
 		if k+1 < len(order) && probabilities[order[k+1]] == probabilities[i] {
 			continue
 		}
-		if f1 := 2 * float64(hits) / float64(k+1+all); f1 > best {
+		if f1 := 2 * hits / (decided + all); f1 > best {
 			best, threshold = f1, probabilities[i]
 		}
 	}

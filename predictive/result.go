@@ -159,7 +159,7 @@ type Metrics struct {
 	ModelType ModelType `json:"modelType"`
 	Version   int       `json:"version"`
 	TrainedAt time.Time `json:"trainedAt"`
-	// TestSampleCount is the number of rows; the confusion matrix adds up to it.
+	// TestSampleCount is the number of rows, each counted as often as it stands for others that were dropped; the confusion matrix adds up to it.
 	TestSampleCount int             `json:"testSampleCount"`
 	Accuracy        float64         `json:"accuracy"`
 	Precision       float64         `json:"precision"`

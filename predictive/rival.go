@@ -113,8 +113,8 @@ func (t *trainer) compete(ctx context.Context, p plan, l lesson, model *predicto
 				scores[k] = score{squares: math.Pow(min(hours, limit)-min(left, limit), 2), rows: 1}
 			}
 		} else {
-			scores = [2]score{{confusion: decision(own >= model.threshold, left <= l.horizon), rows: 1},
-				{confusion: decision(answers[i] >= other.threshold, left <= l.horizon), rows: 1}}
+			scores = [2]score{{confusion: decision(own >= model.threshold, left <= l.horizon, test.Weight(i)), rows: 1},
+				{confusion: decision(answers[i] >= other.threshold, left <= l.horizon, test.Weight(i)), rows: 1}}
 		}
 		into.add(test.Time(i).After(t.rival.until), scores)
 	}

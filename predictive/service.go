@@ -35,7 +35,7 @@ type Options struct {
 	Lookback time.Duration
 	// Features changes the features, except for their kinds. A zero Step is chosen from the data: a 200th of the median life, from a minute to a day.
 	Features features.Options
-	// MaxRows bounds the rows of a training, and so its memory. Default: 50,000.
+	// MaxRows bounds the rows of a training, and so its memory. Those of lives that did not fail are dropped first. Default: 50,000.
 	MaxRows int
 	// MaxModels bounds the models of tags, or components, in a bundle. Default: 200.
 	MaxModels int

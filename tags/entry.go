@@ -116,18 +116,44 @@ func (e *entry) accept(c *Change, r *Reading, came arrival) bool {
 		return false
 	}
 	c.Seq = e.seq
-	if c.restored = !c.Degraded && !r.Late && e.restores(next); c.Degraded || c.restored {
-		e.engine = next.ServerTime.UnixMicro()
-	} else if next.SourceTime.UnixMicro() > e.engine {
+	switch {
+	case c.Degraded:
+		e.fall(c, c.SourceTime)
+	case !r.Late && e.restores(c):
+		e.engine = c.moved
+	case next.SourceTime.UnixMicro() > e.engine:
 		e.engine = 0
 	}
 	return true
 }
 
-// restores reports whether a sample was taken before, and came after, the last change that history has by the time of the engine. What a Forwarder
-// forwards has its own history.
-func (e *entry) restores(s *Sample) bool {
-	return e.engine != 0 && !e.recorded && s.SourceTime.UnixMicro() <= e.engine && s.ServerTime.UnixMicro() >= e.engine
+// restores reports whether a sample was taken before, and came after, the last change that history has by the time of the engine. If so, it moves
+// the change to after that. What a Forwarder forwards has its own history.
+func (e *entry) restores(c *Change) bool {
+	source, server := c.SourceTime.UnixMicro(), c.ServerTime.UnixMicro()
+	switch {
+	case e.engine == 0 || e.recorded || source > e.engine:
+		return false
+	case server >= e.engine:
+		c.moved = server
+	case source > server && e.engine-server <= maxAhead.Microseconds(): // by the clock of the device, see fall
+		c.moved = e.engine + 1
+	default: // the engine's clock was set back
+		return false
+	}
+	return true
+}
+
+// fall moves a change that tells a worse quality to after the value before it, which may have its time by a clock of the device that is ahead.
+func (e *entry) fall(c *Change, value time.Time) {
+	last, server := e.engine, c.ServerTime.UnixMicro()
+	if last == 0 {
+		last = value.UnixMicro()
+	}
+	if e.engine = server; !e.recorded && last > server && last-server <= maxAhead.Microseconds() {
+		e.engine = last + 1
+		c.moved = e.engine
+	}
 }
 
 // degrade lowers the quality and keeps the value. It does nothing when the quality is as low already, or when the
@@ -151,11 +177,13 @@ func (e *entry) lowerTo(q Quality, reason Reason, now time.Time) (Change, bool) 
 // replace is set for a sample that is not a reading.
 func (e *entry) replace(next Sample, degraded bool) (Change, bool) {
 	tag := e.tag.Load()
+	value := e.sample.SourceTime
 	told := e.set(tag, &next, time.Now(), degraded)
+	c := Change{Tag: tag, Sample: next, Seq: e.seq, Degraded: degraded, Recorded: e.recorded}
 	if told {
-		e.engine = next.ServerTime.UnixMicro()
+		e.fall(&c, value)
 	}
-	return Change{Tag: tag, Sample: next, Seq: e.seq, Degraded: degraded, Recorded: e.recorded}, told
+	return c, told
 }
 
 // set stores a sample and reports whether it is to be reported. The lock is held.

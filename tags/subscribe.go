@@ -283,7 +283,11 @@ func (s *Subscription) take(limit int) []Change {
 		en := entries[k]
 		en.mu.Lock()
 		c := Change{Tag: en.tag.Load(), Sample: en.sample, Seq: en.seq, Degraded: en.degraded, Recorded: en.recorded}
-		c.restored = !c.Degraded && en.restores(&c.Sample)
+		if !c.Degraded {
+			en.restores(&c)
+		} else if en.engine > c.ServerTime.UnixMicro() {
+			c.moved = en.engine
+		}
 		en.mu.Unlock()
 		if s.wanted(i, en, c) {
 			changes = append(changes, c)

@@ -175,7 +175,7 @@ type Change struct {
 	// Forwarder: whoever stores changes skips it. Every change of such a tag has it, also one of quality alone.
 	Recorded bool
 
-	restored bool // see HistoryTime
+	moved int64 // HistoryTime in µs if it is another one than Time, 0 else
 }
 
 // Time returns when the change happened: when the value was taken, or when its quality fell.
@@ -187,10 +187,11 @@ func (c *Change) Time() time.Time {
 }
 
 // HistoryTime returns the time that the change has in history. It is Time, but ServerTime for a value that was taken before the engine reported
-// that the quality had fallen, such as one that a device sends again after a loss: history would end with the fall.
+// that the quality had fallen, such as one that a device sends again after a loss: history would end with the fall. Where the clock of the device is
+// ahead of the engine's, the fall has the time of the value, and 1 µs more: history would end with the value.
 func (c *Change) HistoryTime() time.Time {
-	if c.restored {
-		return c.ServerTime
+	if c.moved != 0 {
+		return time.UnixMicro(c.moved)
 	}
 	return c.Time()
 }

@@ -146,3 +146,51 @@ func TestHistoryEndsWithTheQualityThatTheTagHas(t *testing.T) {
 		require.Equal(t, taken.Time.Sub(start), times[6], "a later value has its own time")
 	})
 }
+
+// The clock of a device may be ahead of the engine's. History must not end with a good value while the tag is not good, nor the other way round.
+func TestHistoryOfADeviceWhoseClockIsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := history.NewMemory()
+		recorder, err := history.NewRecorder(store, history.RecorderOptions{})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, recorder.Close(t.Context())) }()
+		e := newEngine(t, tags.Options{})
+		e.Observe(recorder.Observe)
+		start := time.Now()
+		d := newPushDevice()
+		ends := func(want string) {
+			t.Helper()
+			require.NoError(t, recorder.Flush(t.Context()))
+			last := ""
+			for s, err := range store.Range(t.Context(), "plc.a", start.Add(-time.Hour), time.Now().Add(48*time.Hour)) {
+				require.NoError(t, err)
+				last = fmt.Sprint(s.Value, " ", s.Quality, " ", s.Reason, " ", s.Time.Sub(start).Truncate(time.Second))
+			}
+			require.Equal(t, want, last)
+		}
+		value := func(value int64, ahead time.Duration) tags.Reading {
+			r := tags.Reading{Value: tags.IntValue(value), Quality: tags.Good, Time: time.Now().Add(ahead)}
+			d.set(func(d *device) { d.readings["a"], d.readErr = r, nil })
+			return r
+		}
+		taken := value(1, 5*time.Minute)
+		require.NoError(t, e.AddDriver("plc", d, tags.DriverOptions{RefreshInterval: time.Hour, Tags: []tags.Tag{intTag("plc.a")}}))
+		after(time.Second)
+		ends("1 Good  5m0s")
+		for range 2 {
+			d.set(func(d *device) { d.readErr = tags.ErrNotConnected })
+			d.dead <- tags.ErrNotConnected
+			after(10 * time.Second)
+			ends("1 Bad NotConnected 5m0s")
+			d.set(func(d *device) { d.readings["a"], d.readErr = taken, nil })
+			after(time.Minute)
+			requireSample(t, e, "plc.a", tags.IntValue(1), tags.Good, tags.ReasonNone)
+			ends("1 Good  5m0s") // sent again
+		}
+		d.push(t, "a", value(2, 5*time.Minute))
+		after(time.Second)
+		ends("2 Good  7m21s")
+		require.NoError(t, e.RemoveDriver(t.Context(), "plc"))
+		ends("2 Bad NoDriver 7m21s")
+	})
+}

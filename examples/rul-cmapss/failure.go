@@ -78,7 +78,7 @@ func judgeColumns(ctx context.Context, v features.View, columns []int) (f failur
 	}
 	for k := range folds {
 		others := slices.Concat(slices.Delete(slices.Clone(scores), k, k+1)...)
-		c, err := learn.FitPlatt(others, slices.Concat(slices.Delete(slices.Clone(positive), k, k+1)...))
+		c, err := learn.FitPlatt(others, slices.Concat(slices.Delete(slices.Clone(positive), k, k+1)...), nil)
 		if err != nil {
 			return f, err
 		}
@@ -122,16 +122,16 @@ func (s some) At(i, j int) float64 {
 }
 
 func (f *failure) measure() (err error) {
-	if f.auc, err = learn.ROCAUC(f.probabilities, f.positive); err != nil {
+	if f.auc, err = learn.ROCAUC(f.probabilities, f.positive, nil); err != nil {
 		return err
 	}
 	if f.precision, err = learn.PRAUC(f.probabilities, f.positive); err != nil {
 		return err
 	}
-	if f.error, err = learn.CalibrationError(f.probabilities, f.positive); err != nil {
+	if f.error, err = learn.CalibrationError(f.probabilities, f.positive, nil); err != nil {
 		return err
 	}
-	if f.brier, err = learn.Brier(f.probabilities, f.positive); err != nil {
+	if f.brier, err = learn.Brier(f.probabilities, f.positive, nil); err != nil {
 		return err
 	}
 	confusion, err := learn.ConfusionAt(0.5, f.probabilities, f.positive)
@@ -139,6 +139,6 @@ func (f *failure) measure() (err error) {
 		return err
 	}
 	f.f1 = confusion.F1()
-	f.reliability, err = learn.Reliability(f.probabilities, f.positive, 10)
+	f.reliability, err = learn.Reliability(f.probabilities, f.positive, nil, 10)
 	return err
 }

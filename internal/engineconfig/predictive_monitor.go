@@ -59,6 +59,7 @@ type PredictiveAlarms struct {
 	RecordFailures  bool          `key:"recordFailures" default:"true" doc:"Record a failure for each Critical alarm of an equipment that is over and has the label equipmentId or component, or one of failureKeys. Trainings learn from them."`
 	FailureKeys     []string      `key:"failureKeys" doc:"Patterns over the keys of the Critical alarms that are recorded as failures, such as rule:trip-*, of the driver of their tag, and webhook:* for alerts of other systems. Default: only other alarms whose labels tell what has failed."`
 	MergeGap        time.Duration `key:"mergeGap" default:"1h" rule:"1s.." doc:"An alarm that is raised again within this time after its end is one failure with it."`
+	StartDelay      time.Duration `key:"startDelay" default:"30s" rule:"1ms.." doc:"How long after a start alarms are first recorded as failures, which lets drivers and their tags come before."`
 }
 
 // Validate implements settings.Validator.
@@ -79,5 +80,5 @@ func (c Predictive) joinHouse(o *predictivepart.Options) {
 		severities[kind], _ = alarms.ParseSeverity(name) // validated
 	}
 	o.Alarms = predictivealarms.Options{Disabled: !a.Enabled, Severities: severities}
-	o.Failures = alarmfailures.Options{Keys: a.FailureKeys, MergeGap: a.MergeGap}
+	o.Failures = alarmfailures.Options{Keys: a.FailureKeys, MergeGap: a.MergeGap, StartDelay: a.StartDelay}
 }

@@ -29,7 +29,7 @@ predictive:
   monitor: {enabled: false, interval: 5m, maxLoad: 0.5, maxTargets: 7, equipments: [pump*], failureTags: ['*.vibration'], components: [Seal],
     anomalyTags: ['*.temp'], minProbability: 0.8, minConfidence: 0.3, remainingLife: 48h, results: 9, positive: 4, clear: 1, tags: false}
   schedule: {every: 168h, psi: 0.3, checks: 5, pause: 48h, checkInterval: 30m}
-  alarms: {enabled: false, failureSeverity: Error, rulSeverity: Info, anomalySeverity: Critical, recordFailures: false, failureKeys: ['rule:trip-*'], mergeGap: 10m}
+  alarms: {enabled: false, failureSeverity: Error, rulSeverity: Info, anomalySeverity: Critical, recordFailures: false, failureKeys: ['rule:trip-*'], mergeGap: 10m, startDelay: 5s}
 `)
 	require.Empty(t, problems)
 	o := parts.Options.Predictive
@@ -39,5 +39,5 @@ predictive:
 	require.Equal(t, monitor.RetrainOptions{Every: 168 * time.Hour, PSI: 0.3, Checks: 5, Pause: 48 * time.Hour, CheckInterval: 30 * time.Minute}, o.Retrain)
 	require.Equal(t, predictivealarms.Options{Disabled: true, Severities: map[monitor.Kind]alarms.Severity{monitor.Failure: alarms.Error,
 		monitor.RUL: alarms.Info, monitor.Anomaly: alarms.Critical}}, o.Alarms)
-	require.Equal(t, alarmfailures.Options{Keys: []string{"rule:trip-*"}, MergeGap: 10 * time.Minute}, o.Failures)
+	require.Equal(t, alarmfailures.Options{Keys: []string{"rule:trip-*"}, MergeGap: 10 * time.Minute, StartDelay: 5 * time.Second}, o.Failures)
 }

@@ -78,6 +78,8 @@ type Options struct {
 	MergeGap time.Duration
 	// RetryInterval is how long after a failed call the next is made; it doubles up to a minute. Default: 1 second.
 	RetryInterval time.Duration
+	// StartDelay lets drivers and their tags come before alarms are looked up by them. Default: none.
+	StartDelay time.Duration
 
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
@@ -90,6 +92,9 @@ func (o *Options) complete() error {
 	}
 	if o.RetryInterval < 0 {
 		return fault.Option(pkg, "Options.RetryInterval", "must not be negative, not %s", o.RetryInterval)
+	}
+	if o.StartDelay < 0 {
+		return fault.Option(pkg, "Options.StartDelay", "must not be negative, not %s", o.StartDelay)
 	}
 	for _, pattern := range o.Keys {
 		if _, err := path.Match(pattern, ""); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type Recorder struct {
 	savedAt time.Time
 	open    map[int64]*chain // by the code of the condition
 	ready   []predictive.Failure
+	warned  map[string]time.Time // sources of no equipment, by when the log had them
 }
 
 // chain is a failure that may go on: alarms of a condition that follow each other.
@@ -63,6 +65,9 @@ const (
 // Run follows the journal until ctx ends. It must be called once. What cannot be read or stored is tried again; the journal keeps it.
 // After a crash some alarms are read again: the store skips a failure that it has.
 func (r *Recorder) Run(ctx context.Context) {
+	if r.o.StartDelay > 0 {
+		pause(ctx, r.o.StartDelay)
+	}
 	retry, failing := r.o.RetryInterval, false
 	for ctx.Err() == nil {
 		wait, err := r.step(ctx)
@@ -172,8 +177,12 @@ func within(o *alarms.Occurrence, c *chain, gap time.Duration) bool {
 func (r *Recorder) begin(ctx context.Context, e *alarms.Event, c *chain) error {
 	o := &e.Occurrence
 	equipment, err := r.d.Equipment(ctx, cmp.Or(o.Labels[EquipmentLabel], o.Source))
-	if err != nil || equipment == "" {
+	if err != nil {
 		return err
+	}
+	if equipment == "" {
+		r.warn(o)
+		return nil
 	}
 	f := failureOf(o, equipment)
 	switch {
@@ -186,6 +195,25 @@ func (r *Recorder) begin(ctx context.Context, e *alarms.Event, c *chain) error {
 		r.open[o.Code] = &chain{Failure: f, seq: e.Seq}
 	}
 	return nil
+}
+
+const (
+	warnInterval = time.Hour
+	maxWarned    = 1000 // sources; more are not logged
+)
+
+// warn logs that an alarm is not recorded, once in an hour for each source.
+func (r *Recorder) warn(o *alarms.Occurrence) {
+	now, source := r.o.Now(), cmp.Or(o.Labels[EquipmentLabel], o.Source)
+	maps.DeleteFunc(r.warned, func(_ string, at time.Time) bool { return now.Sub(at).Abs() >= warnInterval })
+	if _, known := r.warned[source]; known || len(r.warned) >= maxWarned {
+		return
+	}
+	if r.warned == nil {
+		r.warned = make(map[string]time.Time)
+	}
+	r.warned[source] = now
+	r.o.Logger.Warn("an alarm is not recorded as a failure: its source belongs to no equipment", "source", source, "key", o.Key)
 }
 
 // counts reports whether an occurrence that is over was a failure.

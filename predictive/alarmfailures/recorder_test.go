@@ -357,3 +357,24 @@ func TestBadOptions(t *testing.T) {
 		require.ErrorContains(t, err, "Deps."+want)
 	}
 }
+
+// Who names the keys of alarms must see why none is recorded.
+func TestAnAlarmOfNoEquipmentIsLoggedOnceInAnHour(t *testing.T) {
+	run(t, alarmfailures.Options{}, func(t *testing.T, s *shop) {
+		logged := func() int {
+			return strings.Count(s.log.String(), `level=WARN msg="an alarm is not recorded as a failure: its source belongs to no equipment" source=`)
+		}
+		for range 5 {
+			s.alarm("weather", alarms.Critical, 10*time.Minute)
+		}
+		require.Equal(t, 1, logged())
+		require.Contains(t, s.log.String(), "source=weather key=rule:weather")
+		s.alarm("harbour", alarms.Critical, time.Minute)
+		s.alarm("door", alarms.Error, time.Minute) // is no failure
+		require.Equal(t, 2, logged())
+		pass(30 * time.Minute)
+		s.alarm("weather", alarms.Critical, time.Minute)
+		require.Equal(t, 3, logged())
+		require.Empty(t, s.failures())
+	})
+}

@@ -70,9 +70,9 @@ func judgeFailure(t *testing.T, fold features.Fold) (auc, ece float64) {
 	for i := range rows {
 		probabilities = append(probabilities, m.Predict(fold.Test.Row(i)))
 	}
-	auc, err = learn.ROCAUC(probabilities, near(fold.Test))
+	auc, err = learn.ROCAUC(probabilities, near(fold.Test), nil)
 	require.NoError(t, err)
-	ece, err = learn.CalibrationError(probabilities, near(fold.Test))
+	ece, err = learn.CalibrationError(probabilities, near(fold.Test), nil)
 	require.NoError(t, err)
 	return auc, ece
 }

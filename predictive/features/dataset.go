@@ -23,6 +23,9 @@ type DatasetOptions struct {
 	// MaxRows bounds the memory. When there are more rows, every second one of each life is dropped, then every second of the rest,
 	// and so on, so that rows stay evenly spread. Default: 200,000.
 	MaxRows int
+	// First, unless nil, reports of a life whether its rows are dropped first, such as of one that did not fail where few did. It is called with
+	// the first row of the life. Rows of such lives are then farther apart: see [View.Weight].
+	First func(Group) bool
 	// Step is that of the extractor that the rows are of, for CSV. Rows may be farther apart. Default: the CSV has none.
 	Step time.Duration
 }
@@ -33,10 +36,13 @@ type Dataset struct {
 	names   []string
 	maxRows int
 	step    time.Duration
-	stride  int
+	first   func(Group) bool
+	strides [2]int // of lives whose rows are dropped last, and first: powers of two, the second one not below the first
+	rowsOf  [2]int
 	blocks  [][]float64 // of blockRows rows each
 	rows    []row
 	groups  []Group
+	classes []uint8 // of groups: an index of strides
 	index   map[Group]int32
 	counts  []int // rows that each group offered
 }
@@ -59,7 +65,7 @@ func NewDataset(names []string, options DatasetOptions) (*Dataset, error) {
 	case options.MaxRows == 0:
 		options.MaxRows = 200_000
 	}
-	return &Dataset{names: slices.Clone(names), maxRows: options.MaxRows, step: options.Step, stride: 1, index: make(map[Group]int32)}, nil
+	return &Dataset{names: slices.Clone(names), maxRows: options.MaxRows, step: options.Step, first: options.First, strides: [2]int{1, 1}, index: make(map[Group]int32)}, nil
 }
 
 // Append adds a row with its label and copies it. Rows of a life come in the order of time. NaN in a row is a missing value.
@@ -76,7 +82,11 @@ func (d *Dataset) Append(group Group, at time.Time, label float64, values []floa
 	g, ok := d.index[group]
 	if !ok {
 		g = int32(len(d.groups))
-		d.index[group], d.groups, d.counts = g, append(d.groups, group), append(d.counts, 0)
+		class := uint8(0)
+		if d.first != nil && d.first(group) {
+			class = 1
+		}
+		d.index[group], d.groups, d.counts, d.classes = g, append(d.groups, group), append(d.counts, 0), append(d.classes, class)
 	}
 	r := row{g, int32(d.counts[g]), at.UnixNano(), label}
 	d.counts[g]++
@@ -95,13 +105,23 @@ func (d *Dataset) Append(group Group, at time.Time, label float64, values []floa
 
 // keeps reports whether a row is among those that the stride leaves. Lives differ in which, so that they do not all lose
 // the same moment.
-func (d *Dataset) keeps(r row) bool { return (int(r.ordinal)+int(r.group))%d.stride == 0 }
+func (d *Dataset) keeps(r row) bool { return r.common(d.strides[d.classes[r.group]]) }
 
-// thin doubles the stride.
+// common reports whether a row is one of those that a stride leaves.
+func (r row) common(stride int) bool { return (int(r.ordinal)+int(r.group))%stride == 0 }
+
+// thin doubles the stride of the lives whose rows are dropped first, unless they have fewer rows than the others: then that of the others, whose rows
+// are never farther apart.
 func (d *Dataset) thin() {
-	d.stride *= 2
+	fewer := d.rowsOf[1] < d.rowsOf[0]
+	if fewer {
+		d.strides[0] *= 2
+	}
+	if !fewer || d.strides[1] < d.strides[0] {
+		d.strides[1] *= 2
+	}
 	old := *d
-	d.rows = d.rows[:0]
+	d.rows, d.rowsOf = d.rows[:0], [2]int{}
 	for i, r := range old.rows {
 		if d.keeps(r) {
 			d.push(r, old.values(i)) // writes at or before what it reads
@@ -113,6 +133,7 @@ func (d *Dataset) thin() {
 func (d *Dataset) push(r row, values []float64) {
 	i := len(d.rows)
 	d.rows = append(d.rows, r)
+	d.rowsOf[d.classes[r.group]]++
 	if i/blockRows == len(d.blocks) {
 		d.blocks = append(d.blocks, make([]float64, blockRows*len(d.names)))
 	}
@@ -127,8 +148,9 @@ func (d *Dataset) values(i int) []float64 {
 // Names returns the names of the columns.
 func (d *Dataset) Names() []string { return slices.Clone(d.names) }
 
-// Thinning returns how many rows that were appended stand behind each row: 1, 2, 4 and so on.
-func (d *Dataset) Thinning() int { return d.stride }
+// Thinning returns how many rows that were appended stand behind each row: 1, 2, 4 and so on. Of lives whose rows are dropped first, as many more
+// as [View.Weight] tells.
+func (d *Dataset) Thinning() int { return d.strides[0] }
 
 // All returns all rows.
 func (d *Dataset) All() View {
@@ -205,6 +227,15 @@ func (v View) Labels() []float64 {
 	}
 	return list
 }
+
+// Weight returns how many rows a row stands for, compared with one of a life whose rows are dropped last: 1 for those, and a power of two, the same
+// one, for all others.
+func (v View) Weight(i int) float64 {
+	return float64(v.d.strides[v.d.classes[v.d.rows[v.rows[i]].group]] / v.d.strides[0])
+}
+
+// Common reports whether a row is among those that there would be if all lives had been thinned alike.
+func (v View) Common(i int) bool { return v.d.rows[v.rows[i]].common(v.d.strides[1]) }
 
 // Group returns the life of a row.
 func (v View) Group(i int) Group { return v.d.groups[v.d.rows[v.rows[i]].group] }

@@ -175,3 +175,34 @@ func TestViewIsWhatWasAppended(t *testing.T) {
 	require.InDelta(t, 39, v.Labels()[40], 0)
 	require.True(t, v.Time(41).Equal(hour(26)))
 }
+
+// TestRowsOfSomeLivesAreDroppedFirst has few lives among many that matter less.
+func TestRowsOfSomeLivesAreDroppedFirst(t *testing.T) {
+	for _, c := range []struct{ maxRows, kept, others, weight int }{{10_000, 40, 40, 1}, {500, 40, 10, 4}, {150, 20, 2, 8}} {
+		d := dataset(t, 20, 2, DatasetOptions{MaxRows: c.maxRows, First: func(g Group) bool { return g.Unit != "u7" }})
+		v := d.All()
+		rows, _ := v.Dims()
+		require.LessOrEqual(t, rows, c.maxRows)
+		lives, _ := groups(v)
+		common := make(map[Group]int)
+		for i := range rows {
+			if v.Common(i) {
+				common[v.Group(i)]++
+			}
+			weight := c.weight
+			if v.Group(i).Unit == "u7" {
+				weight = 1
+			}
+			require.InDelta(t, weight, v.Weight(i), 0)
+		}
+		for life, n := range lives {
+			want := c.others
+			if life.Unit == "u7" {
+				want = c.kept
+			}
+			require.InDelta(t, want, n, 1, "%v %v", c, life)
+			require.InDelta(t, c.others, common[life], 1, "%v %v", c, life)
+		}
+		require.Equal(t, 40/c.kept, d.Thinning())
+	}
+}

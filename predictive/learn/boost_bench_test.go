@@ -111,7 +111,7 @@ func BenchmarkAI4I(b *testing.B) {
 					}
 					c, err := learn.ConfusionAt(0.5, p, failed)
 					require.NoError(b, err)
-					e, err := learn.CalibrationError(p, failed)
+					e, err := learn.CalibrationError(p, failed, nil)
 					require.NoError(b, err)
 					f1, off = f1+c.F1()/draws, off+e/draws
 				}
@@ -146,7 +146,7 @@ func foldOut(tb testing.TB, x *mat.Dense, failed []bool, fold []int, k int, seed
 	}
 	pr, err = learn.PRAUC(scores, happened)
 	require.NoError(tb, err)
-	roc, err = learn.ROCAUC(scores, happened)
+	roc, err = learn.ROCAUC(scores, happened, nil)
 	require.NoError(tb, err)
 	return pr, roc
 }

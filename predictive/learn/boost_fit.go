@@ -78,27 +78,7 @@ func (o BoostOptions) withDefaults(rows int) (BoostOptions, error) {
 			return o, dataError("BoostOptions.%s is %v; it must be above 0, up to %v", f.name, *f.value, f.atMost)
 		}
 	}
-	return o, o.checkWeights(rows)
-}
-
-func (o BoostOptions) checkWeights(rows int) error {
-	if o.Weights == nil {
-		return nil
-	}
-	if err := sameLength(len(o.Weights), rows, "weights", "rows"); err != nil {
-		return err
-	}
-	total := 0.0
-	for i, w := range o.Weights {
-		if !finite(w) || w < 0 {
-			return dataError("Weights[%d] is %v; it must be finite and not negative", i, w)
-		}
-		total += w
-	}
-	if total <= 0 || !finite(total) {
-		return dataError("the weights add up to %v", total)
-	}
-	return nil
+	return o, checkWeights(o.Weights, rows)
 }
 
 // largestLabel is small enough that outputs of leaves, in 32 bits, stay finite.
@@ -173,12 +153,7 @@ func FitClassifier(ctx context.Context, x Matrix, positive []bool, options Boost
 	})
 }
 
-func (o *BoostOptions) weight(i int) float64 {
-	if o.Weights == nil {
-		return 1
-	}
-	return o.Weights[i]
-}
+func (o *BoostOptions) weight(i int) float64 { return weightOf(o.Weights, i) }
 
 // fit adds trees to a model. loss returns the derivatives of the loss of a row at a score.
 func fit(ctx context.Context, x Matrix, o BoostOptions, model *Boost, loss func(row int, score float64) (g, h float64)) (*Boost, error) {

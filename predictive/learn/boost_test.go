@@ -44,7 +44,7 @@ func TestBoostLearnsAFunctionWithMissingValues(t *testing.T) {
 	rmse, err := learn.RMSE(predicted, testWear)
 	require.NoError(t, err)
 	require.Less(t, rmse, 5.4) // unknown vibration alone: sqrt(0.3 * 75 + 1) = 4.8
-	area, err := learn.ROCAUC(probabilities, testFailed)
+	area, err := learn.ROCAUC(probabilities, testFailed, nil)
 	require.NoError(t, err)
 	known := make([]float64, 2000) // the expected wear
 	for i := range known {
@@ -53,10 +53,10 @@ func TestBoostLearnsAFunctionWithMissingValues(t *testing.T) {
 			known[i] += 3 * (v - 5)
 		}
 	}
-	possible, err := learn.ROCAUC(known, testFailed)
+	possible, err := learn.ROCAUC(known, testFailed, nil)
 	require.NoError(t, err)
 	require.Greater(t, area, possible-0.01)
-	off, err := learn.CalibrationError(probabilities, testFailed)
+	off, err := learn.CalibrationError(probabilities, testFailed, nil)
 	require.NoError(t, err)
 	require.Less(t, off, 0.03)
 

@@ -22,7 +22,7 @@ func FitIsotonic(scores []float64, positive []bool) (*Isotonic, error) {
 	if err := allFinite(scores, "scores"); err != nil {
 		return nil, err
 	}
-	groups, err := ranked(scores, positive)
+	groups, err := ranked(scores, positive, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -107,36 +107,40 @@ func (c *Isotonic) UnmarshalBinary(data []byte) error {
 // Platt's probabilistic outputs for support vector machines", Machine Learning 68, 2007, for the labels and the iteration.
 type Platt struct{ slope, offset float64 }
 
-// FitPlatt fits the curve to what happened at each score, which must be finite; both cases are needed.
+// FitPlatt fits the curve to what happened at each score, which must be finite; both cases are needed. Weights are those of the rows, nil for 1 each.
 // Scores should be log-odds, as of [Boost.Score].
-func FitPlatt(scores []float64, positive []bool) (*Platt, error) {
+func FitPlatt(scores []float64, positive []bool, weights []float64) (*Platt, error) {
 	if err := checkScores(scores, positive); err != nil {
 		return nil, err
 	}
 	if err := allFinite(scores, "scores"); err != nil {
 		return nil, err
 	}
-	events := 0.0
-	for _, yes := range positive {
+	if err := checkWeights(weights, len(scores)); err != nil {
+		return nil, err
+	}
+	var events, others float64
+	for i, yes := range positive {
 		if yes {
-			events++
+			events += weightOf(weights, i)
+		} else {
+			others += weightOf(weights, i)
 		}
 	}
-	others := float64(len(positive)) - events
 	if events == 0 || others == 0 {
 		return nil, dataError("%v events among %d rows; both are needed", events, len(positive))
 	}
 	// Labels are not quite 0 and 1, as if one more row of each kind had been seen.
 	high, low := (events+1)/(events+2), 1/(others+2)
-	target := func(i int) float64 {
+	s := outcomes{scores, func(i int) float64 {
 		if positive[i] {
 			return high
 		}
 		return low
-	}
+	}, weights}
 	p := Platt{0, math.Log((events + 1) / (others + 1))}
-	for loss := p.loss(scores, target); ; {
-		next, nextLoss := p.step(scores, target, loss)
+	for loss := p.loss(s); ; {
+		next, nextLoss := p.step(s, loss)
 		if !(nextLoss < loss-1e-12*math.Abs(loss)) {
 			return &p, nil
 		}
@@ -144,21 +148,28 @@ func FitPlatt(scores []float64, positive []bool) (*Platt, error) {
 	}
 }
 
+// outcomes are what a curve is fitted to.
+type outcomes struct {
+	scores  []float64
+	target  func(i int) float64
+	weights []float64
+}
+
 // loss returns the logarithmic loss.
-func (c Platt) loss(scores []float64, target func(i int) float64) (sum float64) {
-	for i, s := range scores {
+func (c Platt) loss(o outcomes) (sum float64) {
+	for i, s := range o.scores {
 		z := c.slope*s + c.offset
-		sum += math.Max(z, 0) - target(i)*z + math.Log1p(math.Exp(-math.Abs(z)))
+		sum += weightOf(o.weights, i) * (math.Max(z, 0) - o.target(i)*z + math.Log1p(math.Exp(-math.Abs(z))))
 	}
 	return sum
 }
 
 // step returns the curve after a step of Newton's method, halved until it reduces the loss, and its loss.
-func (c Platt) step(scores []float64, target func(i int) float64, loss float64) (Platt, float64) {
+func (c Platt) step(o outcomes, loss float64) (Platt, float64) {
 	var gs, g, hss, hs, h float64 // derivatives by slope and offset
-	for i, s := range scores {
-		p := sigmoid(c.slope*s + c.offset)
-		d, w := p-target(i), p*(1-p)
+	for i, s := range o.scores {
+		p, weight := sigmoid(c.slope*s+c.offset), weightOf(o.weights, i)
+		d, w := weight*(p-o.target(i)), weight*p*(1-p)
 		gs, g = gs+d*s, g+d
 		hss, hs, h = hss+w*s*s, hs+w*s, h+w
 	}
@@ -167,7 +178,7 @@ func (c Platt) step(scores []float64, target func(i int) float64, loss float64) 
 	slope, offset := -(h*gs-hs*g)/determinant, -(hss*g-hs*gs)/determinant
 	for size := 1.0; size > 1e-10; size /= 2 {
 		next := Platt{c.slope + size*slope, c.offset + size*offset}
-		if l := next.loss(scores, target); l < loss && finite(next.slope) && finite(next.offset) {
+		if l := next.loss(o); l < loss && finite(next.slope) && finite(next.offset) {
 			return next, l
 		}
 	}

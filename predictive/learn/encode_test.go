@@ -37,7 +37,7 @@ func supervisedModels(tb testing.TB) []model {
 	require.NoError(tb, err)
 	isotonic, err := learn.FitIsotonic(wear, failed)
 	require.NoError(tb, err)
-	platt, err := learn.FitPlatt(wear, failed)
+	platt, err := learn.FitPlatt(wear, failed, nil)
 	require.NoError(tb, err)
 	predicted := make([]float64, len(wear))
 	for i := range predicted {

@@ -56,3 +56,31 @@ func dims(x Matrix) (rows, cols int, err error) {
 	}
 	return rows, cols, nil
 }
+
+// checkWeights checks the weights of rows, nil for 1 each.
+func checkWeights(weights []float64, rows int) error {
+	if weights == nil {
+		return nil
+	}
+	if err := sameLength(len(weights), rows, "weights", "rows"); err != nil {
+		return err
+	}
+	total := 0.0
+	for i, w := range weights {
+		if !finite(w) || w < 0 {
+			return dataError("Weights[%d] is %v; it must be finite and not negative", i, w)
+		}
+		total += w
+	}
+	if total <= 0 || !finite(total) {
+		return dataError("the weights add up to %v", total)
+	}
+	return nil
+}
+
+func weightOf(weights []float64, i int) float64 {
+	if weights == nil {
+		return 1
+	}
+	return weights[i]
+}

@@ -67,11 +67,11 @@ func ratio(a, b int) float64 {
 }
 
 // ROCAUC returns the area under the receiver operating characteristic: the probability that an event scores higher than
-// a row without one, where equal scores count half. It returns an error unless there are both.
+// a row without one, where equal scores count half. Weights are those of the rows, nil for 1 each. It returns an error unless there are both.
 //
 // Source: J. A. Hanley and B. J. McNeil, "The meaning and use of the area under a ROC curve", Radiology 143, 1982.
-func ROCAUC(scores []float64, positive []bool) (float64, error) {
-	groups, err := ranked(scores, positive)
+func ROCAUC(scores []float64, positive []bool, weights []float64) (float64, error) {
+	groups, err := ranked(scores, positive, weights)
 	if err != nil {
 		return 0, err
 	}
@@ -95,7 +95,7 @@ func ROCAUC(scores []float64, positive []bool) (float64, error) {
 // Source: J. Davis and M. Goadrich, "The relationship between precision-recall and ROC curves", ICML 2006, which shows why
 // the curve must not be interpolated linearly.
 func PRAUC(scores []float64, positive []bool) (float64, error) {
-	groups, err := ranked(scores, positive)
+	groups, err := ranked(scores, positive, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -111,12 +111,15 @@ func PRAUC(scores []float64, positive []bool) (float64, error) {
 	return sum / events, nil
 }
 
-// tied counts the rows with a score.
+// tied has the weight of the rows with a score.
 type tied struct{ score, events, others float64 }
 
 // ranked returns the rows grouped by score, highest first.
-func ranked(scores []float64, positive []bool) ([]tied, error) {
+func ranked(scores []float64, positive []bool, weights []float64) ([]tied, error) {
 	if err := checkScores(scores, positive); err != nil {
+		return nil, err
+	}
+	if err := checkWeights(weights, len(scores)); err != nil {
 		return nil, err
 	}
 	order := make([]int, len(scores))
@@ -130,9 +133,9 @@ func ranked(scores []float64, positive []bool) ([]tied, error) {
 			groups = append(groups, tied{score: scores[i]})
 		}
 		if g := &groups[len(groups)-1]; positive[i] {
-			g.events++
+			g.events += weightOf(weights, i)
 		} else {
-			g.others++
+			g.others += weightOf(weights, i)
 		}
 	}
 	return groups, nil

@@ -29,8 +29,8 @@ func TestConfusion(t *testing.T) {
 func TestMetricsRefuseWhatCannotBeJudged(t *testing.T) {
 	nan := math.NaN()
 	for name, call := range map[string]func() (float64, error){
-		"no scores":         func() (float64, error) { return learn.ROCAUC(nil, nil) },
-		"one class":         func() (float64, error) { return learn.ROCAUC([]float64{1, 2}, []bool{true, true}) },
+		"no scores":         func() (float64, error) { return learn.ROCAUC(nil, nil, nil) },
+		"one class":         func() (float64, error) { return learn.ROCAUC([]float64{1, 2}, []bool{true, true}, nil) },
 		"no event":          func() (float64, error) { return learn.PRAUC([]float64{1, 2}, []bool{false, false}) },
 		"NaN":               func() (float64, error) { return learn.PRAUC([]float64{1, nan}, []bool{true, false}) },
 		"lengths":           func() (float64, error) { return learn.RMSE([]float64{1}, []float64{1, 2}) },

@@ -58,14 +58,14 @@ func TestMetricsAgainstScikitLearn(t *testing.T) {
 	require.InDelta(t, c.F1, confusion.F1(), 1e-12)
 	for _, m := range []struct {
 		name string
-		of   func([]float64, []bool) (float64, error)
+		of   func([]float64, []bool, []float64) (float64, error)
 		want float64
-	}{{"ROC AUC", learn.ROCAUC, c.ROCAUC}, {"PR AUC", learn.PRAUC, c.PRAUC}, {"Brier", learn.Brier, c.Brier}} {
-		v, err := m.of(c.Scores, c.Events)
+	}{{"ROC AUC", learn.ROCAUC, c.ROCAUC}, {"PR AUC", func(s []float64, e []bool, _ []float64) (float64, error) { return learn.PRAUC(s, e) }, c.PRAUC}, {"Brier", learn.Brier, c.Brier}} {
+		v, err := m.of(c.Scores, c.Events, nil)
 		require.NoError(t, err)
 		require.InDelta(t, m.want, v, 1e-12, m.name)
 	}
-	curve, err := learn.Reliability(c.Scores, c.Events, 10)
+	curve, err := learn.Reliability(c.Scores, c.Events, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, curve, len(c.Observed))
 	for k, b := range curve {
@@ -85,7 +85,7 @@ func TestCalibrationAgainstScikitLearn(t *testing.T) {
 	for i, p := range c.Scores {
 		odds[i] = math.Log(p / (1 - p))
 	}
-	curve, err := learn.FitPlatt(odds, c.Events)
+	curve, err := learn.FitPlatt(odds, c.Events, nil)
 	require.NoError(t, err)
 	for i, s := range odds {
 		require.InDelta(t, c.Platt[i], curve.Probability(s), 1e-6)

@@ -137,7 +137,8 @@ func (r *Registry) sweep(root *os.Root, l *listing) {
 	}
 }
 
-// retain deletes old versions. Damaged ones take no place of whole ones, and go when enough newer whole ones are there.
+// retain deletes old versions. Damaged ones take no place of whole ones, and go when enough newer whole ones are there. What could not be read may be
+// whole.
 func (r *Registry) retain(root *os.Root, t predictive.ModelType) {
 	if r.opts.Keep < 0 {
 		return
@@ -151,7 +152,7 @@ func (r *Registry) retain(root *os.Root, t predictive.ModelType) {
 		for _, version := range l.versions {
 			if m, _, damage := v.load(version); damage == nil {
 				whole = append(whole, m)
-			} else if len(whole) >= recent(r.opts.Keep) {
+			} else if !unread(damage) && len(whole) >= recent(r.opts.Keep) {
 				outdated = append(outdated, version)
 			}
 		}
@@ -164,6 +165,12 @@ func (r *Registry) retain(root *os.Root, t predictive.ModelType) {
 	if err != nil {
 		r.opts.Logger.Warn("failed to delete old models", "modelType", t, "error", err)
 	}
+}
+
+// unread reports whether an error of [view.load] says nothing about the files, as reading one failed.
+func unread(err error) bool {
+	var failed *fs.PathError
+	return errors.As(err, &failed) && !errors.Is(err, fs.ErrNotExist)
 }
 
 // recent returns how many of the versions that are kept are the newest ones.

@@ -17,10 +17,11 @@ const (
 	chunkBytes   = 64 << 10
 )
 
-// rowBytes is what a chunk takes beside its data, about.
+// rowBytes is what a chunk takes beside its data and its summary, about.
 const rowBytes = 64
 
-func chunkSize(data []byte) int { return len(data) + rowBytes }
+// summarySize is the size of the summary of a chunk c.
+const summarySize = "COALESCE((SELECT LENGTH(s.data) FROM history_summary s WHERE s.tag_id = c.tag_id AND s.start_us = c.start_us), 0)"
 
 // cutChunk returns how many points go into a chunk of at most so many.
 func cutChunk(points []chunk.Point, most int) int {
@@ -39,13 +40,13 @@ type chunkChange struct {
 	gone           [][]any // tag and start
 	rows           [][]any
 	summaries      [][]any
-	without        [][]any // tag and start of rows without a summary
+	without        [][]any // tag and start of chunks without a summary
 	bytes, samples int64
 }
 
 func (c *chunkChange) remove(tag int64, o oldChunk) {
 	c.gone = append(c.gone, []any{tag, o.start})
-	c.bytes -= int64(o.size)
+	c.bytes -= o.size + o.summary
 	c.samples -= o.count
 }
 
@@ -53,13 +54,21 @@ func (c *chunkChange) add(tag int64, points []chunk.Point) {
 	data := sealChunk(points)
 	start := points[0].Micros
 	c.rows = append(c.rows, []any{tag, start, points[len(points)-1].Micros, int64(len(points)), data})
-	if hasSummary(len(points), len(data)) {
-		c.summaries = append(c.summaries, []any{tag, start, sealSummary(start, summarize(points))})
+	if hasSummary(len(points)) {
+		summary := sealSummary(start, summarize(points))
+		c.summaries = append(c.summaries, []any{tag, start, summary})
+		c.bytes += int64(len(summary))
 	} else {
 		c.without = append(c.without, []any{tag, start})
 	}
-	c.bytes += int64(chunkSize(data))
+	c.bytes += int64(len(data)) + rowBytes
 	c.samples += int64(len(points))
+}
+
+// removeSummary removes only the summary of a chunk.
+func (c *chunkChange) removeSummary(tag int64, o oldChunk) {
+	c.without = append(c.without, []any{tag, o.start})
+	c.bytes -= o.summary
 }
 
 // apply writes the change and keeps the total.
@@ -80,8 +89,7 @@ func (c *chunkChange) apply(ctx context.Context, tx *storage.Tx) error {
 }
 
 // delete removes the chunks that are gone, also those that are written again: SQLite packs rows that are
-// put in at the end, and leaves room beside those that grow where they are. A damaged chunk is not gone, but may be replaced, so that
-// the summaries of new chunks are removed, too.
+// put in at the end, and leaves room beside those that grow where they are.
 func (c *chunkChange) delete(ctx context.Context, tx *storage.Tx) error {
 	if err := deleteKeys(ctx, tx, "history_chunk", c.gone); err != nil {
 		return err

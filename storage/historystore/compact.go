@@ -297,7 +297,7 @@ type tagMerge struct {
 
 type oldChunk struct {
 	start, end, count int64
-	size              int
+	size, summary     int64 // bytes, the size with rowBytes
 	data              []byte
 }
 
@@ -323,7 +323,7 @@ func readTouched(ctx context.Context, tx *storage.Tx, merges []tagMerge) error {
 		args = append(args, m.tag, m.late[0].Micros, m.late[len(m.late)-1].Micros)
 	}
 	query := `WITH w (tag_id, min_us, max_us) AS (VALUES ` + one + strings.Repeat(","+one, len(merges)-1) + `)
-		SELECT c.tag_id, c.start_us, c.end_us, c.count, c.data FROM w CROSS JOIN history_chunk c
+		SELECT c.tag_id, c.start_us, c.end_us, c.count, c.data, ` + summarySize + ` FROM w CROSS JOIN history_chunk c
 		WHERE c.tag_id = w.tag_id AND c.start_us <= w.max_us AND c.start_us >= COALESCE(
 			(SELECT MAX(p.start_us) FROM history_chunk p WHERE p.tag_id = w.tag_id AND p.start_us <= w.min_us), w.min_us)
 			AND (c.end_us >= w.min_us OR c.count < ` + strconv.Itoa(chunkEnough) + ` AND LENGTH(c.data) < ` + strconv.Itoa(chunkBytes) + `)
@@ -334,13 +334,13 @@ func readTouched(ctx context.Context, tx *storage.Tx, merges []tagMerge) error {
 			tag int64
 			o   oldChunk
 		)
-		if err := row.Scan(&tag, &o.start, &o.end, &o.count, &o.data); err != nil {
+		if err := row.Scan(&tag, &o.start, &o.end, &o.count, &o.data, &o.summary); err != nil {
 			return err
 		}
 		for merges[at].tag != tag {
 			at++
 		}
-		o.size = chunkSize(o.data)
+		o.size = int64(len(o.data)) + rowBytes
 		merges[at].old = append(merges[at].old, o)
 		return nil
 	})
@@ -351,7 +351,8 @@ func (h *Store) mergeTag(c *chunkChange, m *tagMerge) {
 	var points []chunk.Point
 	for _, o := range m.old {
 		with, err := openChunk(points, m.tag, o.start, o.data)
-		if err != nil { // it stays where it is: a range that needs it reports it
+		if err != nil { // it stays where it is: a range that needs it reports it, and an aggregate must, too
+			c.removeSummary(m.tag, o)
 			h.set.Logger().Error("history chunk damaged", "tagId", m.tag, "error", err)
 			continue
 		}

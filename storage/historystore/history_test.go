@@ -33,7 +33,8 @@ func sample(tag string, second int, v int64) history.Sample {
 func TestHistoryAgainstAModel(t *testing.T) {
 	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		now := storetest.When
-		h := open(t, storage.Options{Now: func() time.Time { return now }}, historystore.Options{CompactAfter: -1}).History()
+		db := open(t, storage.Options{Now: func() time.Time { return now }}, historystore.Options{CompactAfter: -1})
+		h := db.History()
 		r := rand.New(rand.NewPCG(1, 2))
 		model := map[string]map[int]int64{"a": {}, "b": {}, "c": {}}
 		places := []int{0, 5000, 20_000} // runs that grow, and late ones in between
@@ -72,6 +73,7 @@ func TestHistoryAgainstAModel(t *testing.T) {
 				for tag, of := range model {
 					requireModel(t, h, tag, of)
 				}
+				requireTotal(t, db)
 			}
 		}
 	})

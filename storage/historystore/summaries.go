@@ -188,7 +188,7 @@ func (p *summaryPage) unpack(ctx context.Context, tx *storage.Tx) (lacking int, 
 					return err
 				}
 				c.points = p.points[before:]
-				if !c.known && hasSummary(len(c.points), len(data)) {
+				if !c.known && hasSummary(len(c.points)) {
 					missing = append(missing, summaryKey{p.id, start})
 				}
 				return nil

@@ -1,6 +1,8 @@
 package historystore_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/historystore"
+	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/history"
 )
 
@@ -32,12 +35,7 @@ func TestSummariesAreMadeWhenTheyAreMissed(t *testing.T) {
 		}
 		want := read()
 		require.Len(t, want, 8)
-		count := func(where string) (n int) {
-			set, err := db.SetOf(historystore.Schema())
-			require.NoError(t, err)
-			require.NoError(t, set.Row(t.Context(), "test", "SELECT COUNT(*) FROM history_summary"+where, nil, func(row storage.Scanner) error { return row.Scan(&n) }))
-			return n
-		}
+		count := func(where string) int { return queryInt(t, db, "SELECT COUNT(*) FROM history_summary"+where) }
 		made := count("")
 		require.GreaterOrEqual(t, made, 18)
 		db.ExecHistory(t, "DELETE FROM history_summary")
@@ -48,8 +46,85 @@ func TestSummariesAreMadeWhenTheyAreMissed(t *testing.T) {
 		near(t, want, read())
 		db.ExecHistory(t, "UPDATE history_summary SET data = ?", []byte{1, 2, 3, 4, 5})
 		near(t, want, read())
+		db.ExecHistory(t, "UPDATE history_total SET bytes = ?", chunkBytes(t, db))
+		require.NoError(t, h.CompactDue(t.Context()))
+		requireTotal(t, db)
+		near(t, want, read())
 		require.NoError(t, h.Trim(t.Context(), p.At.Add(time.Hour), 0))
 		require.Zero(t, count(" WHERE tag_id = (SELECT id FROM history_tag WHERE name = '"+p.Names[0]+"')"), "they go with their chunks")
+	})
+}
+
+// queryInt returns the number that a query returns.
+func queryInt(t *testing.T, db *storetest.DB, query string) (n int) {
+	t.Helper()
+	set, err := db.SetOf(historystore.Schema())
+	require.NoError(t, err)
+	require.NoError(t, set.Row(t.Context(), "test", query, nil, func(row storage.Scanner) error { return row.Scan(&n) }))
+	return n
+}
+
+// chunkBytes returns what the chunks and their summaries take.
+func chunkBytes(t *testing.T, db *storetest.DB) int {
+	t.Helper()
+	return queryInt(t, db, "SELECT CAST(COALESCE(SUM(LENGTH(data) + 64), 0) AS BIGINT) FROM history_chunk") +
+		queryInt(t, db, "SELECT CAST(COALESCE(SUM(LENGTH(data)), 0) AS BIGINT) FROM history_summary")
+}
+
+// requireTotal compares the size that Trim goes by, and looks for summaries that have outlived their chunks.
+func requireTotal(t *testing.T, db *storetest.DB) {
+	t.Helper()
+	stats, err := db.History().Stats(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, chunkBytes(t, db), stats.ChunkBytes)
+	require.Zero(t, queryInt(t, db, `SELECT COUNT(*) FROM history_summary s WHERE NOT EXISTS
+		(SELECT 1 FROM history_chunk c WHERE c.tag_id = s.tag_id AND c.start_us = s.start_us)`))
+}
+
+// A summary has the first and the last text of each of its parts.
+func TestLongTextsHaveNoSummary(t *testing.T) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
+		db := open(t, storage.Options{}, historystore.Options{CompactAfter: -1})
+		var list []history.Sample
+		for i := range 200 {
+			s := sample("a", i, 0)
+			s.Value = tags.StringValue(strings.Repeat("x", 40_000) + strconv.Itoa(i))
+			list = append(list, s)
+		}
+		require.NoError(t, db.History().Append(t.Context(), list))
+		require.NoError(t, db.History().Compact(t.Context()))
+		require.Zero(t, queryInt(t, db, "SELECT COUNT(*) FROM history_summary"))
+		all, err := history.Aggregate(t.Context(), db.History(), []string{"a"}, history.Query{Start: storetest.When, End: storetest.When.Add(time.Hour), Period: history.Period{N: 1, Unit: "h"}})
+		require.NoError(t, err)
+		for i, err := range all[0] {
+			require.NoError(t, err)
+			require.EqualValues(t, 200, i.Stats.Count)
+			require.Equal(t, list[199].Value, i.Value(history.Last))
+		}
+		require.NoError(t, db.History().CompactDue(t.Context()))
+		require.Zero(t, queryInt(t, db, "SELECT COUNT(*) FROM history_summary"), "the read has missed none")
+	})
+}
+
+// What falls into a damaged chunk makes a chunk beside it: with the summary of the damaged one, samples would count that a range does not have.
+func TestASummaryGoesWhenItsChunkIsFoundDamaged(t *testing.T) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
+		db := open(t, storage.Options{}, historystore.Options{CompactAfter: -1})
+		h := db.History()
+		var list []history.Sample
+		for i := range 1000 {
+			list = append(list, sample("a", 2*i, 1))
+		}
+		require.NoError(t, h.Append(t.Context(), list))
+		require.NoError(t, h.Compact(t.Context()))
+		db.ExecHistory(t, "UPDATE history_chunk SET data = ?", []byte{1, 2, 3, 4, 5})
+		require.NoError(t, h.Append(t.Context(), []history.Sample{sample("a", 501, 2)}))
+		require.NoError(t, h.Compact(t.Context()))
+		all, err := history.Aggregate(t.Context(), h, []string{"a"}, history.Query{Start: storetest.When, End: storetest.When.Add(time.Hour), Period: history.Period{N: 1, Unit: "h"}})
+		require.NoError(t, err)
+		for _, err = range all[0] {
+		}
+		require.ErrorIs(t, err, storage.ErrCorrupt)
 	})
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/otkit/otkit/storage/historystore/internal/chunk"
 )
 
-// hasSummary reports whether a chunk has a summary: one that is packed again soon has none.
-func hasSummary(count, bytes int) bool { return count >= chunkEnough || bytes >= chunkBytes }
+// hasSummary reports whether a chunk of so many samples has a summary. One of fewer is packed again soon, or has long texts: its summary
+// could be as large as the chunk.
+func hasSummary(count int) bool { return count >= chunkEnough }
 
 // summaryKey is the key of a chunk and its summary.
 type summaryKey struct{ tag, start int64 }
@@ -34,25 +35,39 @@ func (h *Store) makeSummaries(ctx context.Context, update storage.Updater) error
 	slices.SortFunc(keys, func(a, b summaryKey) int { return slices.Compare([]int64{a.tag, a.start}, []int64{b.tag, b.start}) })
 	for part := range slices.Chunk(slices.Compact(keys), pageChunks) {
 		err := update(ctx, "history.summarize", func(ctx context.Context, tx *storage.Tx) error {
-			var rows [][]any
+			var (
+				rows  [][]any
+				added int64
+			)
 			for _, k := range part {
-				var points []chunk.Point
-				err := tx.Each(ctx, "SELECT data FROM history_chunk WHERE tag_id = ? AND start_us = ?", []any{k.tag, k.start}, func(row storage.Scanner) error {
+				var (
+					points []chunk.Point
+					had    int64
+				)
+				err := tx.Each(ctx, summarized, []any{k.tag, k.start}, func(row storage.Scanner) error {
 					var data sql.RawBytes
-					err := row.Scan(&data)
-					if err == nil {
-						points, _ = openChunk(nil, k.tag, k.start, data) // a range reports a damaged one
+					if err := row.Scan(&data, &had); err != nil {
+						return err
 					}
-					return err
+					if whole, err := openChunk(nil, k.tag, k.start, data); err == nil && hasSummary(len(whole)) { // a range reports a damaged one
+						points = whole
+					}
+					return nil
 				})
 				if err != nil {
 					return err
 				}
 				if len(points) > 0 {
-					rows = append(rows, []any{k.tag, k.start, sealSummary(k.start, summarize(points))})
+					summary := sealSummary(k.start, summarize(points))
+					rows = append(rows, []any{k.tag, k.start, summary})
+					added += int64(len(summary)) - had
 				}
 			}
-			return tx.Insert(ctx, insertSummary, rows, replaceSummary)
+			if err := tx.Insert(ctx, insertSummary, rows, replaceSummary); err != nil || added == 0 {
+				return err
+			}
+			_, err := tx.Exec(ctx, "UPDATE history_total SET bytes = bytes + ? WHERE id = 1", added)
+			return err
 		})
 		if err != nil {
 			return err
@@ -62,6 +77,7 @@ func (h *Store) makeSummaries(ctx context.Context, update storage.Updater) error
 }
 
 const (
+	summarized     = "SELECT c.data, " + summarySize + " FROM history_chunk c WHERE c.tag_id = ? AND c.start_us = ?"
 	insertSummary  = "INSERT INTO history_summary (tag_id, start_us, data) VALUES"
 	replaceSummary = "ON CONFLICT (tag_id, start_us) DO UPDATE SET data = excluded.data"
 )

@@ -11,7 +11,7 @@ import (
 // trimChunks bounds the chunks that one transaction of Trim removes.
 const trimChunks = 256
 
-// Trim implements history.Store. maxBytes counts what the samples take as they are packed; the files
+// Trim implements history.Store. maxBytes counts what the samples take as they are packed, with their summaries; the files
 // also hold indexes and free pages.
 func (h *Store) Trim(ctx context.Context, before time.Time, maxBytes int64) error {
 	from := storage.CeilMicros(before)
@@ -106,13 +106,13 @@ func (h *Store) trimRest(ctx context.Context, update storage.Updater, before int
 // are gone. It returns the number of chunks.
 func removeOldest(ctx context.Context, tx *storage.Tx, before, bytes int64) (int, error) {
 	var c chunkChange
-	err := tx.Each(ctx, `SELECT tag_id, start_us, count, LENGTH(data) FROM history_chunk WHERE end_us < ?
-		ORDER BY end_us LIMIT ?`, []any{before, trimChunks}, func(row storage.Scanner) error {
+	err := tx.Each(ctx, "SELECT c.tag_id, c.start_us, c.count, LENGTH(c.data), "+summarySize+` FROM history_chunk c WHERE c.end_us < ?
+		ORDER BY c.end_us LIMIT ?`, []any{before, trimChunks}, func(row storage.Scanner) error {
 		var (
 			tag int64
 			o   oldChunk
 		)
-		if err := row.Scan(&tag, &o.start, &o.count, &o.size); err != nil {
+		if err := row.Scan(&tag, &o.start, &o.count, &o.size, &o.summary); err != nil {
 			return err
 		}
 		o.size += rowBytes
@@ -134,7 +134,7 @@ func (h *Store) trimDivided(ctx context.Context, tx *storage.Tx, after, before i
 		c    chunkChange
 		last int64 = -1
 	)
-	err := tx.Each(ctx, `SELECT c.tag_id, c.start_us, c.count, c.data FROM history_tag t CROSS JOIN history_chunk c
+	err := tx.Each(ctx, "SELECT c.tag_id, c.start_us, c.count, c.data, "+summarySize+` FROM history_tag t CROSS JOIN history_chunk c
 		WHERE t.id > ? AND c.tag_id = t.id AND c.end_us >= ? AND c.start_us =
 			(SELECT MAX(p.start_us) FROM history_chunk p WHERE p.tag_id = t.id AND p.start_us < ?)
 		ORDER BY t.id LIMIT ?`, []any{after, before, before, trimChunks}, func(row storage.Scanner) error {
@@ -142,7 +142,7 @@ func (h *Store) trimDivided(ctx context.Context, tx *storage.Tx, after, before i
 			tag int64
 			o   oldChunk
 		)
-		if err := row.Scan(&tag, &o.start, &o.count, &o.data); err != nil {
+		if err := row.Scan(&tag, &o.start, &o.count, &o.data, &o.summary); err != nil {
 			return err
 		}
 		last = tag
@@ -151,7 +151,7 @@ func (h *Store) trimDivided(ctx context.Context, tx *storage.Tx, after, before i
 			h.set.Logger().Error("history chunk damaged", "tagId", tag, "error", err)
 			return nil
 		}
-		o.size = chunkSize(o.data)
+		o.size = int64(len(o.data)) + rowBytes
 		c.remove(tag, o)
 		if keep := points[firstAt(points, before):]; len(keep) > 0 {
 			c.add(tag, keep)

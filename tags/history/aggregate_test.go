@@ -298,6 +298,7 @@ func TestIntsKeepTheirDigits(t *testing.T) {
 	got := intervals(t, store, history.Query{Start: noon, End: noon.Add(time.Minute), Period: minute(1)})
 	require.Equal(t, tags.IntValue(math.MaxInt64), got[0].Value(history.Max))
 	require.Equal(t, tags.IntValue(math.MaxInt64-2), got[0].Value(history.Min))
+	require.Equal(t, float(2), got[0].Value(history.Range))
 }
 
 func TestIntervalsOfTheCalendar(t *testing.T) {
@@ -380,5 +381,28 @@ func TestTheCallerMayStopEarly(t *testing.T) {
 			}
 		}
 		require.Equal(t, 2, n)
+	}
+}
+
+// What an interval is filled with must not depend on how far before it the range starts.
+func TestFillFindsTheValueBehindManyBadSamples(t *testing.T) {
+	samples := []history.Sample{at(-3600, float(10))}
+	for i := range 5000 {
+		bad := at(-3000+float64(i)*2, tags.Value{})
+		bad.Quality = tags.Bad
+		samples = append(samples, bad)
+	}
+	samples = append(samples, at(7200, float(20)))
+	store := fill(t, samples...)
+	for _, s := range []history.Store{store, plain{store}} {
+		for _, fill := range []history.Fill{history.FillPrevious, history.FillLinear} {
+			want := intervals(t, s, history.Query{Start: noon.Add(-2 * time.Hour), End: noon.Add(3 * time.Hour), Period: minute(1), Fill: fill})
+			got := intervals(t, s, history.Query{Start: noon, End: noon.Add(time.Hour), Period: minute(1), Fill: fill})
+			require.Len(t, got, 60)
+			for i := range got {
+				require.True(t, got[i].Filled)
+				require.Equal(t, want[120+i].Value(history.First), got[i].Value(history.First))
+			}
+		}
 	}
 }

@@ -30,8 +30,12 @@ type aggregator struct {
 
 var errStopped = errors.New("the caller has enough")
 
-// boundSamples is how many samples before Start are looked at for one that counts.
-const boundSamples = 16
+// To fill intervals, the samples beyond the ends of the range are searched for one that counts: before Start in pages, the second of which has
+// firstBeyond samples and each further one four times as many. The search stops after about maxBeyond samples.
+const (
+	firstBeyond = 16
+	maxBeyond   = 100_000
+)
 
 // farAhead is later than what a device with a wrong clock sends.
 const farAhead = 100 * 366 * 24 * time.Hour
@@ -73,30 +77,44 @@ func (a *aggregator) nextCut(t time.Time) time.Time {
 	return a.edges[min(i+1, len(a.edges)-1)]
 }
 
-// before reads the sample that holds at the start.
+// before reads the sample that holds at the start and, if intervals are filled, the newest that counts.
 func (a *aggregator) before(ctx context.Context, store Store) error {
-	var list []Sample
 	begin, end := time.UnixMicro(0), a.query.Start
-	if reader, ok := store.(NewestReader); ok {
-		var err error
-		if list, err = reader.Newest(ctx, a.tag, begin, end, boundSamples); err != nil {
-			return err
-		}
-	} else {
+	reader, ok := store.(NewestReader)
+	if !ok {
 		for s, err := range store.Range(ctx, a.tag, begin, end) {
 			if err != nil {
 				return err
 			}
-			list = append(list[max(0, len(list)+1-boundSamples):], s)
+			a.last = s
+			a.count(&s)
 		}
+		return nil
 	}
-	for i := range list {
-		a.last = list[i]
-		if counts(a.last.Quality, a.query.Uncertain) {
-			a.counted.value, a.counted.time = a.last.Value, a.last.Time
+	for n, seen := 1, 0; seen < maxBeyond; n = min(max(firstBeyond, 4*n), maxBeyond) {
+		list, err := reader.Newest(ctx, a.tag, begin, end, n)
+		if err != nil {
+			return err
 		}
+		for i := range list {
+			a.count(&list[i])
+		}
+		if len(list) > 0 && seen == 0 {
+			a.last = list[len(list)-1]
+		}
+		if len(list) < n || a.query.Fill == FillNone || !a.counted.time.IsZero() {
+			return nil
+		}
+		seen, end = seen+n, list[0].Time
 	}
 	return nil
+}
+
+// count notes a sample before Start if it counts.
+func (a *aggregator) count(s *Sample) {
+	if counts(s.Quality, a.query.Uncertain) {
+		a.counted.value, a.counted.time = s.Value, s.Time
+	}
 }
 
 // add adds a run within one interval.
@@ -214,7 +232,7 @@ func (a *aggregator) finish(ctx context.Context, store Store) error {
 				counting = &s
 				break
 			}
-			if seen++; seen == boundSamples {
+			if seen++; a.query.Fill != FillLinear || seen == maxBeyond {
 				break
 			}
 		}

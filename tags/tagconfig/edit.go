@@ -16,6 +16,9 @@ type Edit struct {
 	// nothing.
 	WriteBehind bool
 
+	// Report returns Result.Changes.
+	Report bool
+
 	checked bool // Put is valid, and nobody else's
 }
 
@@ -26,6 +29,8 @@ type Result struct {
 	Removed  int   // items that are gone
 	Total    int   // items that the configuration has now
 	Revision int64 // of the configuration: it grows with each edit
+
+	Changes FileEdit // with Edit.Report
 }
 
 // Reference is a use of a tag that its removal would leave without the tag.
@@ -66,7 +71,7 @@ type ItemChange struct {
 	Old, New *Config
 }
 
-// FileEdit is what the model file has changed, see [Options.OnFileEdit].
+// FileEdit is what a file has changed: the model file, see [Options.OnFileEdit], or one that was imported.
 type FileEdit struct {
 	Changes []ItemChange // by tag id, the first 100
 	Total   int          // of the changes

@@ -3,7 +3,10 @@ package tagsapi
 import (
 	"context"
 	"iter"
+	"slices"
 
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/transport/internal/restapi"
 	"github.com/otkit/otkit/transport/tagsapi/internal/gen"
@@ -27,7 +30,7 @@ func (t *handlers) GetHistoryAggregates(ctx context.Context, r gen.GetHistoryAgg
 	if _, err := history.Aggregate(ctx, store, p.Tag, q); err != nil {
 		return nil, err
 	}
-	return &tableAnswer{t: t, ctx: ctx, table: table, name: "aggregates", write: func(ctx context.Context, w *tableWriter) error {
+	return &tableAnswer{t: t, ctx: ctx, lane: t.aggregates, table: table, name: "aggregates", write: func(ctx context.Context, w *tableWriter) error {
 		all, err := history.Aggregate(ctx, store, p.Tag, q)
 		if err != nil {
 			return err
@@ -131,6 +134,15 @@ func (a *aggregates) long() error {
 
 func number(f float64) string { return string(restapi.AppendFloat(nil, f)) }
 
+// maxWideBytes bounds what the cells of wide take: those of 100,000 intervals with all functions of numbers fit. Texts and states may not.
+const (
+	maxWideBytes = 64 << 20
+	cellBytes    = 16
+)
+
+var errWide = tags.ErrInvalidRequest.Invalid(fault.Field{Field: "layout",
+	Message: "must be long: the texts and states of so many intervals are more than 64 MiB"})
+
 // wide writes a row for each interval and columns for each tag. The rows are gathered tag by tag, since reading all tags beside each other
 // would take more memory than the cells of as many intervals as there may be.
 func (a *aggregates) wide() error {
@@ -140,12 +152,11 @@ func (a *aggregates) wide() error {
 			a.text(name + " " + string(f))
 		}
 	}
-	if err := a.endRow(); err != nil {
-		return err
-	}
-	var rows [][]string
+	rows := [][]string{slices.Clone(a.row)}
+	a.row = a.row[:0]
+	size := 0
 	for n, intervals := range a.all {
-		at := 0
+		at := 1
 		for i, err := range intervals {
 			if err != nil {
 				return err
@@ -157,6 +168,12 @@ func (a *aggregates) wide() error {
 			}
 			if err := a.cells(&i); err != nil {
 				return err
+			}
+			for _, cell := range a.row {
+				size += cellBytes + len(cell)
+			}
+			if size > maxWideBytes {
+				return errWide
 			}
 			rows[at] = append(rows[at], a.row...)
 			a.row = a.row[:0]

@@ -155,15 +155,11 @@ func (t *handlers) aggregateQuery(p *gen.GetHistoryAggregatesParams, zone *time.
 	return q, functions, nil
 }
 
-// maxHistoryTables is how many answers with the history of several tags are made at a time: each reads as fast as the database can.
-const maxHistoryTables = 8
-
-var errHistoryBusy = fault.New(fault.Unavailable, "HISTORY_BUSY", "too many answers with history are being made").With("retryAfter", "2")
-
 // tableAnswer is an answer that is written as it is read.
 type tableAnswer struct {
 	t     *handlers
 	ctx   context.Context
+	lane  lane
 	table historyTable
 	name  string // of the file
 	write func(context.Context, *tableWriter) error
@@ -178,12 +174,11 @@ func (a *tableAnswer) send(w http.ResponseWriter) error {
 		d.Head(w)
 		return nil
 	}
-	select {
-	case a.t.tables <- struct{}{}:
-		defer func() { <-a.t.tables }()
-	default:
-		return errHistoryBusy
+	leave, err := a.lane.enter(a.ctx)
+	if err != nil {
+		return err
 	}
+	defer leave()
 	ctx, cancel := a.t.live(a.ctx)
 	defer cancel()
 	return d.Send(w, func(w io.Writer) error { return a.write(ctx, newTableWriter(w, a.table)) })

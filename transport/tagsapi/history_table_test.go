@@ -185,13 +185,27 @@ func TestHistoryThatIsRefused(t *testing.T) {
 	} {
 		answer, body, _ := ask(t, base+query, "")
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode, query)
-		require.Contains(t, body, field, query)
+		require.Contains(t, body, `"`+field+`"`, query)
 	}
 	for _, query := range []string{"aggregates?interval=1h&tag=plc.a&tag=plc.nothing", "export?tag=plc.nothing"} {
 		answer, body, _ := ask(t, base+query, "")
 		require.Equal(t, http.StatusNotFound, answer.StatusCode)
 		require.Contains(t, body, "plc.nothing")
 	}
+}
+
+// The cells of wide aggregates are gathered, and texts may be long.
+func TestWideAggregatesAreBounded(t *testing.T) {
+	base, store := serveHistory(t, nil)
+	require.NoError(t, store.Append(t.Context(), []history.Sample{{Tag: "plc.b", Time: midnight, Value: tags.StringValue(strings.Repeat("x", 20_000)), Quality: tags.Good}}))
+	query := base + "aggregates?tag=plc.a&tag=plc.b&fill=previous&function=last&format=csv&layout=wide&interval="
+	answer, body, _ := ask(t, query+"1s"+range3h, "")
+	require.Equal(t, http.StatusBadRequest, answer.StatusCode)
+	require.Contains(t, body, `"layout"`)
+	answer, body, err := ask(t, query+"10s"+range3h, "")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.Equal(t, 1+3*360, strings.Count(body, "\r\n"))
 }
 
 // breaking fails when so many samples were read, in however many ranges.

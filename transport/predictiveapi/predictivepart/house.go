@@ -126,8 +126,7 @@ func (p *Predictive) showTags(t *tagspart.Tags, latest *monitor.Latest, staleAft
 	return nil
 }
 
-// recordDelay lets drivers and their tags come before alarms are looked up by them.
-const recordDelay = 30 * time.Second
+const defaultStartDelay = 30 * time.Second
 
 // enginePositions is a store of records that several engines use.
 type enginePositions interface {
@@ -143,6 +142,7 @@ func (p *Predictive) recordFailures(a *alarmspart.Alarms) error {
 	if o.Logger == nil {
 		o.Logger = p.opts.Logger
 	}
+	o.StartDelay = cmp.Or(o.StartDelay, defaultStartDelay)
 	positions, _ := p.opts.Records.(alarmfailures.Positions)
 	if all, ok := p.opts.Records.(enginePositions); ok && p.opts.Engine != "" {
 		positions = all.PositionsOf(p.opts.Engine)
@@ -151,15 +151,7 @@ func (p *Predictive) recordFailures(a *alarmspart.Alarms) error {
 	if err != nil {
 		return err
 	}
-	p.jobs = append(p.jobs, func(ctx context.Context) {
-		timer := time.NewTimer(recordDelay)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-			recorder.Run(ctx)
-		}
-	})
+	p.jobs = append(p.jobs, recorder.Run)
 	return nil
 }
 
