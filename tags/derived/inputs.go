@@ -29,7 +29,7 @@ type state struct {
 // set takes over a new sample.
 func (s *state) set(v tags.Value, q tags.Quality, reason tags.Reason, at time.Time) {
 	if q != tags.Bad && !v.IsZero() {
-		if s.usable && at.After(s.valueAt) {
+		if s.usable && !at.Equal(s.valueAt) { // before it where a clock was set back
 			s.before, s.beforeAt = s.value, s.valueAt
 		}
 		s.usable, s.valueAt = true, at
@@ -155,6 +155,9 @@ func (p *program) change(i int, perSecond bool) function {
 				return nil, &badError{tags.ReasonWaiting, fmt.Sprintf("tag %q has not changed yet", p.inputs[i])}
 			case !perSecond:
 				return operatorFunctions["$sub"].call(plain(s.value), plain(s.before))
+			}
+			if !s.valueAt.After(s.beforeAt) {
+				return nil, &badError{tags.ReasonWaiting, fmt.Sprintf("the time of tag %q went back", p.inputs[i])}
 			}
 			now, ok := s.value.Float()
 			was, _ := s.before.Float()

@@ -345,6 +345,12 @@ func TestDeltaAndRate(t *testing.T) {
 	p.becomes("rate", "1.5 Bad Timeout")
 	p.set("n", tags.IntValue(6), 10)
 	p.becomes("rate", "-2 Good ")
+	p.set("n", tags.IntValue(7), 3) // the clock of the device was set back
+	p.becomes("delta", "1 Good ")
+	p.becomes("rate", "-2 Bad WaitingForData")
+	p.set("n", tags.IntValue(9), 4)
+	p.becomes("rate", "2 Good ")
+	p.becomes("delta", "2 Good ")
 }
 
 func TestAliases(t *testing.T) {
