@@ -1,5 +1,7 @@
 package tagconfig
 
+import "github.com/otkit/otkit/fault"
+
 // Edit is a change of the configuration.
 type Edit struct {
 	Put    []Config // items that are added, or replace those of their tags; of two for one tag the last counts
@@ -37,6 +39,30 @@ type Reference struct {
 	Kind string `json:"kind"` // such as alarmRule, derivedTag, submodelElement
 	ID   string `json:"id"`   // of the user, among those of its kind
 	Name string `json:"name"` // for people; may be empty
+}
+
+// maxUsers is how many users of tags an error lists.
+const maxUsers = 20
+
+// InUse returns an [ErrInUse] that lists who uses tags, at most 20 users, or nil if nobody does.
+func InUse(users []Reference) error {
+	if len(users) == 0 {
+		return nil
+	}
+	err := ErrInUse
+	if len(users) > maxUsers {
+		err = err.Because("the first %d of %d users are listed", maxUsers, len(users))
+		users = users[:maxUsers]
+	}
+	fields := make([]fault.Field, len(users))
+	for i, u := range users {
+		text := u.Kind + " " + u.ID
+		if u.Name != "" && u.Name != u.ID {
+			text += " (" + u.Name + ")"
+		}
+		fields[i] = fault.Field{Field: u.Tag, Message: "is used by " + text}
+	}
+	return err.Invalid(fields...)
 }
 
 // ItemChange is an item before and after an edit; nil for none.
