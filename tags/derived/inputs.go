@@ -169,17 +169,28 @@ func (p *program) change(i int, perSecond bool) function {
 	}
 }
 
-// fallback returns the value of an input, or the argument while it is Bad.
+// usable reports whether the value of an input can be used.
+func (p *program) usable(i int) function {
+	return function{constant(boolType), func(...any) (any, error) {
+		_, err := p.take(i)
+		return err == nil, nil
+	}}
+}
+
+// fallback returns the value of an input, or the argument, which is nil unless it is needed.
 func (p *program) fallback(i int) function {
+	floats := false // the type is Float, whichever of the two it is
 	return function{
 		validate: func(args []reflect.Type) (reflect.Type, error) {
 			a, b := p.kinds[i], dataType(args[0])
 			switch {
 			case a == b || b == "":
+				floats = a == tags.Float
 				return typeOf(a), nil
 			case a == "":
 				return anyType, nil
 			case ordered(a, b):
+				floats = true
 				return floatType, nil
 			}
 			return nil, fmt.Errorf("a %s cannot stand for a %s", b, a)
@@ -190,10 +201,8 @@ func (p *program) fallback(i int) function {
 			if err == nil {
 				value = plain(s.value)
 			}
-			if p.kinds[i] == tags.Float || p.kinds[i] == tags.Int && kindOf(args[0]) == tags.Float {
-				if f, ok := float(value); ok {
-					return f, nil
-				}
+			if f, ok := float(value); ok && floats {
+				return f, nil
 			}
 			return value, nil
 		},

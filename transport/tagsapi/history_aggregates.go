@@ -19,7 +19,7 @@ func (t *handlers) GetHistoryAggregates(ctx context.Context, r gen.GetHistoryAgg
 	if err != nil {
 		return nil, err
 	}
-	q, functions, err := t.aggregateQuery(p, table.zone)
+	q, functions, err := t.aggregateQuery(ctx, p, table.zone)
 	if err != nil {
 		return nil, err
 	}

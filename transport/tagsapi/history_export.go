@@ -17,7 +17,7 @@ func (t *handlers) ExportHistory(ctx context.Context, r gen.ExportHistoryRequest
 	if err != nil {
 		return nil, err
 	}
-	start, end, err := t.historyRange(p.Start, p.End)
+	start, end, err := t.historyRange(ctx, p.Start, p.End)
 	if err != nil {
 		return nil, err
 	}

@@ -194,6 +194,17 @@ func TestHistoryThatIsRefused(t *testing.T) {
 	}
 }
 
+func TestHistorySinceEver(t *testing.T) {
+	base, _ := serveHistory(t, nil)
+	const ever = "&start=0001-01-01T00:00:00Z"
+	answer, body, _ := ask(t, base+"export?tag=plc.on&end=2030-01-01T00:00:00Z"+ever, "")
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.Equal(t, 3, strings.Count(body, "\r\n"))
+	answer, body, _ = ask(t, base+"aggregates?tag=plc.on&interval=1h"+ever, "")
+	require.Equal(t, http.StatusBadRequest, answer.StatusCode)
+	require.Contains(t, body, "at most 100 years")
+}
+
 // The cells of wide aggregates are gathered, and texts may be long.
 func TestWideAggregatesAreBounded(t *testing.T) {
 	base, store := serveHistory(t, nil)
