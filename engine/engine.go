@@ -116,7 +116,7 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	o.Tags.OnMaxWithoutToken = e.onMaxTags
-	o.Tags.OnModelFile = e.onModelFile(o.Tags.OnModelFile)
+	o.Tags.OnModelFile, o.Tags.OnImport = e.onModelFile(o.Tags.OnModelFile), e.onImport(o.Tags.OnImport)
 	if e.tags, err = tagspart.New(ctx, o.Tags); err != nil {
 		return list, err
 	}

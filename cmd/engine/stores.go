@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	otkit "github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/internal/engineconfig"
@@ -19,6 +20,7 @@ import (
 	"github.com/otkit/otkit/storage/maintenancestore"
 	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
+	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 )
 
 // schemas returns the tables of the engine.
@@ -57,6 +59,12 @@ func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	if s.Storage.Driver == "postgres" {
 		o.Shared = &otkit.Shared{Keys: accounts}
+		name, err := alertingpart.EngineName(s.Storage.DataDir)
+		if err != nil {
+			return err
+		}
+		id, _, _ := strings.Cut(name, "@") // a container that is made again has another host
+		o.Tags.Config = config.Of(id)
 	}
 	return nil
 }

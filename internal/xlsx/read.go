@@ -24,6 +24,7 @@ type Limits struct {
 	Columns int   // cells of a row beyond which the rest is dropped; the row then has one more than that
 	Bytes   int64 // of the parts that are read, unpacked
 	Strings int   // bytes of the texts that cells share, which are in memory
+	Text    int   // bytes of the cells of all rows: of a text that cells share, each has it
 }
 
 const maxParts = 1000
@@ -54,7 +55,7 @@ func Read(r io.ReaderAt, size int64, limits Limits, row func(number int, cells [
 		return err
 	}
 	s := &sheetReader{limits: limits, shared: &b.shared, row: row}
-	return b.read(sheet, s.read)
+	return b.read(sheet, s.readRows)
 }
 
 // partName returns the form of a name by which parts are found: names differ in more than case.
@@ -204,19 +205,19 @@ func (s *shared) read(m *markup) error {
 		if k != startTag || string(m.name) != "si" {
 			continue
 		}
-		if s.all, err = appendRich(s.all, m); err != nil {
+		if s.all, err = appendRich(s.all, m, s.limit); err != nil {
 			return err
 		}
-		if len(s.all) > s.limit {
+		s.ends = append(s.ends, uint32(len(s.all)))
+		if len(s.all)+4*len(s.ends) > s.limit {
 			return fmt.Errorf("%w: more than %d bytes of texts", ErrTooLarge, s.limit)
 		}
-		s.ends = append(s.ends, uint32(len(s.all)))
 	}
 }
 
 // appendRich appends the text of the element that has just begun: that of its t, also of those in runs, but not of
-// phonetic hints.
-func appendRich(dst []byte, m *markup) ([]byte, error) {
+// phonetic hints. dst may have most bytes.
+func appendRich(dst []byte, m *markup, most int) ([]byte, error) {
 	for depth := len(m.starts); len(m.starts) >= depth; {
 		k, err := m.next()
 		if err != nil {
@@ -229,7 +230,7 @@ func appendRich(dst []byte, m *markup) ([]byte, error) {
 		case "rPh":
 			err = m.skip()
 		case "t":
-			dst, err = appendText(dst, m)
+			dst, err = appendText(dst, m, most)
 		}
 		if err != nil {
 			return dst, err
@@ -238,8 +239,8 @@ func appendRich(dst []byte, m *markup) ([]byte, error) {
 	return dst, nil
 }
 
-// appendText appends the text of the element that has just begun.
-func appendText(dst []byte, m *markup) ([]byte, error) {
+// appendText appends the text of the element that has just begun. dst may have most bytes.
+func appendText(dst []byte, m *markup, most int) ([]byte, error) {
 	from := len(dst)
 	for depth := len(m.starts); len(m.starts) >= depth; {
 		k, err := m.next()
@@ -248,6 +249,9 @@ func appendText(dst []byte, m *markup) ([]byte, error) {
 		}
 		if k == text {
 			dst = append(dst, m.text...)
+		}
+		if len(dst) > most {
+			return dst, fmt.Errorf("%w: more than %d bytes of texts", ErrTooLarge, most)
 		}
 	}
 	if bytes.Contains(dst[from:], []byte("_x")) {
@@ -263,12 +267,13 @@ type sheetReader struct {
 	row    func(number int, cells []string) error
 
 	number int
+	read   int      // bytes of text of the rows before
 	text   []byte   // of the row
 	spans  [][2]int // of each cell in text
 	cells  []string
 }
 
-func (s *sheetReader) read(m *markup) error {
+func (s *sheetReader) readRows(m *markup) error {
 	for {
 		k, err := m.next()
 		if err != nil {
@@ -310,11 +315,15 @@ func (s *sheetReader) readRow(m *markup) error {
 		if err := s.readCell(m, min(column, s.limits.Columns)); err != nil {
 			return err
 		}
+		if len(s.text) > s.room() {
+			return fmt.Errorf("%w: more than %d bytes in the cells up to row %d", ErrTooLarge, s.room(), s.number)
+		}
 		column++
 	}
 	if len(s.spans) == 0 {
 		return nil
 	}
+	s.read += len(s.text)
 	all := string(s.text) // one allocation for all cells
 	s.cells = s.cells[:0]
 	for _, span := range s.spans {
@@ -325,6 +334,12 @@ func (s *sheetReader) readRow(m *markup) error {
 	}
 	return nil
 }
+
+// maxRow bounds the text of a row, in bytes.
+const maxRow = 4 << 20
+
+// room returns how much text the row may have.
+func (s *sheetReader) room() int { return min(maxRow, s.limits.Text-s.read) }
 
 // columnOf returns the column of a reference such as AB12, from 0; -1 for what is none.
 func columnOf(ref []byte) int {
@@ -355,12 +370,12 @@ func (s *sheetReader) readCell(m *markup, column int) (err error) {
 		}
 		switch string(m.name) {
 		case "v":
-			s.text, err = appendText(s.text[:from], m)
+			s.text, err = appendText(s.text[:from], m, s.room())
 			if err == nil {
 				err = s.finish(kind, from)
 			}
 		case "is":
-			s.text, err = appendRich(s.text[:from], m)
+			s.text, err = appendRich(s.text[:from], m, s.room())
 		}
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 	"github.com/otkit/otkit/internal/xlsx"
 )
 
-var limits = xlsx.Limits{Columns: 20, Bytes: 1 << 20, Strings: 1 << 16}
+var limits = xlsx.Limits{Columns: 20, Bytes: 1 << 20, Strings: 1 << 16, Text: 1 << 20}
 
 func read(t testing.TB, data []byte) (map[int][]string, error) {
 	t.Helper()

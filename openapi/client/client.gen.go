@@ -2349,7 +2349,7 @@ type HistoryInterval struct {
 	Count        int64   `json:"count,omitempty,omitzero"`
 	DurationGood float64 `json:"durationGood,omitempty,omitzero"`
 
-	// DurationInState Of Bool, Int and String, in the order in which they were held; null if there were more than 32 states.
+	// DurationInState Of Bool, Int and String, in the order in which they were held; null if there were more than 32 states or a text of more than 256 bytes.
 	DurationInState []HistoryState `json:"durationInState,omitempty,omitzero"`
 	End             time.Time      `json:"end"`
 
@@ -3543,7 +3543,7 @@ type ImportTagConfigJSONBody = []TagConfig
 type ImportTagConfigParams struct {
 	DryRun bool `form:"dryRun,omitempty" json:"dryRun,omitempty,omitzero"`
 
-	// Mode With `replace`, items that the file does not name are removed.
+	// Mode With `replace`, items that the file does not name are removed. This takes a token with the role Admin, unless dryRun is set.
 	Mode ImportTagConfigParamsMode `form:"mode,omitempty" json:"mode,omitempty,omitzero"`
 
 	// Force With mode=replace, also remove tags that are in use.

@@ -16,11 +16,15 @@ func Schema() storage.Schema {
 	return storage.Schema{Name: "tagconfig", Set: storage.State, Migrations: migrations, Tables: []storage.Table{
 		{Name: "tag_config_items", Key: "tag_id"},
 		{Name: "tag_config_state", Key: "id", Seeded: true},
+		{Name: "tag_config_files", Key: "engine"},
 	}}
 }
 
 // Store is a [tagconfig.Repository]. Safe for concurrent use, by several processes too.
-type Store struct{ set *storage.Set }
+type Store struct {
+	set    *storage.Set
+	engine string
+}
 
 var _ tagconfig.Repository = (*Store)(nil)
 
@@ -30,15 +34,19 @@ func New(db *storage.DB) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{set: set}, nil
+	return &Store{set, ""}, nil
 }
+
+// Of returns the store with what is known of the model file of one engine. Engines that share a database and have a file each need
+// it: else each takes its own file, when it was away, for one that somebody has edited, and undoes what the others changed.
+func (s *Store) Of(engine string) *Store { return &Store{s.set, engine} }
 
 // Load implements [tagconfig.Repository].
 func (s *Store) Load(ctx context.Context, each func(tagconfig.Record) error) (state tagconfig.State, err error) {
 	var records []tagconfig.Record
 	err = s.set.View(ctx, "tagconfig.load", func(ctx context.Context, tx *storage.Tx) error {
 		records = nil
-		if state, _, err = readState(ctx, tx); err != nil {
+		if state, _, err = s.readState(ctx, tx); err != nil {
 			return err
 		}
 		return tx.Each(ctx, "SELECT tag_id, item, position, revision FROM tag_config_items WHERE item <> '' ORDER BY position, tag_id", nil, collect(&records))
@@ -52,7 +60,7 @@ func (s *Store) Changes(ctx context.Context, since int64, each func(tagconfig.Re
 	err = s.set.View(ctx, "tagconfig.changes", func(ctx context.Context, tx *storage.Tx) (err error) {
 		records = nil
 		var trimmed int64
-		if state, trimmed, err = readState(ctx, tx); err != nil || state.Revision == since {
+		if state, trimmed, err = s.readState(ctx, tx); err != nil || state.Revision == since {
 			return err
 		}
 		if since < trimmed || since > state.Revision { // a restored database may be behind
@@ -85,14 +93,19 @@ func deliver(records []tagconfig.Record, each func(tagconfig.Record) error, err 
 	return err
 }
 
-func readState(ctx context.Context, tx *storage.Tx) (state tagconfig.State, trimmed int64, err error) {
+func (s *Store) readState(ctx context.Context, tx *storage.Tx) (state tagconfig.State, trimmed int64, err error) {
 	var header string
 	f := &state.File
-	err = tx.Row(ctx, `SELECT revision, trimmed, header, written_hash, written_revision, next_hash, next_revision FROM tag_config_state WHERE id = 1`, nil,
-		&state.Revision, &trimmed, &header, &f.Written.Hash, &f.Written.Revision, &f.Next.Hash, &f.Next.Revision)
+	if err = tx.Row(ctx, "SELECT revision, trimmed, header FROM tag_config_state WHERE id = 1", nil, &state.Revision, &trimmed, &header); err != nil {
+		return state, 0, err
+	}
 	if header != "" {
 		state.Header = []byte(header)
 	}
+	err = tx.Each(ctx, "SELECT written_hash, written_revision, next_hash, next_revision FROM tag_config_files WHERE engine = ?", []any{s.engine},
+		func(row storage.Scanner) error {
+			return row.Scan(&f.Written.Hash, &f.Written.Revision, &f.Next.Hash, &f.Next.Revision)
+		})
 	return state, trimmed, err
 }
 
@@ -128,7 +141,7 @@ func (s *Store) Apply(ctx context.Context, from int64, change tagconfig.Changese
 			}
 		}
 		if change.File != nil {
-			if err := noteFile(ctx, tx, *change.File); err != nil {
+			if err := s.noteFile(ctx, tx, *change.File); err != nil {
 				return err
 			}
 		}
@@ -156,11 +169,12 @@ func trim(ctx context.Context, tx *storage.Tx, revision int64) error {
 
 // NoteFile implements [tagconfig.Repository].
 func (s *Store) NoteFile(ctx context.Context, file tagconfig.FileState) error {
-	return s.set.Update(ctx, "tagconfig.file", func(ctx context.Context, tx *storage.Tx) error { return noteFile(ctx, tx, file) })
+	return s.set.Update(ctx, "tagconfig.file", func(ctx context.Context, tx *storage.Tx) error { return s.noteFile(ctx, tx, file) })
 }
 
-func noteFile(ctx context.Context, tx *storage.Tx, f tagconfig.FileState) error {
-	_, err := tx.Exec(ctx, "UPDATE tag_config_state SET written_hash = ?, written_revision = ?, next_hash = ?, next_revision = ? WHERE id = 1",
-		f.Written.Hash, f.Written.Revision, f.Next.Hash, f.Next.Revision)
-	return err
+func (s *Store) noteFile(ctx context.Context, tx *storage.Tx, f tagconfig.FileState) error {
+	return tx.Insert(ctx, "INSERT INTO tag_config_files (engine, written_hash, written_revision, next_hash, next_revision) VALUES",
+		[][]any{{s.engine, f.Written.Hash, f.Written.Revision, f.Next.Hash, f.Next.Revision}},
+		`ON CONFLICT (engine) DO UPDATE SET written_hash = excluded.written_hash, written_revision = excluded.written_revision,
+			next_hash = excluded.next_hash, next_revision = excluded.next_revision`)
 }

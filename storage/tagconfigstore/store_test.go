@@ -2,6 +2,7 @@ package tagconfigstore_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	"github.com/otkit/otkit/storage/postgres"
 	"github.com/otkit/otkit/storage/sqlite"
 	"github.com/otkit/otkit/storage/tagconfigstore"
+	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/tags/tagstest"
 )
@@ -75,5 +77,36 @@ func TestRemovalsAreForgotten(t *testing.T) {
 		_, err = s.Changes(t.Context(), 10_998, func(tagconfig.Record) error { found++; return nil })
 		require.NoError(t, err)
 		require.Equal(t, 1, found)
+	})
+}
+
+// Engines with a file each do not take what the others have changed meanwhile for an edit of their own file.
+func TestEnginesWithAFileEach(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB) *storage.DB) {
+		s, err := tagconfigstore.New(open(t))
+		require.NoError(t, err)
+		dir := t.TempDir()
+		start := func(engine string) *tagconfig.Store {
+			store, err := tagconfig.Open(t.Context(), tagconfig.Options{Path: filepath.Join(dir, engine+".json"), Repository: s.Of(engine)})
+			require.NoError(t, err)
+			return store
+		}
+		edit := func(at *tagconfig.Store, id, description string) {
+			_, err := at.Bulk(t.Context(), []tagconfig.Config{{TagID: id, DriverID: "plc", DataType: tags.Float, Description: description}})
+			require.NoError(t, err)
+		}
+		one := start("one")
+		edit(one, "a", "1")
+		start("two") // and ends
+		edit(one, "a", "2")
+		edit(one, "b", "2")
+		for _, engine := range []string{"two", "one", "three"} {
+			list := start(engine).List()
+			require.Len(t, list, 2, engine)
+			require.Equal(t, "2", list[0].Description, engine)
+		}
+		one, err = tagconfig.Open(t.Context(), tagconfig.Options{Path: filepath.Join(dir, "two.json")})
+		require.NoError(t, err)
+		require.Equal(t, 2, one.Len(), "its file has followed")
 	})
 }

@@ -88,7 +88,7 @@ func BenchmarkChange(b *testing.B) {
 		put[i].Definition = Definition{ID: fmt.Sprintf("d%d", i), Expression: fmt.Sprintf(`tag("plc.t%d") * 60`, i%1000)}
 	}
 	start := time.Now()
-	if err := s.SetOwned(put); err != nil {
+	if err := s.SetOwned(put, nil); err != nil {
 		b.Fatal(err)
 	}
 	b.Logf("%d definitions in %s", len(put), time.Since(start))

@@ -108,7 +108,7 @@ func (s *Service) put(ctx context.Context, d Definition, revision int64, allowMi
 		}
 	}
 	list := []Definition{d}
-	kinds, err := s.check(list, nil, allowMissing)
+	kinds, err := s.check(list, nil, allowMissing, nil)
 	if err != nil {
 		return Stored{}, err
 	}
@@ -161,8 +161,9 @@ func (s *Service) room(more int) error {
 	return nil
 }
 
-// check checks definitions that are to be put, beside those that stay, and returns their types.
-func (s *Service) check(list []Definition, remove []string, allowMissing bool) (map[string]tags.DataType, error) {
+// check checks definitions that are to be put, beside those that stay, and returns their types. failed is as in SetOwned, for types that
+// do not fit; the type is then that of the definition, which may be empty.
+func (s *Service) check(list []Definition, remove []string, allowMissing bool, failed func(id string, err error) error) (map[string]tags.DataType, error) {
 	put := make(map[string]*Definition, len(list))
 	uses := make(map[string][]string, len(list)+len(remove))
 	for _, id := range remove {
@@ -179,7 +180,7 @@ func (s *Service) check(list []Definition, remove []string, allowMissing bool) (
 			continue
 		}
 		names, err := inputsOf(d.Expression)
-		if err != nil {
+		if err != nil && failed == nil { // or else the resolver says it
 			return nil, invalid(d.ID, "expression", "%s", err)
 		}
 		uses[d.ID] = names
@@ -187,7 +188,10 @@ func (s *Service) check(list []Definition, remove []string, allowMissing bool) (
 	if path := cycle(uses, s.inputs); path != nil {
 		return nil, ErrCycle.Because("%s", strings.Join(path, " → "))
 	}
-	c := resolver{service: s, put: put, removed: remove, kinds: make(map[string]tags.DataType, len(list))}
+	c := resolver{service: s, put: put, removed: remove, kinds: make(map[string]tags.DataType, len(list)), unfit: func(_ string, err error) error { return err }}
+	if failed != nil {
+		c.unfit = failed
+	}
 	for i := range list {
 		if err := c.resolve(&list[i], allowMissing, uses[list[i].ID]); err != nil {
 			return nil, err
@@ -202,6 +206,7 @@ type resolver struct {
 	put     map[string]*Definition
 	removed []string
 	kinds   map[string]tags.DataType
+	unfit   func(id string, err error) error
 	failed  error
 }
 
@@ -228,6 +233,17 @@ func (c *resolver) kind(name string) (tags.DataType, bool) {
 
 // resolve sets the type of a definition.
 func (c *resolver) resolve(d *Definition, allowMissing bool, inputs []string) error {
+	err := c.find(d, allowMissing, inputs)
+	if err == nil || c.failed != nil {
+		return err
+	}
+	if err = c.unfit(d.ID, err); err == nil {
+		c.kinds[d.ID] = d.DataType
+	}
+	return err
+}
+
+func (c *resolver) find(d *Definition, allowMissing bool, inputs []string) error {
 	field := "expression"
 	if d.Target != "" {
 		field = "target"
@@ -282,7 +298,7 @@ func (s *Service) Try(d Definition) (Result, error) {
 	if err := d.Validate(); err != nil {
 		return Result{}, err
 	}
-	kinds, err := s.check([]Definition{d}, nil, false)
+	kinds, err := s.check([]Definition{d}, nil, false, nil)
 	if err != nil {
 		return Result{}, err
 	}
@@ -395,39 +411,31 @@ type Owned struct {
 	Owner string // for people
 }
 
-// CheckOwned returns why definitions cannot take the place of those that were given to SetOwned before.
-func (s *Service) CheckOwned(list []Owned) error {
+// CheckOwned returns why definitions cannot take the place of those that were given to SetOwned before. failed is as in SetOwned.
+func (s *Service) CheckOwned(list []Owned, failed func(id string, err error) error) error {
 	s.editing.Lock()
 	defer s.editing.Unlock()
-	_, _, err := s.checkOwned(list)
+	_, err := s.checkOwned(list, failed)
 	return err
 }
 
-// SetOwned replaces the definitions that were given to it before. They are not stored here. Missing inputs are allowed. The errors are
-// those of Create.
-func (s *Service) SetOwned(list []Owned) error {
+// SetOwned replaces the definitions that were given to it before. They are not stored here. Missing inputs are allowed. failed is asked
+// what an error of one ends with: if it returns nil, the definition is left out, or is Bad where only the types of its inputs do not fit.
+// Nil for failed ends with any. The errors are those of Create.
+func (s *Service) SetOwned(list []Owned, failed func(id string, err error) error) error {
 	s.editing.Lock()
 	defer s.editing.Unlock()
-	kinds, gone, err := s.checkOwned(list)
+	p, err := s.checkOwned(list, failed)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	clear(s.owner)
-	for i := range list {
-		s.owner[list[i].ID] = list[i].Owner
-	}
+	s.owner = p.owner
 	s.mu.Unlock()
-	var changed []Definition
-	for i := range list {
-		if !s.inForce(&list[i].Definition) {
-			changed = append(changed, list[i].Definition)
-		}
-	}
-	if len(changed) == 0 && len(gone) == 0 {
+	if len(p.changed) == 0 && len(p.gone) == 0 {
 		return nil
 	}
-	s.graph.change(changed, kinds, gone)
+	s.graph.change(p.changed, p.kinds, p.gone)
 	return s.define()
 }
 
@@ -447,43 +455,86 @@ func (s *Service) inForce(d *Definition) bool {
 	return x == y
 }
 
-func (s *Service) checkOwned(owned []Owned) (kinds map[string]tags.DataType, gone []string, err error) {
-	put := make(map[string]bool, len(owned))
-	var list []Definition // that are not in force
+// ownedPlan is what SetOwned does.
+type ownedPlan struct {
+	owner   map[string]string // of each definition
+	changed []Definition      // that are not in force
+	kinds   map[string]tags.DataType
+	gone    []string
+}
+
+func (s *Service) checkOwned(owned []Owned, failed func(id string, err error) error) (p ownedPlan, err error) {
+	if failed == nil {
+		failed = func(_ string, err error) error { return err }
+	}
+	p.owner = make(map[string]string, len(owned))
 	for i := range owned {
 		d := &owned[i].Definition
-		if err := d.Validate(); err != nil {
-			return nil, nil, err
+		if err := s.mayOwn(d, p.owner); err != nil {
+			if err = failed(d.ID, err); err != nil {
+				return p, err
+			}
+			continue
 		}
-		put[d.ID] = true
-		s.mu.Lock()
-		_, own := s.stored[d.ID]
-		s.mu.Unlock()
-		if own {
-			return nil, nil, ErrExists.On("tagName", d.ID)
-		}
-		if snapshot, err := s.tags.Read(d.ID); err == nil && snapshot.Tag.Driver != DriverID {
-			return nil, nil, ErrExists.On("tagName", d.ID).With("driverId", snapshot.Tag.Driver)
-		}
+		p.owner[d.ID] = owned[i].Owner
 		if !s.inForce(d) {
-			list = append(list, *d)
+			p.changed = append(p.changed, *d)
+		}
+	}
+	for path := s.cycle(p.changed); path != nil; path = s.cycle(p.changed) {
+		for _, id := range path {
+			if err := failed(id, ErrCycle.Because("%s", strings.Join(path, " → "))); err != nil {
+				return p, err
+			}
+		}
+		p.changed = slices.DeleteFunc(p.changed, func(d Definition) bool { return slices.Contains(path, d.ID) })
+		for _, id := range path {
+			delete(p.owner, id)
 		}
 	}
 	s.mu.Lock()
 	for id := range s.owner {
-		if !put[id] {
-			gone = append(gone, id)
+		if _, stays := p.owner[id]; !stays {
+			p.gone = append(p.gone, id)
 		}
 	}
-	more := len(owned) - len(s.owner)
+	more := len(p.owner) - len(s.owner)
 	s.mu.Unlock()
 	if more > 0 {
 		if err := s.room(more); err != nil {
-			return nil, nil, err
+			return p, err
 		}
 	}
-	kinds, err = s.check(list, gone, true)
-	return kinds, gone, err
+	p.kinds, err = s.check(p.changed, p.gone, true, failed)
+	return p, err
+}
+
+// mayOwn returns why somebody else cannot have a definition, beside those that have an owner already.
+func (s *Service) mayOwn(d *Definition, owner map[string]string) error {
+	if err := d.Validate(); err != nil {
+		return err
+	}
+	if _, twice := owner[d.ID]; twice {
+		return invalid(d.ID, "id", "is there twice")
+	}
+	s.mu.Lock()
+	_, own := s.stored[d.ID]
+	s.mu.Unlock()
+	if own {
+		return ErrExists.On("tagName", d.ID)
+	}
+	if snapshot, err := s.tags.Read(d.ID); err == nil && snapshot.Tag.Driver != DriverID {
+		return ErrExists.On("tagName", d.ID).With("driverId", snapshot.Tag.Driver)
+	}
+	return nil
+}
+
+// cycle returns a circle among definitions and those that are in force, if there is one.
+func (s *Service) cycle(list []Definition) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return cycle(s.uses(list), s.inputs)
 }
 
 // String shows where a definition comes from, for logs.

@@ -27,7 +27,7 @@ type source struct {
 // node is a definition in force.
 type node struct {
 	def     Definition
-	kind    tags.DataType // of the tag; empty for an alias whose target is not known
+	kind    tags.DataType // of the tag; empty while it is not known
 	program *program      // nil for an alias, and if fault is set
 	fault   string        // why the expression cannot be compiled with the types that the inputs have now
 	inputs  []*source

@@ -46,7 +46,7 @@ type Options struct {
 // Stored is a definition that is in force.
 type Stored struct {
 	Definition
-	Kind      tags.DataType // of the tag; empty for an alias whose target is not known yet
+	Kind      tags.DataType // of the tag; empty while it is not known, because an input has never been seen
 	Access    tags.AccessMode
 	Inputs    []string // names of the tags that it is computed from
 	Message   string   // why the value is Bad; empty if it is not
@@ -308,24 +308,36 @@ func (g *graph) tags(d *Driver) []tags.Tag {
 	return list
 }
 
-// tag returns the tag of a definition, and false for an alias whose target has never been seen.
+// retype gives a definition the type that has become known. The lock is held.
+func (g *graph) retype(n *node, kind tags.DataType) {
+	n.kind = kind
+	n.src.state = state{kind: kind}
+	g.compile(n)
+	for u := range n.src.users {
+		g.compile(u)
+	}
+	g.inlet.wake.Set()
+}
+
+// tag returns the tag of a definition, and false for one whose type is not known, because an input has never been seen.
 func (g *graph) tag(n *node, known map[string]tags.Tag) (tags.Tag, bool) {
 	t := tags.Tag{Name: n.def.ID, Driver: DriverID, Address: n.def.ID, DataType: n.kind, Access: tags.ReadOnly, Scale: 1,
 		Unit: n.def.Unit, Description: n.def.Description, Min: n.def.Min, Max: n.def.Max, Deadband: tags.Deadband{Absolute: n.def.Deadband}}
 	if n.def.Target == "" {
-		return t, true
+		if n.kind == "" { // the types of its inputs were not known when it was put
+			if p, err := compile(n.def.Expression, g.kind); err == nil && p.result != "" {
+				g.retype(n, p.result)
+				t.DataType = n.kind
+			}
+		}
+		return t, n.kind != ""
 	}
 	if t, ok := known[n.def.ID]; ok {
 		return t, t.DataType != ""
 	}
 	if target, ok := g.target(n, known); ok {
 		if n.def.DataType == "" && n.kind != target.DataType {
-			n.kind = target.DataType
-			n.src.state = state{kind: n.kind}
-			g.mark(n)
-			for u := range n.src.users {
-				g.compile(u)
-			}
+			g.retype(n, target.DataType)
 		}
 		t.DataType, t.Access, t.Min, t.Max, t.Confirm = n.kind, target.Access, target.Min, target.Max, target.Confirm
 		if t.Unit == "" {

@@ -124,9 +124,7 @@ func (i *Interval) Value(f Function) tags.Value {
 	case f == StdDev && numbers:
 		return tags.FloatValue(s.deviation())
 	case f == Range && numbers:
-		low, _ := s.Min.Float()
-		high, _ := s.Max.Float()
-		return tags.FloatValue(high - low)
+		return tags.FloatValue(s.width())
 	}
 	return i.filled(f)
 }

@@ -298,6 +298,7 @@ func TestIntsKeepTheirDigits(t *testing.T) {
 	got := intervals(t, store, history.Query{Start: noon, End: noon.Add(time.Minute), Period: minute(1)})
 	require.Equal(t, tags.IntValue(math.MaxInt64), got[0].Value(history.Max))
 	require.Equal(t, tags.IntValue(math.MaxInt64-2), got[0].Value(history.Min))
+	require.Equal(t, float(2), got[0].Value(history.Range))
 }
 
 func TestIntervalsOfTheCalendar(t *testing.T) {

@@ -255,6 +255,16 @@ func less(a, b tags.Value) bool {
 	return x < y
 }
 
+// width returns how far the greatest number is from the least.
+func (s *Stats) width() float64 {
+	if s.Min.Type() == tags.Int && s.Max.Type() == tags.Int {
+		return float64(uint64(s.Max.Int()) - uint64(s.Min.Int())) // the difference of any two fits
+	}
+	low, _ := s.Min.Float()
+	high, _ := s.Max.Float()
+	return high - low
+}
+
 // deviation returns the standard deviation of the population.
 func (s *Stats) deviation() float64 { return math.Sqrt(s.Squares / float64(s.Numbers)) }
 

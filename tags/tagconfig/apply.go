@@ -150,9 +150,9 @@ func (s *Store) commit(ctx context.Context, batch []*request, write bool) {
 			return
 		}
 		s.inForce(d, !write)
-		for _, r := range batch {
+		for _, r := range slices.Backward(batch) {
 			if r.err == nil {
-				s.opts.OnChange(r.changes)
+				defer s.opts.OnChange(r.changes) // should one panic, the others are told all the same
 			}
 		}
 		return
@@ -193,6 +193,9 @@ func (s *Store) carryOut(d *draft, r *request) {
 			r.result.Revision = d.from.revision
 		}
 		r.changes = b.edit()
+		if r.edit.Report {
+			r.result.Changes.Changes, r.result.Changes.Total = b.differences(100)
+		}
 		d.absorb(b)
 	}
 }

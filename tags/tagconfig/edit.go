@@ -1,5 +1,7 @@
 package tagconfig
 
+import "github.com/otkit/otkit/fault"
+
 // Edit is a change of the configuration.
 type Edit struct {
 	Put    []Config // items that are added, or replace those of their tags; of two for one tag the last counts
@@ -14,6 +16,9 @@ type Edit struct {
 	// nothing.
 	WriteBehind bool
 
+	// Report returns Result.Changes.
+	Report bool
+
 	checked bool // Put is valid, and nobody else's
 }
 
@@ -24,6 +29,8 @@ type Result struct {
 	Removed  int   // items that are gone
 	Total    int   // items that the configuration has now
 	Revision int64 // of the configuration: it grows with each edit
+
+	Changes FileEdit // with Edit.Report
 }
 
 // Reference is a use of a tag that its removal would leave without the tag.
@@ -34,13 +41,37 @@ type Reference struct {
 	Name string `json:"name"` // for people; may be empty
 }
 
+// maxUsers is how many users of tags an error lists.
+const maxUsers = 20
+
+// InUse returns an [ErrInUse] that lists who uses tags, at most 20 users, or nil if nobody does.
+func InUse(users []Reference) error {
+	if len(users) == 0 {
+		return nil
+	}
+	err := ErrInUse
+	if len(users) > maxUsers {
+		err = err.Because("the first %d of %d users are listed", maxUsers, len(users))
+		users = users[:maxUsers]
+	}
+	fields := make([]fault.Field, len(users))
+	for i, u := range users {
+		text := u.Kind + " " + u.ID
+		if u.Name != "" && u.Name != u.ID {
+			text += " (" + u.Name + ")"
+		}
+		fields[i] = fault.Field{Field: u.Tag, Message: "is used by " + text}
+	}
+	return err.Invalid(fields...)
+}
+
 // ItemChange is an item before and after an edit; nil for none.
 type ItemChange struct {
 	TagID    string
 	Old, New *Config
 }
 
-// FileEdit is what the model file has changed, see [Options.OnFileEdit].
+// FileEdit is what a file has changed: the model file, see [Options.OnFileEdit], or one that was imported.
 type FileEdit struct {
 	Changes []ItemChange // by tag id, the first 100
 	Total   int          // of the changes

@@ -125,7 +125,12 @@ func (s *Store) takeOver(ctx context.Context, m *model, mark FileMark) error {
 		if !d.changed() {
 			return nil
 		}
-		s.inForce(d, !whole)
+		for _, c := range d.changes {
+			if c.new != nil && (c.old == nil || c.old.revision <= known) {
+				c.new.revision = mark.Revision // the file has it: what an editor saves before it is written again counts
+			}
+		}
+		s.inForce(d, false)
 		changes, total := d.differences(100)
 		s.opts.OnFileEdit(FileEdit{Changes: changes, Total: total})
 		s.opts.OnChange(d.edit())

@@ -59,12 +59,17 @@ func (s *Store) undo(ctx context.Context, d *draft) {
 	set, err := back.changeset()
 	if err == nil {
 		set.Header = d.from.header.encode()
-		set.File = &FileState{Written: s.mark}
+		mark := s.mark
+		if mark.Revision == d.from.revision { // else the file is behind, and stays so
+			mark.Revision = d.revision + 1
+		}
+		set.File = &FileState{Written: mark}
 		var revision int64
 		if revision, err = s.opts.Repository.Apply(ctx, d.revision, set); err == nil {
 			v := *d.from
 			v.revision = revision
 			s.state.Store(&v)
+			s.mark = mark
 			return
 		}
 	}

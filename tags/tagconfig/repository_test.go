@@ -370,3 +370,68 @@ func TestEditIsAllOrNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, result.Revision, "nothing has changed")
 }
+
+// What an editor saves counts, also right after a file that lacked an edit of the API, which is kept.
+func TestFileEditedAgainBeforeItIsWritten(t *testing.T) {
+	path, r := modelPath(t), NewMemory()
+	s := openWith(t, path, r)
+	_, err := s.Bulk(t.Context(), []Config{described("a", "1"), described("b", "1"), described("c", "1")})
+	require.NoError(t, err)
+	applyBehind(t, s, Edit{Put: []Config{described("a", "api"), described("late", "api")}})
+	save := func(items ...string) {
+		write(t, path, `{"modelName":"m","version":"1","variables":[`+strings.Join(items, ",")+`]}`)
+		require.NoError(t, s.Reload(t.Context()))
+	}
+	line := func(id, description string) string {
+		return fmt.Sprintf(`{"tagId":%q,"driverId":"plc","dataType":"Float","description":%q}`, id, description)
+	}
+	save(line("new", "hand"), line("b", "hand"), line("a", "1"))
+	require.Equal(t, map[string]string{"a": "api", "b": "hand", "new": "hand", "late": "api"}, descriptions(s))
+	save(line("c", "back"), line("b", "hand 2"), line("a", "1"))
+	want := map[string]string{"a": "api", "b": "hand 2", "c": "back", "late": "api"}
+	require.Equal(t, want, descriptions(s))
+	require.NoError(t, s.Sync(t.Context()))
+	require.Equal(t, want, inFile(t, path))
+	require.Equal(t, want, descriptions(openWith(t, path, r)))
+}
+
+// An edit that was taken back does not count as one that the file lacks.
+func TestFileEditedAfterAnEditWasTakenBack(t *testing.T) {
+	path, r := modelPath(t), NewMemory()
+	s := openWith(t, path, r)
+	_, err := s.Bulk(t.Context(), []Config{described("a", "1")})
+	require.NoError(t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	s.create = func(temp string) (tempFile, error) {
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, os.MkdirAll(filepath.Join(path, "x"), 0o755))
+		return createTemp(temp)
+	}
+	_, err = s.Bulk(t.Context(), []Config{described("a", "2")})
+	requireNotSaved(t, err)
+	require.NoError(t, os.RemoveAll(path))
+	write(t, path, strings.Replace(string(text), `"description":"1"`, `"description":"hand"`, 1))
+	require.Equal(t, map[string]string{"a": "hand"}, descriptions(openWith(t, path, r)))
+}
+
+func TestPanicOfOnChangeConcernsNobodyElse(t *testing.T) {
+	path := modelPath(t)
+	seen := map[string]bool{}
+	s, err := Open(t.Context(), Options{Path: path, Repository: NewMemory(), Logger: quiet(), OnChange: func(e Edit) {
+		seen[e.Put[0].TagID] = true
+		if e.Put[0].TagID == "a" {
+			panic("a")
+		}
+	}})
+	require.NoError(t, err)
+	s.enqueue(&request{edit: Edit{Put: []Config{item("a")}}, done: make(chan struct{})})
+	other := &request{edit: Edit{Put: []Config{item("b")}}, done: make(chan struct{})}
+	s.enqueue(other)
+	require.PanicsWithValue(t, "a", func() { _, _ = s.Bulk(t.Context(), []Config{item("c")}) })
+	<-other.done
+	require.NoError(t, other.err)
+	require.Equal(t, map[string]bool{"a": true, "b": true, "c": true}, seen)
+	_, err = s.Bulk(t.Context(), []Config{item("d")})
+	require.NoError(t, err, "nothing is locked")
+}

@@ -15,6 +15,7 @@ const (
 	// cells share. Of 100,000 tags each has less than 20 MB.
 	maxPacked = 64 << 20
 	maxShared = 64 << 20
+	maxText   = 128 << 20 // bytes of all cells: those of a text that cells share count for each
 )
 
 func exportXLSX(w io.Writer, items iter.Seq[Config]) error {
@@ -44,7 +45,7 @@ func (t *table) importXLSX(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	limits := xlsx.Limits{Columns: maxColumns, Bytes: t.limits.Unzipped, Strings: maxShared}
+	limits := xlsx.Limits{Columns: maxColumns, Bytes: t.limits.Unzipped, Strings: maxShared, Text: int(min(t.limits.Bytes, maxText))}
 	first := true
 	err = xlsx.Read(file, size, limits, func(number int, cells []string) error {
 		if first {

@@ -26,9 +26,9 @@ const (
 // Derived is what a [Service] needs of the derived tags. A *derived.Service is a Derived.
 type Derived interface {
 	// CheckOwned returns why definitions cannot take the place of those that were given to SetOwned before.
-	CheckOwned(list []derived.Owned) error
-	// SetOwned replaces the definitions that were given to it before.
-	SetOwned(list []derived.Owned) error
+	CheckOwned(list []derived.Owned, failed func(id string, err error) error) error
+	// SetOwned replaces the definitions that were given to it before. failed is asked what an error of one ends with; nil leaves it out.
+	SetOwned(list []derived.Owned, failed func(id string, err error) error) error
 }
 
 // Options configure a [Service]. The zero value works.
@@ -147,7 +147,11 @@ func (s *Service) load(ctx context.Context) error {
 		s.opts.Logger.Error("instance of a template left out", "id", id, "error", err)
 		return nil
 	})
-	if err := s.apply(all.rendered); err != nil {
+	leaveOut := func(id string, err error) error {
+		s.opts.Logger.Error("derived tag of a template cannot be computed", "id", id, "error", err)
+		return nil
+	}
+	if err := s.apply(all.rendered, leaveOut); err != nil {
 		s.opts.Logger.Error("failed to define the tags of templates", "error", err)
 	}
 	s.take(next, position)
@@ -207,6 +211,9 @@ func (m *model) render(failed func(id string, err error) error) (all outcome) {
 			}
 			seen[name] = id
 		}
+		if n := len(all.tags) + len(all.derived) + len(one.tags) + len(one.derived); err == nil && n > MaxRenderedTags {
+			err = invalid("tags", "there may be no more than %d in all instances", MaxRenderedTags)
+		}
 		if err != nil {
 			if all.err = failed(id, err); all.err != nil {
 				return all
@@ -231,11 +238,11 @@ func (r *rendered) names() []string {
 }
 
 // apply brings tags into force. editing is held.
-func (s *Service) apply(next rendered) error {
+func (s *Service) apply(next rendered, failed func(id string, err error) error) error {
 	if err := s.opts.SetTags(next.tags); err != nil {
 		return err
 	}
-	if err := s.derived.SetOwned(next.derived); err != nil {
+	if err := s.derived.SetOwned(next.derived, failed); err != nil {
 		return errors.Join(err, s.opts.SetTags(s.now.tags))
 	}
 	s.now = next
@@ -257,10 +264,12 @@ func (s *Service) edit(ctx context.Context, dryRun bool, allow func(Plan) error,
 	if all.err != nil {
 		return Plan{}, all.err
 	}
-	if err := s.derived.CheckOwned(all.derived); err != nil {
+	old, fresh := without(before, kept), without(next.made, kept)
+	failed := fresh.refuse()
+	if err := s.derived.CheckOwned(all.derived, failed); err != nil {
 		return Plan{}, err
 	}
-	will := plan(without(before, kept), without(next.made, kept))
+	will := plan(old, fresh)
 	if allow != nil {
 		if err := allow(will); err != nil {
 			return will, err
@@ -282,7 +291,22 @@ func (s *Service) edit(ctx context.Context, dryRun bool, allow func(Plan) error,
 		return will, err
 	}
 	s.take(next, position)
-	return will, s.apply(all.rendered)
+	return will, s.apply(all.rendered, failed)
+}
+
+// refuse returns what ends with an error of a derived tag: an edit that makes it. What was wrong before does not keep people from other
+// edits.
+func (r *rendered) refuse() func(id string, err error) error {
+	made := make(map[string]bool, len(r.derived))
+	for i := range r.derived {
+		made[r.derived[i].ID] = true
+	}
+	return func(id string, err error) error {
+		if made[id] {
+			return err
+		}
+		return nil
+	}
 }
 
 // without returns what is not kept, together.
@@ -372,6 +396,9 @@ func (s *Service) putTemplate(ctx context.Context, t Template, e Edit, fresh boo
 		}
 		if err := e.must(was.Revision); err != nil {
 			return nil, nil, err
+		}
+		if fresh && len(m.templates) >= MaxTemplates {
+			return nil, nil, invalid("id", "there may be no more than %d templates", MaxTemplates)
 		}
 		m.templates[t.ID] = t
 		m.forget(t.ID)

@@ -3,6 +3,7 @@ package tagtemplate_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ func instance(t *testing.T, text string) (found tagtemplate.Instance) {
 
 // plant takes the tags of templates.
 type plant struct {
+	engine  *tags.Engine
 	service *tagtemplate.Service
 	derived *derived.Service
 	tags    []tags.Tag
@@ -51,8 +53,8 @@ func open(t *testing.T, repository derived.Repository) *plant {
 	engine, err := tags.New(tags.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, engine.Close(context.Background())) })
-	p := &plant{}
-	p.derived, err = derived.New(t.Context(), engine, derived.Options{Repository: repository, Define: func(list []tags.Tag) error { p.defined = list; return nil }})
+	p := &plant{engine: engine}
+	p.derived, err = derived.New(t.Context(), engine, derived.Options{Repository: repository, Interval: time.Millisecond, Define: func(list []tags.Tag) error { p.defined = list; return nil }})
 	require.NoError(t, err)
 	t.Cleanup(p.derived.Close)
 	p.service, err = tagtemplate.New(t.Context(), p.derived, tagtemplate.Options{Repository: repository, Interval: time.Millisecond,
@@ -153,4 +155,39 @@ func TestWhatIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, `"fixed" of instance other/b is also one of other/a`)
 	_, _, err = p.service.PutInstance(ctx, "none", tagtemplate.Instance{ID: "a"}, tagtemplate.Edit{})
 	require.ErrorIs(t, err, tagtemplate.ErrNotFound)
+}
+
+// What one instance needs may be gone at a start, such as a tag of a driver that was removed. The others do not depend on it.
+func TestAnUnknownInputAtTheStartHarmsNobodyElse(t *testing.T) {
+	ctx, repository := t.Context(), derived.NewMemory()
+	p := open(t, repository)
+	require.NoError(t, p.engine.DefineTags(tags.Tag{Name: "weather.temp", Driver: "weather", Address: "1", DataType: tags.Float, Access: tags.ReadOnly, Scale: 1}))
+	_, err := p.service.Create(ctx, template(t, pump), tagtemplate.Edit{})
+	require.NoError(t, err)
+	_, _, err = p.service.PutInstance(ctx, "pump", instance(t, `{"id": "p1", "values": {"driver": "plc1", "base": 100}}`), tagtemplate.Edit{})
+	require.NoError(t, err)
+	_, err = p.service.Create(ctx, template(t, `{"id": "outdoor", "derivedTags": [{"id": "${instance}.feel", "expression": "tag(\"weather.temp\") + 1"}]}`), tagtemplate.Edit{})
+	require.NoError(t, err)
+	_, _, err = p.service.PutInstance(ctx, "outdoor", instance(t, `{"id": "roof"}`), tagtemplate.Edit{})
+	require.NoError(t, err)
+
+	again := open(t, repository)
+	require.Len(t, again.tags, 2)
+	_, err = again.derived.Get("p1.load")
+	require.NoError(t, err)
+	_, _, err = again.service.PutInstance(ctx, "pump", instance(t, `{"id": "p2", "values": {"driver": "plc2", "base": 100}}`), tagtemplate.Edit{})
+	require.NoError(t, err)
+
+	// It is computed when the tag comes back.
+	following, cancel := context.WithCancel(ctx)
+	followed := make(chan struct{})
+	go func() { defer close(followed); again.derived.Follow(following) }()
+	require.NoError(t, again.engine.DefineTags(tags.Tag{Name: "weather.temp", Driver: "weather", Address: "1", DataType: tags.Int, Access: tags.ReadOnly, Scale: 1}))
+	require.Eventually(t, func() bool {
+		d, err := again.derived.Get("roof.feel")
+		return err == nil && d.Kind == tags.Int
+	}, 5*time.Second, time.Millisecond)
+	cancel()
+	<-followed
+	require.True(t, slices.ContainsFunc(again.defined, func(tag tags.Tag) bool { return tag.Name == "roof.feel" && tag.DataType == tags.Int }))
 }

@@ -30,7 +30,10 @@ const (
 	MaxParameters = 100
 	MaxTags       = 2000 // tags and derived tags of a template
 	MaxInstances  = 10_000
-	MaxTextBytes  = 4096
+	MaxTextBytes  = 4096 // of a text, also of one with values in it
+
+	MaxTemplates    = 1000
+	MaxRenderedTags = 200_000 // tags and derived tags of all instances
 )
 
 // Template is a type of device.
@@ -94,8 +97,11 @@ func (t *Template) Validate() error {
 			return invalid(at+".type", "must be one of Bool, Int, Float, String")
 		}
 		seen[p.Name] = true
-		if _, err := regexp.Compile(p.Pattern); err != nil {
-			return invalid(at+".pattern", "is not a regular expression")
+		if _, err := regexp.Compile(p.Pattern); err != nil || len(p.Pattern) > MaxTextBytes || p.whole() == nil {
+			return invalid(at+".pattern", "must be a regular expression of at most %d bytes", MaxTextBytes)
+		}
+		if len(p.Description) > MaxTextBytes {
+			return invalid(at+".description", "must not be longer than %d bytes", MaxTextBytes)
 		}
 		if len(p.Default) > 0 {
 			if _, err := p.read(p.Default); err != nil {
@@ -121,6 +127,9 @@ func (t *Template) known(raw json.RawMessage, seen map[string]bool) error {
 	if !isText(raw, &text) {
 		return nil
 	}
+	if len(text) > MaxTextBytes {
+		return fmt.Errorf("must not be longer than %d bytes", MaxTextBytes)
+	}
 	for _, found := range slot.FindAllStringSubmatch(text, -1) {
 		form := slotForm.FindStringSubmatch(found[1])
 		if form == nil || !seen[form[1]] {
@@ -132,6 +141,15 @@ func (t *Template) known(raw json.RawMessage, seen map[string]bool) error {
 
 // isText reports whether a member is a text, and reads it.
 func isText(raw json.RawMessage, text *string) bool { return json.Unmarshal(raw, text) == nil }
+
+// whole returns what matches the pattern as a whole; nil if that is too large for a regular expression.
+func (p *Parameter) whole() *regexp.Regexp {
+	form, err := regexp.Compile("^(?:" + p.Pattern + ")$")
+	if err != nil {
+		return nil
+	}
+	return form
+}
 
 // read reads a value of a parameter: bool, int64, float64 or string.
 func (p *Parameter) read(raw json.RawMessage) (value any, err error) {
@@ -157,8 +175,10 @@ func (p *Parameter) read(raw json.RawMessage) (value any, err error) {
 				return nil, fmt.Errorf("must not be longer than %d bytes", MaxTextBytes)
 			case strings.Contains(v, "${"):
 				return nil, errors.New("must not contain ${")
-			case p.Pattern != "" && !regexp.MustCompile("^(?:"+p.Pattern+")$").MatchString(v):
-				return nil, fmt.Errorf("must match %s", p.Pattern)
+			case p.Pattern != "":
+				if form := p.whole(); form == nil || !form.MatchString(v) {
+					return nil, fmt.Errorf("must match %s", p.Pattern)
+				}
 			}
 		}
 		value = v
@@ -258,8 +278,15 @@ func fill(item map[string]json.RawMessage, values map[string]any, to any) error 
 			continue
 		}
 		var failed error
+		size := 0
 		filled[member] = slot.ReplaceAllStringFunc(text, func(found string) string {
 			v, err := valueOf(found, values)
+			if s, ok := v.(string); ok {
+				size += len(s)
+			}
+			if err == nil && size > MaxTextBytes {
+				v, err = nil, fmt.Errorf("must not be longer than %d bytes", MaxTextBytes)
+			}
 			if err != nil && failed == nil {
 				failed = fmt.Errorf("%s: %w", member, err)
 			}
@@ -294,8 +321,11 @@ func valueOf(found string, values map[string]any) (any, error) {
 	}
 	n, ok := v.(int64)
 	by, err := strconv.ParseInt(form[2]+form[3], 10, 64)
-	if !ok || err != nil {
+	switch {
+	case !ok || err != nil:
 		return nil, fmt.Errorf("%s adds to what is not an Int", found)
+	case (n+by > n) != (by > 0) && by != 0:
+		return nil, fmt.Errorf("%s does not fit an Int", found)
 	}
 	return n + by, nil
 }

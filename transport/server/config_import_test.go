@@ -110,7 +110,7 @@ func TestAnImportMayReplaceTheWholeConfiguration(t *testing.T) {
 	p.configure(map[string]any{"tagId": "a", "driverId": "line", "dataType": "Int"}, map[string]any{"tagId": "b", "driverId": "line", "dataType": "Int"})
 	sheet := "tagId,driverId,dataType\nb,line,Int\nc,line,Int\n"
 	for _, query := range []string{"?mode=replace&dryRun=true", "?mode=replace"} {
-		a := p.load(query, "text/csv", strings.NewReader(sheet))
+		a := p.loadAs(accounts.Admin, query, "text/csv", strings.NewReader(sheet))
 		require.Equal(t, 200, a.status, "%s", a.body)
 		var got struct {
 			Count   int
@@ -127,7 +127,39 @@ func TestAnImportMayReplaceTheWholeConfiguration(t *testing.T) {
 	require.NotNil(t, p.configOf("c"))
 	require.NotNil(t, p.configOf("line.level"), "what drivers have stays")
 	require.Equal(t, 404, p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/a", nil).status)
+	r := p.audit("?action=tagImport")[0]
+	require.Equal(t, []string{"a", "c"}, r.Objects)
+	require.JSONEq(t, `{"a":{"driverId":"line","dataType":"Int"}}`, string(r.Before))
+	require.JSONEq(t, `{"c":{"driverId":"line","dataType":"Int"}}`, string(r.After))
+	require.Equal(t, "2 tags changed", r.Detail)
 	requireProblem(t, p.load("?mode=all", "text/csv", strings.NewReader(sheet)), 400, "INVALID_REQUEST")
+}
+
+// An import adds and changes without a token, as a bulk does. It removes nothing that the operations that remove would not.
+func TestAnImportRemovesForAdminsOnly(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	p.configure(map[string]any{"tagId": "a", "driverId": "line", "dataType": "Int"})
+	const sheet = "tagId,driverId,dataType\nb,line,Int\n"
+	for _, query := range []string{"?mode=replace", "?mode=replace&force=true", "?mode=replace&async=true"} {
+		requireProblem(t, p.loadAs(nobody, query, "text/csv", strings.NewReader(sheet)), 401, "UNAUTHORIZED")
+		for _, role := range []accounts.Role{accounts.Viewer, accounts.Operator} {
+			requireProblem(t, p.loadAs(role, query, "text/csv", strings.NewReader(sheet)), 403, "FORBIDDEN")
+		}
+	}
+	require.NotNil(t, p.configOf("a"))
+	require.Nil(t, p.configOf("b"))
+	s := p.ended(p.loadLater("", "text/csv", strings.NewReader(sheet)))
+	require.Equal(t, "done", s.Phase)
+	require.Eventually(t, func() bool { return len(p.audit("?action=tagImport")) == 1 }, patience, 5*time.Millisecond)
+}
+
+func TestAnImportMayHaveAsManyTagsAsTheConfiguration(t *testing.T) {
+	t.Parallel()
+	p := start(t, func(o *engine.Options) { o.Tags.MaxConfigured = 2 })
+	sheet := "tagId,driverId,dataType\na,line,Int\nb,line,Int\n"
+	require.Equal(t, 200, p.load("", "text/csv", strings.NewReader(sheet)).status)
+	requireProblem(t, p.load("", "text/csv", strings.NewReader(sheet+"c,line,Int\n")), 413, "SPREADSHEET_TOO_LARGE")
 }
 
 func TestALargeImportIsNotBoundByTheLimitOfBodies(t *testing.T) {

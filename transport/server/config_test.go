@@ -152,8 +152,13 @@ func (p *platform) export(format string) answer {
 
 func (p *platform) load(query, contentType string, body io.Reader) answer {
 	p.t.Helper()
-	r, err := http.NewRequestWithContext(wrong(p.t.Context()), http.MethodPost, p.url+configPath+"/import"+query, body)
-	require.NoError(p.t, err)
+	return p.loadAs(nobody, query, contentType, body)
+}
+
+func (p *platform) loadAs(role accounts.Role, query, contentType string, body io.Reader) answer {
+	p.t.Helper()
+	r := p.request(wrong(p.t.Context()), role, http.MethodPost, configPath+"/import"+query, nil)
+	r.Body, r.ContentLength = io.NopCloser(body), -1
 	r.Header.Set("Content-Type", contentType)
 	return p.do(r)
 }

@@ -43,7 +43,8 @@ type handlers struct {
 	caller  func(ctx context.Context) string
 	live    func(ctx context.Context) (context.Context, context.CancelFunc)
 	now     func() time.Time
-	tables  chan struct{} // holds one for each answer with the history of several tags that is made
+
+	aggregates, exports lane // an export may last for hours
 }
 
 // New returns the API over engine.
@@ -64,7 +65,7 @@ func New(engine *tags.Engine, o Options) (*API, error) {
 		o.Body = restapi.Unchanged
 	}
 	return &API{handlers: &handlers{engine: engine, history: o.History, caller: o.Caller, live: o.Live, now: o.Now,
-		tables: make(chan struct{}, maxHistoryTables)}, body: o.Body}, nil
+		aggregates: newLane(), exports: newLane()}, body: o.Body}, nil
 }
 
 // Mount registers the routes.

@@ -19,7 +19,7 @@ func (t *handlers) GetHistoryAggregates(ctx context.Context, r gen.GetHistoryAgg
 	if err != nil {
 		return nil, err
 	}
-	q, functions, err := t.aggregateQuery(p, table.zone)
+	q, functions, err := t.aggregateQuery(ctx, p, table.zone)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (t *handlers) GetHistoryAggregates(ctx context.Context, r gen.GetHistoryAgg
 	if _, err := history.Aggregate(ctx, store, p.Tag, q); err != nil {
 		return nil, err
 	}
-	return &tableAnswer{t: t, ctx: ctx, table: table, name: "aggregates", write: func(ctx context.Context, w *tableWriter) error {
+	return &tableAnswer{t: t, ctx: ctx, lane: t.aggregates, table: table, name: "aggregates", write: func(ctx context.Context, w *tableWriter) error {
 		all, err := history.Aggregate(ctx, store, p.Tag, q)
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ func (t *handlers) ExportHistory(ctx context.Context, r gen.ExportHistoryRequest
 	if err != nil {
 		return nil, err
 	}
-	start, end, err := t.historyRange(p.Start, p.End)
+	start, end, err := t.historyRange(ctx, p.Start, p.End)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (t *handlers) ExportHistory(ctx context.Context, r gen.ExportHistoryRequest
 	if store == nil {
 		store = history.NewMemory()
 	}
-	return &tableAnswer{t: t, ctx: ctx, table: table, name: "history", write: func(ctx context.Context, w *tableWriter) error {
+	return &tableAnswer{t: t, ctx: ctx, lane: t.exports, table: table, name: "history", write: func(ctx context.Context, w *tableWriter) error {
 		s := samples{tableWriter: w, ctx: ctx, store: store, start: start, end: end}
 		switch {
 		case table.wide:

@@ -114,12 +114,17 @@ func prefersCSV(accept []string, otherwise bool) bool {
 	return csv > json
 }
 
-// historyRange returns the range of time that is asked for: by default the last 24 hours.
-func (t *handlers) historyRange(start, end time.Time) (time.Time, time.Time, error) {
-	if end.IsZero() {
+// historyRange returns the range of time that is asked for: by default the last 24 hours. The first instant of the year 1, which some programs
+// send for "since ever", is not taken for a start that is not there.
+func (t *handlers) historyRange(ctx context.Context, start, end time.Time) (time.Time, time.Time, error) {
+	given := func(name string) bool {
+		r, ok := ctx.Value(requestKey{}).(*http.Request)
+		return ok && r.URL.Query().Get(name) != ""
+	}
+	if end.IsZero() && !given("end") {
 		end = t.now()
 	}
-	if start.IsZero() {
+	if start.IsZero() && !given("start") {
 		start = end.Add(-24 * time.Hour)
 	}
 	if !start.Before(end) {
@@ -129,8 +134,8 @@ func (t *handlers) historyRange(start, end time.Time) (time.Time, time.Time, err
 }
 
 // aggregateQuery reads which aggregates are asked for.
-func (t *handlers) aggregateQuery(p *gen.GetHistoryAggregatesParams, zone *time.Location) (q history.Query, functions []history.Function, err error) {
-	if q.Start, q.End, err = t.historyRange(p.Start, p.End); err != nil {
+func (t *handlers) aggregateQuery(ctx context.Context, p *gen.GetHistoryAggregatesParams, zone *time.Location) (q history.Query, functions []history.Function, err error) {
+	if q.Start, q.End, err = t.historyRange(ctx, p.Start, p.End); err != nil {
 		return q, nil, err
 	}
 	if q.Period, err = history.ParsePeriod(p.Interval); err != nil {
@@ -155,15 +160,11 @@ func (t *handlers) aggregateQuery(p *gen.GetHistoryAggregatesParams, zone *time.
 	return q, functions, nil
 }
 
-// maxHistoryTables is how many answers with the history of several tags are made at a time: each reads as fast as the database can.
-const maxHistoryTables = 8
-
-var errHistoryBusy = fault.New(fault.Unavailable, "HISTORY_BUSY", "too many answers with history are being made").With("retryAfter", "2")
-
 // tableAnswer is an answer that is written as it is read.
 type tableAnswer struct {
 	t     *handlers
 	ctx   context.Context
+	lane  lane
 	table historyTable
 	name  string // of the file
 	write func(context.Context, *tableWriter) error
@@ -178,12 +179,11 @@ func (a *tableAnswer) send(w http.ResponseWriter) error {
 		d.Head(w)
 		return nil
 	}
-	select {
-	case a.t.tables <- struct{}{}:
-		defer func() { <-a.t.tables }()
-	default:
-		return errHistoryBusy
+	leave, err := a.lane.enter(a.ctx)
+	if err != nil {
+		return err
 	}
+	defer leave()
 	ctx, cancel := a.t.live(a.ctx)
 	defer cancel()
 	return d.Send(w, func(w io.Writer) error { return a.write(ctx, newTableWriter(w, a.table)) })

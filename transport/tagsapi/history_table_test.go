@@ -185,13 +185,24 @@ func TestHistoryThatIsRefused(t *testing.T) {
 	} {
 		answer, body, _ := ask(t, base+query, "")
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode, query)
-		require.Contains(t, body, field, query)
+		require.Contains(t, body, `"`+field+`"`, query)
 	}
 	for _, query := range []string{"aggregates?interval=1h&tag=plc.a&tag=plc.nothing", "export?tag=plc.nothing"} {
 		answer, body, _ := ask(t, base+query, "")
 		require.Equal(t, http.StatusNotFound, answer.StatusCode)
 		require.Contains(t, body, "plc.nothing")
 	}
+}
+
+func TestHistorySinceEver(t *testing.T) {
+	base, _ := serveHistory(t, nil)
+	const ever = "&start=0001-01-01T00:00:00Z"
+	answer, body, _ := ask(t, base+"export?tag=plc.on&end=2030-01-01T00:00:00Z"+ever, "")
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.Equal(t, 3, strings.Count(body, "\r\n"))
+	answer, body, _ = ask(t, base+"aggregates?tag=plc.on&interval=1h"+ever, "")
+	require.Equal(t, http.StatusBadRequest, answer.StatusCode)
+	require.Contains(t, body, "at most 100 years")
 }
 
 // The cells of wide aggregates are gathered, and texts may be long.

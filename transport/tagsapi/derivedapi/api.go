@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -84,30 +82,19 @@ func (a *API) Mount(r chi.Router) {
 	handle(http.MethodDelete, templates+"/{id}/instances/{instanceId}", a.removeInstance)
 }
 
-// maxTags is how many entity tags If-Match may have.
-const maxTags = 100
-
-// ifMatch returns the condition that the header If-Match of a request states (RFC 9110, section 13.1.1).
-func ifMatch(r *http.Request) (derived.Precondition, error) {
-	header := strings.Join(r.Header.Values("If-Match"), ",")
-	if strings.TrimSpace(header) == "" {
-		return nil, nil
-	}
-	list := strings.Split(header, ",") // a revision has no comma
-	if len(list) > maxTags {
-		return nil, bad("If-Match", "must have no more than 100 entity tags")
+// ifMatch returns the condition that the header If-Match of a request states.
+func ifMatch(r *http.Request) derived.Precondition {
+	holds := restapi.IfMatch(r.Header.Values("If-Match"))
+	if holds == nil {
+		return nil
 	}
 	return func(revision int64) error {
-		for _, tag := range list {
-			if tag = strings.TrimSpace(tag); tag == "*" && revision > 0 || tag == entityTag(revision) {
-				return nil
-			}
+		if revision == 0 || !holds(restapi.ETag(revision)) {
+			return derived.ErrChanged
 		}
-		return derived.ErrChanged
-	}, nil
+		return nil
+	}
 }
-
-func entityTag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
 
 func bad(field, message string) error {
 	return problem.ErrInvalidRequest.Invalid(fault.Field{Field: field, Message: message})
@@ -141,18 +128,6 @@ func number(r *http.Request, name string) (int, error) {
 	return n, nil
 }
 
-// param returns a path parameter, decoded once.
-func param(r *http.Request, name string) string {
-	text := chi.URLParam(r, name)
-	if r.URL.RawPath == "" {
-		return text
-	}
-	if plain, err := url.PathUnescape(text); err == nil {
-		return plain
-	}
-	return text
-}
-
 // read decodes the body of a request.
 func read(r *http.Request, to any) error {
 	if err := json.NewDecoder(r.Body).Decode(to); err != nil {
@@ -168,7 +143,7 @@ func write(w http.ResponseWriter, status int, v any, revision int64) error {
 		return err
 	}
 	if revision > 0 {
-		w.Header().Set("ETag", entityTag(revision))
+		w.Header().Set("ETag", restapi.ETag(revision))
 	}
 	_ = restapi.WriteJSON(w, status, body) // the client may have gone
 	return nil
@@ -183,19 +158,7 @@ func (a *API) mustBeUnused(ctx context.Context, ids ...string) error {
 	if err != nil {
 		return err
 	}
-	return inUse(users)
-}
-
-func inUse(users []tagconfig.Reference) error {
-	if len(users) == 0 {
-		return nil
-	}
-	const shown = 20
-	fields := make([]fault.Field, 0, shown)
-	for _, u := range users[:min(len(users), shown)] {
-		fields = append(fields, fault.Field{Field: u.Tag, Message: strings.TrimSpace("is used by " + u.Kind + " " + u.ID + " " + u.Name)})
-	}
-	return tagconfig.ErrInUse.Because("%d users; force=true removes it all the same", len(users)).Invalid(fields...)
+	return tagconfig.InUse(users)
 }
 
 // sameID returns an error if the id of a body is not that of the path.

@@ -1,6 +1,7 @@
 package derivedapi
 
 import (
+	"github.com/otkit/otkit/transport/internal/restapi"
 	"net/http"
 	"net/url"
 	"time"
@@ -57,7 +58,7 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) (err error) {
 }
 
 func (a *API) get(w http.ResponseWriter, r *http.Request) error {
-	d, err := a.service.Get(param(r, "id"))
+	d, err := a.service.Get(restapi.PathParam(r, "id"))
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &d); err != nil {
 		return err
 	}
-	id := param(r, "id")
+	id := restapi.PathParam(r, "id")
 	if err := sameID(id, d.ID, derived.ErrInvalid); err != nil {
 		return err
 	}
@@ -95,11 +96,7 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	must, err := ifMatch(r)
-	if err != nil {
-		return err
-	}
-	stored, err := a.service.Replace(r.Context(), d, allowMissing, must)
+	stored, err := a.service.Replace(r.Context(), d, allowMissing, ifMatch(r))
 	if err != nil {
 		return err
 	}
@@ -107,12 +104,8 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
-	id := param(r, "id")
+	id := restapi.PathParam(r, "id")
 	force, err := flag(r, "force")
-	if err != nil {
-		return err
-	}
-	must, err := ifMatch(r)
 	if err != nil {
 		return err
 	}
@@ -124,7 +117,7 @@ func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if err := a.service.Delete(r.Context(), id, must); err != nil {
+	if err := a.service.Delete(r.Context(), id, ifMatch(r)); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -1,6 +1,7 @@
 package derivedapi
 
 import (
+	"github.com/otkit/otkit/transport/internal/restapi"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,9 +57,7 @@ func (a *API) edit(r *http.Request) (e tagtemplate.Edit, err error) {
 	if err != nil {
 		return e, err
 	}
-	if e.Must, err = ifMatch(r); err != nil {
-		return e, err
-	}
+	e.Must = ifMatch(r)
 	if !force && !e.DryRun {
 		e.Allow = func(p tagtemplate.Plan) error { return a.mayRemove(r, p) }
 	}
@@ -74,7 +73,7 @@ func (a *API) mayRemove(r *http.Request, p tagtemplate.Plan) error {
 	if err != nil {
 		return err
 	}
-	return inUse(slices.DeleteFunc(users, func(u tagconfig.Reference) bool { return u.Kind == DerivedTagKind && slices.Contains(p.Removed, u.ID) }))
+	return tagconfig.InUse(slices.DeleteFunc(users, func(u tagconfig.Reference) bool { return u.Kind == DerivedTagKind && slices.Contains(p.Removed, u.ID) }))
 }
 
 func (a *API) listTemplates(w http.ResponseWriter, _ *http.Request) error {
@@ -87,7 +86,7 @@ func (a *API) listTemplates(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (a *API) getTemplate(w http.ResponseWriter, r *http.Request) error {
-	t, err := a.templates.Template(param(r, "id"))
+	t, err := a.templates.Template(restapi.PathParam(r, "id"))
 	if err != nil {
 		return err
 	}
@@ -115,7 +114,7 @@ func (a *API) replaceTemplate(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &t); err != nil {
 		return err
 	}
-	id := param(r, "id")
+	id := restapi.PathParam(r, "id")
 	if err := sameID(id, t.ID, tagtemplate.ErrInvalid); err != nil {
 		return err
 	}
@@ -136,11 +135,7 @@ func (a *API) replaceTemplate(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) removeTemplate(w http.ResponseWriter, r *http.Request) error {
-	must, err := ifMatch(r)
-	if err != nil {
-		return err
-	}
-	if err := a.templates.Delete(r.Context(), param(r, "id"), tagtemplate.Edit{Must: must}); err != nil {
+	if err := a.templates.Delete(r.Context(), restapi.PathParam(r, "id"), tagtemplate.Edit{Must: ifMatch(r)}); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -148,7 +143,7 @@ func (a *API) removeTemplate(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) listInstances(w http.ResponseWriter, r *http.Request) error {
-	all, err := a.templates.Instances(param(r, "id"))
+	all, err := a.templates.Instances(restapi.PathParam(r, "id"))
 	if err != nil {
 		return err
 	}
@@ -160,7 +155,7 @@ func (a *API) listInstances(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) getInstance(w http.ResponseWriter, r *http.Request) error {
-	in, err := a.templates.Instance(param(r, "id"), param(r, "instanceId"))
+	in, err := a.templates.Instance(restapi.PathParam(r, "id"), restapi.PathParam(r, "instanceId"))
 	if err != nil {
 		return err
 	}
@@ -172,7 +167,7 @@ func (a *API) putInstance(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &in); err != nil {
 		return err
 	}
-	id := param(r, "instanceId")
+	id := restapi.PathParam(r, "instanceId")
 	if err := sameID(id, in.ID, tagtemplate.ErrInvalid); err != nil {
 		return err
 	}
@@ -181,12 +176,12 @@ func (a *API) putInstance(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, _, err := a.templates.PutInstance(r.Context(), param(r, "id"), in, e)
+	p, _, err := a.templates.PutInstance(r.Context(), restapi.PathParam(r, "id"), in, e)
 	if err != nil {
 		return err
 	}
 	revision := int64(0)
-	if stored, err := a.templates.Instance(param(r, "id"), id); err == nil {
+	if stored, err := a.templates.Instance(restapi.PathParam(r, "id"), id); err == nil {
 		revision = stored.Revision
 	}
 	return write(w, http.StatusOK, encodePlan(p), revision)
@@ -197,7 +192,7 @@ func (a *API) removeInstance(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.templates.DeleteInstance(r.Context(), param(r, "id"), param(r, "instanceId"), e); err != nil {
+	if err := a.templates.DeleteInstance(r.Context(), restapi.PathParam(r, "id"), restapi.PathParam(r, "instanceId"), e); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

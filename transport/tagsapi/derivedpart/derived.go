@@ -89,8 +89,9 @@ func (d *Derived) define(list []tags.Tag) error {
 	return err
 }
 
-// templateSource is the source of the tags of templates in the tag configuration.
-const templateSource = "templates"
+// templateSource is the source of the tags of templates in the tag configuration. No driver that is created by a call can have this id, and
+// what a driver itself knows of a tag counts before it.
+const templateSource = "~/templates"
 
 // setTags gives the tags of templates to the configuration.
 func (d *Derived) setTags(list []tags.Tag) error {

@@ -62,15 +62,6 @@ func (a *API) Mount(r chi.Router) {
 	handle(http.MethodPost, base+"/{id}/browse", a.browse)
 }
 
-// id returns the path parameter, decoded.
-func id(r *http.Request) (string, error) {
-	text, err := url.PathUnescape(chi.URLParam(r, "id"))
-	if err != nil {
-		return "", drivers.ErrNotFound
-	}
-	return text, nil
-}
-
 // read decodes the body of a request. optional allows it to be empty.
 func read(r *http.Request, into any, optional bool) error {
 	err := json.NewDecoder(r.Body).Decode(into)
@@ -116,10 +107,7 @@ func (a *API) list(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (a *API) get(w http.ResponseWriter, r *http.Request) error {
-	name, err := id(r)
-	if err != nil {
-		return err
-	}
+	name := restapi.PathParam(r, "id")
 	i, err := a.service.Get(name)
 	if err != nil {
 		return err
@@ -159,10 +147,7 @@ func match(r *http.Request) func(int64) error {
 }
 
 func (a *API) replace(w http.ResponseWriter, r *http.Request) error {
-	name, err := id(r)
-	if err != nil {
-		return err
-	}
+	name := restapi.PathParam(r, "id")
 	var body definition
 	if err := read(r, &body, false); err != nil {
 		return err
@@ -183,10 +168,7 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
-	name, err := id(r)
-	if err != nil {
-		return err
-	}
+	name := restapi.PathParam(r, "id")
 	withTags, err := flag(r, "tags")
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package driversapi
 
 import (
+	"github.com/otkit/otkit/transport/internal/restapi"
 	"net/http"
 	"strconv"
 
@@ -51,10 +52,7 @@ func (a *API) testDefinition(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) test(w http.ResponseWriter, r *http.Request) error {
-	name, err := id(r)
-	if err != nil {
-		return err
-	}
+	name := restapi.PathParam(r, "id")
 	return a.try(w, r, drivers.Definition{ID: name})
 }
 
@@ -74,10 +72,7 @@ func (a *API) try(w http.ResponseWriter, r *http.Request, def drivers.Definition
 const maxBrowsed = 1000
 
 func (a *API) browse(w http.ResponseWriter, r *http.Request) error {
-	name, err := id(r)
-	if err != nil {
-		return err
-	}
+	name := restapi.PathParam(r, "id")
 	page, err := count(r, "page", 1, 1_000_000, 1)
 	if err != nil {
 		return err

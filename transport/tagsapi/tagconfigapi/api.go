@@ -24,6 +24,10 @@ type Options struct {
 	// References returns who uses tags that are to be removed; some of them are enough. It must be safe for concurrent use. Default:
 	// nobody.
 	References func(ctx context.Context, tagIDs []string) ([]tagconfig.Reference, error)
+	// MayRemove returns an error for callers that may not remove items by an import with mode=replace. Default: everybody may.
+	MayRemove func(ctx context.Context) error
+	// OnImport is called with what an import has changed. It must not wait. Default: none.
+	OnImport func(ctx context.Context, e tagconfig.FileEdit)
 	// MaxItems is how many items a file that is imported may have. Default: 200,000.
 	MaxItems int
 	// MaxImportBytes is how large it may be. The limit of Body does not hold for imports. Default: 128 MiB.
@@ -51,6 +55,12 @@ func New(store *tagconfig.Store, o Options) (*API, error) {
 	}
 	if o.Body == nil {
 		o.Body = restapi.Unchanged
+	}
+	if o.MayRemove == nil {
+		o.MayRemove = func(context.Context) error { return nil }
+	}
+	if o.OnImport == nil {
+		o.OnImport = func(context.Context, tagconfig.FileEdit) {}
 	}
 	if o.MaxItems < 0 || o.MaxImportBytes < 0 {
 		return nil, errors.New("tagconfigapi: limits must not be negative")

@@ -11,7 +11,8 @@ import (
 const mostAudited = 100
 
 // Audited describes changes of the tag configuration to the audit log. The values before are, of the first 100 tags that change, those
-// of the members that change, and how many tags change. An import is a file: its record has the size, and the answer's counts.
+// of the members that change, and how many tags change. An import is a file: its record has the size and the beginning of the answer, and
+// [Options.OnImport] gets what has changed.
 func Audited(store *tagconfig.Store) map[string]audited.Description {
 	return map[string]audited.Description{
 		"bulkTagConfig": {Objects: named, Before: func(_ context.Context, c audited.Call) any {

@@ -84,6 +84,9 @@ func (o *outcome) count() int { return len(o.Added) + len(o.Changed) + len(o.rem
 // load serves POST /api/v1.0/config/tags/import.
 func (a *API) load(w http.ResponseWriter, r *http.Request) {
 	o, err := orderOf(r)
+	if err == nil && o.replace && !o.dryRun {
+		err = a.opts.MayRemove(r.Context())
+	}
 	if err == nil && o.async {
 		a.begin(w, r, o)
 		return
@@ -202,7 +205,11 @@ func (a *API) apply(ctx context.Context, edit tagconfig.Edit, force bool) error 
 			return err
 		}
 	}
-	edit.MaxItems = a.maxTags(ctx)
-	_, err := a.store.Apply(ctx, edit)
-	return a.limited(ctx, err)
+	edit.MaxItems, edit.Report = a.maxTags(ctx), true
+	result, err := a.store.Apply(ctx, edit)
+	if err != nil {
+		return a.limited(ctx, err)
+	}
+	a.opts.OnImport(ctx, result.Changes)
+	return nil
 }

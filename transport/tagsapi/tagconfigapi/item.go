@@ -176,9 +176,6 @@ func (a *API) removeItems(w http.ResponseWriter, r *http.Request) {
 	}{result.Removed, fmt.Sprintf("%d tags removed", result.Removed)})
 }
 
-// mostUsers is how many users of tags an answer lists.
-const mostUsers = 20
-
 // remove carries out an edit that removes items, unless somebody uses a tag that would be gone.
 func (a *API) remove(ctx context.Context, e tagconfig.Edit, force bool) (tagconfig.Result, error) {
 	if !force {
@@ -204,24 +201,8 @@ func (a *API) checkUse(ctx context.Context, ids []string) error {
 		return nil
 	}
 	users, err := a.opts.References(ctx, gone)
-	if err != nil || len(users) == 0 {
+	if err != nil {
 		return err
 	}
-	return inUse(users)
-}
-
-func inUse(users []tagconfig.Reference) error {
-	err := tagconfig.ErrInUse
-	if len(users) > mostUsers {
-		users, err = users[:mostUsers], err.Because("the first %d users are listed", mostUsers)
-	}
-	fields := make([]fault.Field, len(users))
-	for i, u := range users {
-		text := u.Kind + " " + u.ID
-		if u.Name != "" && u.Name != u.ID {
-			text += " (" + u.Name + ")"
-		}
-		fields[i] = fault.Field{Field: u.Tag, Message: "is used by " + text}
-	}
-	return err.Invalid(fields...)
+	return tagconfig.InUse(users)
 }

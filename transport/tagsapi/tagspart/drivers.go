@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
-	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/tags/tagconfig"
@@ -93,8 +91,8 @@ func (t *Tags) removeTags(r *http.Request, driverID string, force, check bool) e
 		if err != nil {
 			return err
 		}
-		if len(users) > 0 {
-			return inUse(users)
+		if err := tagconfig.InUse(users); err != nil {
+			return err
 		}
 	}
 	if check {
@@ -102,17 +100,6 @@ func (t *Tags) removeTags(r *http.Request, driverID string, force, check bool) e
 	}
 	_, err := t.config.Apply(context.WithoutCancel(ctx), tagconfig.Edit{Remove: ids}) // the driver is gone already
 	return err
-}
-
-// maxUsers is how many users of tags an error names.
-const maxUsers = 20
-
-func inUse(users []Reference) error {
-	var named []fault.Field
-	for _, u := range users[:min(len(users), maxUsers)] {
-		named = append(named, fault.Field{Field: u.Tag, Message: strings.TrimSpace("is used by " + u.Kind + " " + u.ID + " " + u.Name)})
-	}
-	return tagconfig.ErrInUse.Because("%d users", len(users)).Invalid(named...)
 }
 
 // driverHost is drivers.Host.

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
+	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/driverconfig"
 	"github.com/otkit/otkit/tags/drivers"
@@ -36,6 +37,8 @@ type Options struct {
 	MaxConfigured int // most items of the tag configuration; default 200,000
 	// OnModelFile is called with what a model file that was edited has changed. It must not wait. It may be nil.
 	OnModelFile func(tagconfig.FileEdit)
+	// OnImport is called with what an import of the tag configuration has changed, with the context of its caller. It must not wait. It may be nil.
+	OnImport func(ctx context.Context, e tagconfig.FileEdit)
 
 	Drivers []Driver // of the settings: they cannot be changed by calls
 
@@ -174,7 +177,7 @@ func (t *Tags) open(ctx context.Context) (err error) {
 		return fmt.Errorf("tag configuration: %w", err)
 	}
 	t.configs, err = tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags, References: t.References,
-		MaxImportBytes: o.MaxImportBytes, Now: o.Now, Logger: o.Logger})
+		MayRemove: mayRemove, OnImport: o.OnImport, MaxItems: o.MaxConfigured, MaxImportBytes: o.MaxImportBytes, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		return err
 	}
@@ -248,6 +251,18 @@ func (t *Tags) maxTags(ctx context.Context) int {
 		return 0
 	}
 	return max(0, t.opts.MaxWithoutToken)
+}
+
+// mayRemove refuses to remove items to callers of the open surface, as the operations do that remove them.
+func mayRemove(ctx context.Context) error {
+	p, ok := auth.From(ctx)
+	switch {
+	case !ok:
+		return auth.ErrUnauthenticated.Because("mode=replace needs a token with the role Admin")
+	case !p.Can(accounts.Admin):
+		return auth.ErrForbidden.Because("mode=replace needs the role Admin")
+	}
+	return nil
 }
 
 func (t *Tags) onMaxTags(ctx context.Context) {

@@ -345,7 +345,7 @@ type HistoryInterval struct {
 	Count        int64   `json:"count,omitempty,omitzero"`
 	DurationGood float64 `json:"durationGood,omitempty,omitzero"`
 
-	// DurationInState Of Bool, Int and String, in the order in which they were held; null if there were more than 32 states.
+	// DurationInState Of Bool, Int and String, in the order in which they were held; null if there were more than 32 states or a text of more than 256 bytes.
 	DurationInState []HistoryState `json:"durationInState,omitempty,omitzero"`
 	End             time.Time      `json:"end"`
 
