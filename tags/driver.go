@@ -127,7 +127,8 @@ type Rounder interface {
 
 // Redirector is a driver some of whose points stand for tags, of another driver mostly. What is written to such a point is a write of that
 // tag: it is checked by both definitions, and has the queue, the confirmation and the outcome of a write of the tag itself. WriteTarget
-// returns the name of that tag, or false for a point of the driver's own. The engine calls it from any goroutine.
+// returns the name of that tag, or false for a point of the driver's own. The engine calls it from any goroutine, and again before a queued
+// write is sent: if the answer is another one by then, the write fails.
 type Redirector interface {
 	WriteTarget(p Point) (tag string, ok bool)
 }

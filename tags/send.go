@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -77,7 +78,7 @@ func (r *runner) upToDate(batch []*queuedWrite) []*queuedWrite {
 		case w.tooLate():
 			w.end(WriteFailed, textTooLate)
 			gone = append(gone, w)
-		case !w.entry.takes(w.tag):
+		case !w.entry.takes(w.tag) || slices.ContainsFunc(w.names, func(n name) bool { return !n.holds() }):
 			w.end(WriteFailed, textChanged)
 			gone = append(gone, w)
 		default:

@@ -29,10 +29,25 @@ type queuedWrite struct {
 	write Write
 
 	notAfter time.Time
+	names    []name // under which it was asked for, if the tag has others; see Redirector
 
 	// Of reading back; for the runner's goroutine only.
 	due, deadline time.Time
 	wait          time.Duration
+}
+
+// name is a tag that stood for another one when a write was accepted.
+type name struct {
+	runner *runner
+	entry  *entry
+	tag    *Tag
+	to     string
+}
+
+// holds reports whether the tag still stands for the same one.
+func (n *name) holds() bool {
+	to, ok := n.runner.redirect(n.tag)
+	return ok && to == n.to && n.entry.takes(n.tag)
 }
 
 // Write queues one write and returns immediately; GetWrite returns the outcome. What the errors mean:
@@ -162,7 +177,11 @@ func (e *Engine) acceptFor(q WriteRequest, redirects int) (*runner, *queuedWrite
 			return nil, nil, ErrInvalidRequest.Because("the tag stands for too many others, one after the other").With("tagName", tag.Name)
 		}
 		q.Tag, q.Value, q.Confirm = to, raw, q.Confirm || tag.Confirm
-		return e.acceptFor(q, redirects-1)
+		owner, w, err := e.acceptFor(q, redirects-1)
+		if err == nil {
+			w.names = append(w.names, name{r, en, tag, to})
+		}
+		return owner, w, err
 	}
 	if err := r.reserve(); err != nil {
 		return nil, nil, about(err, tag)

@@ -137,6 +137,10 @@ func (r *rewriter) refuse(format string, args ...any) {
 func (r *rewriter) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.ConditionalNode, *ast.VariableDeclaratorNode:
+	case *ast.NilNode:
+		if !r.made[n] {
+			r.refuse("nil is not supported")
+		}
 	case *ast.IdentifierNode:
 		if strings.HasPrefix(n.Value, "$") && !r.made[n] {
 			r.refuse("%s is not known", n.Value)
@@ -196,10 +200,21 @@ func (r *rewriter) call(node *ast.Node, n *ast.CallNode) {
 		return
 	}
 	if name.Value == "default" {
-		r.replace(node, "$"+strconv.Itoa(i)+"default", r.program.fallback(i), n.Arguments[1])
+		r.fallback(node, i, n.Arguments[1])
 		return
 	}
 	r.replace(node, "$"+strconv.Itoa(i)+name.Value, about(r.program, i))
+}
+
+// fallback makes the value of an input, or another one that is computed only while the input cannot be used: what is wrong with the other
+// does not count until then.
+func (r *rewriter) fallback(node *ast.Node, i int, other ast.Node) {
+	prefix := "$" + strconv.Itoa(i)
+	usable := other // as for its place in the text
+	r.replace(&usable, prefix+"usable", r.program.usable(i))
+	none := &ast.NilNode{}
+	r.made[none] = true
+	r.replace(node, prefix+"default", r.program.fallback(i), &ast.ConditionalNode{Cond: usable, Exp1: none, Exp2: other})
 }
 
 // input returns the index of the input that an argument names: as a text, or as tag of a text.

@@ -29,7 +29,7 @@ type state struct {
 // set takes over a new sample.
 func (s *state) set(v tags.Value, q tags.Quality, reason tags.Reason, at time.Time) {
 	if q != tags.Bad && !v.IsZero() {
-		if s.usable && at.After(s.valueAt) {
+		if s.usable && !at.Equal(s.valueAt) { // before it where a clock was set back
 			s.before, s.beforeAt = s.value, s.valueAt
 		}
 		s.usable, s.valueAt = true, at
@@ -156,6 +156,9 @@ func (p *program) change(i int, perSecond bool) function {
 			case !perSecond:
 				return operatorFunctions["$sub"].call(plain(s.value), plain(s.before))
 			}
+			if !s.valueAt.After(s.beforeAt) {
+				return nil, &badError{tags.ReasonWaiting, fmt.Sprintf("the time of tag %q went back", p.inputs[i])}
+			}
 			now, ok := s.value.Float()
 			was, _ := s.before.Float()
 			if !ok || s.value.Type() == tags.Bool {
@@ -166,17 +169,28 @@ func (p *program) change(i int, perSecond bool) function {
 	}
 }
 
-// fallback returns the value of an input, or the argument while it is Bad.
+// usable reports whether the value of an input can be used.
+func (p *program) usable(i int) function {
+	return function{constant(boolType), func(...any) (any, error) {
+		_, err := p.take(i)
+		return err == nil, nil
+	}}
+}
+
+// fallback returns the value of an input, or the argument, which is nil unless it is needed.
 func (p *program) fallback(i int) function {
+	floats := false // the type is Float, whichever of the two it is
 	return function{
 		validate: func(args []reflect.Type) (reflect.Type, error) {
 			a, b := p.kinds[i], dataType(args[0])
 			switch {
 			case a == b || b == "":
+				floats = a == tags.Float
 				return typeOf(a), nil
 			case a == "":
 				return anyType, nil
 			case ordered(a, b):
+				floats = true
 				return floatType, nil
 			}
 			return nil, fmt.Errorf("a %s cannot stand for a %s", b, a)
@@ -187,10 +201,8 @@ func (p *program) fallback(i int) function {
 			if err == nil {
 				value = plain(s.value)
 			}
-			if p.kinds[i] == tags.Float || p.kinds[i] == tags.Int && kindOf(args[0]) == tags.Float {
-				if f, ok := float(value); ok {
-					return f, nil
-				}
+			if f, ok := float(value); ok && floats {
+				return f, nil
 			}
 			return value, nil
 		},

@@ -232,6 +232,12 @@ func TestWhatExpressionsGive(t *testing.T) {
 		`!tag("plc.on") || tag("plc.b") > 1`:                      " Bad Timeout",
 		`default(tag("plc.b"), 7)`:                                "7 Good ",
 		`default("plc.a", 7)`:                                     "2.5 Good ",
+		`default(tag("plc.a"), tag("plc.b"))`:                     "2.5 Good ",
+		`default(tag("plc.b"), tag("plc.a"))`:                     "2.5 Good ",
+		`default("plc.b", default("plc.b", tag("plc.a")))`:        "2.5 Good ",
+		`1 < default("plc.b", tag("plc.a")) < 3`:                  "true Good ",
+		`default(tag("plc.n"), 1.5) * 2`:                          "12 Good ",
+		`default(tag("plc.n"), 1) * 2`:                            "12 Good ",
 		`good("plc.b") ? tag("plc.b") : tag("plc.a")`:             "2.5 Good ",
 		`quality("plc.b")`:                                        "Bad Good ",
 		`delta("plc.a")`:                                          " Bad WaitingForData",
@@ -255,6 +261,7 @@ func TestExpressionsThatAreRefused(t *testing.T) {
 	for expression, want := range map[string]string{
 		`1 + 2`:                                  "uses no tag",
 		`tag("plc.a") +`:                         "unexpected token",
+		`default(tag("plc.a"), nil)`:             "nil is not supported",
 		`tag("plc.s") * 2`:                       "a number is needed, not a String",
 		`tag("plc.on") < 1`:                      "a Bool cannot be compared with a Int so",
 		`tag("plc.a") ? 1 : 2`:                   "non-bool expression",
@@ -345,6 +352,12 @@ func TestDeltaAndRate(t *testing.T) {
 	p.becomes("rate", "1.5 Bad Timeout")
 	p.set("n", tags.IntValue(6), 10)
 	p.becomes("rate", "-2 Good ")
+	p.set("n", tags.IntValue(7), 3) // the clock of the device was set back
+	p.becomes("delta", "1 Good ")
+	p.becomes("rate", "-2 Bad WaitingForData")
+	p.set("n", tags.IntValue(9), 4)
+	p.becomes("rate", "2 Good ")
+	p.becomes("delta", "2 Good ")
 }
 
 func TestAliases(t *testing.T) {

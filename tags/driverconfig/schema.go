@@ -163,7 +163,8 @@ func DeadbandRule() map[string]any {
 const Masked = "********"
 
 // Mask returns settings with each secret, which is a member that is writeOnly in the schema, replaced by [Masked]. Empty ones stay.
-// Settings that are not JSON are returned as null.
+// In settings with secrets, so is a member that the schema does not have: it may be a secret whose name is wrong. Settings that are not
+// JSON are returned as null.
 func Mask(schema, settings json.RawMessage) json.RawMessage {
 	return rewrite(schema, settings, nil, func(now, _ any, _ bool) any {
 		if text, ok := now.(string); ok && text == "" || now == nil {
@@ -237,9 +238,12 @@ func rewriteValue(s map[string]any, now, before any, secret func(now, before any
 		for name, value := range v {
 			below, ok := folded(properties, name).(map[string]any)
 			if !ok {
-				if below, ok = s["additionalProperties"].(map[string]any); !ok {
+				if below, ok = s["additionalProperties"].(map[string]any); !ok && s["additionalProperties"] != false {
 					continue
 				}
+			}
+			if below == nil { // Decode refuses it
+				below = map[string]any{"writeOnly": true}
 			}
 			v[name] = rewriteValue(below, value, folded(old, name), secret)
 		}

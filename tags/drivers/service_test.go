@@ -177,6 +177,9 @@ func TestSecretsAreNotShownAndKeptWhenTheMaskComesBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "s3cret", r.secret.last(t).Code)
 	require.Nil(t, r.Masked("none such", settings(`{"Code": "x"}`)))
+	// The audit log has refused calls as well, and a secret under a wrong name is a secret.
+	require.JSONEq(t, `{"Host": "h", "Cude": "********", "Devices": [{"Name": "p", "Kee": "********"}]}`,
+		string(r.Masked("Secretive", settings(`{"Host": "h", "Cude": "s3cret", "Devices": [{"Name": "p", "Kee": "kp"}]}`))))
 }
 
 func TestTheStoreIsTheTruthAtTheNextStart(t *testing.T) {
