@@ -89,12 +89,14 @@ func (a *API) putItem(w http.ResponseWriter, r *http.Request) {
 		restapi.Error(w, r, err)
 		return
 	}
-	result, err := a.store.Apply(r.Context(), tagconfig.Edit{Put: []tagconfig.Config{c}, WriteBehind: true, Check: a.matches(r, id)})
+	result, err := a.store.Apply(r.Context(), tagconfig.Edit{Put: []tagconfig.Config{c}, WriteBehind: true, Report: true, Check: a.matches(r, id)})
 	if err != nil {
 		restapi.Error(w, r, err)
 		return
 	}
-	if c, err = a.store.Get(id); err != nil { // removed again meanwhile
+	if done := result.Changes.Changes; len(done) > 0 {
+		c = *done[0].New // not what another call may have made of it meanwhile, whose ETag would let this caller overwrite that
+	} else if c, err = a.store.Get(id); err != nil { // it was so before, and has been removed meanwhile
 		restapi.Error(w, r, err)
 		return
 	}

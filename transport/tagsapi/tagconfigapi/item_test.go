@@ -1,8 +1,10 @@
 package tagconfigapi_test
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-chi/chi/v5"
@@ -52,4 +54,28 @@ func TestIfMatch(t *testing.T) {
 	require.Equal(t, 201, status, "what the driver knows has a version, too")
 	status, _ = call("PUT", "known", "mm", seeded)
 	require.Equal(t, 412, status)
+}
+
+// The ETag of an answer is of what its caller has put. With that of a faster caller, the next If-Match would overwrite what nobody has seen.
+func TestPutAnswersWithWhatWasPut(t *testing.T) {
+	store, err := tagconfig.Open(t.Context(), tagconfig.Options{Repository: tagconfig.NewMemory()})
+	require.NoError(t, err)
+	api, err := tagconfigapi.New(store, tagconfigapi.Options{})
+	require.NoError(t, err)
+	router := chi.NewRouter()
+	api.Mount(router)
+	var wg sync.WaitGroup
+	for caller := range 8 {
+		wg.Go(func() {
+			for i := range 200 {
+				unit := fmt.Sprintf("%d.%d", caller, i)
+				w := httptest.NewRecorder()
+				router.ServeHTTP(w, httptest.NewRequest("PUT", "/api/v1.0/config/tags/a", strings.NewReader(`{"driverId":"plc","dataType":"Float","unit":"`+unit+`"}`)))
+				if !strings.Contains(w.Body.String(), `"`+unit+`"`) {
+					t.Errorf("put %s, answered %s", unit, w.Body)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
