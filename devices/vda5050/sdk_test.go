@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,7 +46,7 @@ func TestVehicleOfTheSDK(t *testing.T) {
 	b.validate("order", "instantActions", "state", "connection", "visualization", "factsheet")
 	p := newPlant(t, b, sdkVehicle)
 	process := b.startSDK("5", "5")
-	p.is(devices.Idle)
+	p.standsAt(5, 5)
 
 	for _, c := range []struct {
 		kind       string
@@ -78,8 +79,18 @@ func TestVehicleOfTheSDK(t *testing.T) {
 	_, err := p.submit(t.Context(), devices.MoveTo, to(9, 9))
 	require.ErrorIs(t, err, devices.ErrRefused)
 	b.startSDK("20", "20")
-	p.is(devices.Idle)
-	require.True(t, p.do(devices.MoveTo, to(21, 20)).Result.Success)
+	p.standsAt(20, 20)
+	r = p.do(devices.MoveTo, to(21, 20))
+	require.True(t, r.Result.Success, r.Result.Message)
+}
+
+// standsAt waits until the vehicle is idle and has reported where it stands: the SDK reports once without a position when it connects.
+func (p *plant) standsAt(x, y float64) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		d, err := p.Get("agv")
+		return err == nil && d.State == devices.Idle && d.Telemetry.Pose != nil && d.Telemetry.Pose.X == x && d.Telemetry.Pose.Y == y
+	}, patience, 5*time.Millisecond)
 }
 
 // stopOnTheWay cancels a move, ends another one by an emergency stop, and lets the vehicle drive again.
