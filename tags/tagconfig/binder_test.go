@@ -26,11 +26,13 @@ type engine struct {
 // configure makes items the whole configuration, by the edit that leads there.
 func configure(b *Binder, items []Config) {
 	e := Edit{Put: items}
+	b.mu.Lock()
 	for id := range b.config {
 		if !slices.Contains(ids(items), id) {
 			e.Remove = append(e.Remove, id)
 		}
 	}
+	b.mu.Unlock()
 	b.Change(e)
 }
 
