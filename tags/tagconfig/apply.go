@@ -46,7 +46,7 @@ func (s *Store) Apply(ctx context.Context, e Edit) (Result, error) {
 			return Result{}, err
 		}
 		defer release(s.turn)
-		s.commit(context.WithoutCancel(ctx), []*request{r}, false)
+		_ = s.commit(context.WithoutCancel(ctx), []*request{r}, false) // r has it
 		return r.result, r.err
 	}
 	s.enqueue(r)
@@ -99,18 +99,29 @@ func (s *Store) takeQueue() []*request {
 	return batch
 }
 
+// maxStarts is how often a write is begun that finds the file edited meanwhile.
+const maxStarts = 10
+
 // commitAndWrite carries out requests that wait for the file. The caller holds filing.
 func (s *Store) commitAndWrite(ctx context.Context, batch []*request) {
-	if s.opts.Path != "" {
-		if err := s.refresh(ctx); err != nil && s.disk.broken == nil && !deleted(err) {
-			fail(batch, ErrNotSaved.Wrap(err)) // what cannot be read is not to be overwritten
-			finish(batch)
+	defer finish(batch)
+	for range maxStarts {
+		if s.opts.Path != "" {
+			if err := s.refresh(ctx); err != nil && s.disk.broken == nil && !deleted(err) {
+				fail(batch, ErrNotSaved.Wrap(err)) // what cannot be read is not to be overwritten
+				return
+			}
+		}
+		if !errors.Is(s.commitInTurn(ctx, batch), errEdited) {
 			return
 		}
 	}
+}
+
+func (s *Store) commitInTurn(ctx context.Context, batch []*request) error {
 	s.turn <- struct{}{}
 	defer release(s.turn)
-	s.commit(ctx, batch, s.opts.Path != "")
+	return s.commit(ctx, batch, s.opts.Path != "")
 }
 
 func fail(batch []*request, err error) {
@@ -128,15 +139,15 @@ func finish(batch []*request) {
 }
 
 // commit carries out requests with one transaction and, if write, one replacement of the file; the caller then holds filing. It holds turn.
-func (s *Store) commit(ctx context.Context, batch []*request, write bool) {
-	defer finish(batch)
+// The requests have its error.
+func (s *Store) commit(ctx context.Context, batch []*request, write bool) error {
 	for {
 		d := s.state.Load().draft()
 		for _, r := range batch {
 			s.carryOut(d, r)
 		}
 		if !d.changed() {
-			return
+			return nil
 		}
 		err := s.persist(ctx, d, write)
 		if errors.Is(err, ErrRevision) { // another engine was faster
@@ -145,9 +156,11 @@ func (s *Store) commit(ctx context.Context, batch []*request, write bool) {
 			}
 		}
 		if err != nil {
-			s.opts.Logger.Error("tag configuration not saved", "file", s.opts.Path, "error", err)
+			if !errors.Is(err, errEdited) {
+				s.opts.Logger.Error("tag configuration not saved", "file", s.opts.Path, "error", err)
+			}
 			fail(batch, err)
-			return
+			return err
 		}
 		s.inForce(d, !write)
 		for _, r := range slices.Backward(batch) {
@@ -155,7 +168,7 @@ func (s *Store) commit(ctx context.Context, batch []*request, write bool) {
 				defer s.opts.OnChange(r.changes) // should one panic, the others are told all the same
 			}
 		}
-		return
+		return nil
 	}
 }
 

@@ -37,8 +37,12 @@ type stamp struct {
 
 // current reports whether the file with the given info is surely still the one of the stamp.
 func (s stamp) current(info fs.FileInfo) bool {
-	return s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() &&
-		s.info.ModTime().Equal(info.ModTime()) && (s.own || s.takenAt.Sub(info.ModTime()) > settled)
+	return s.of(info) && (s.own || s.takenAt.Sub(info.ModTime()) > settled)
+}
+
+// of reports whether the file with the given info may be the one of the stamp.
+func (s stamp) of(info fs.FileInfo) bool {
+	return s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime())
 }
 
 func readFile(path string, now time.Time) (content, error) {

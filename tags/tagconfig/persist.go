@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"os"
 )
 
 // persist stores a draft: the text of the file beside it, the transaction, then the file in its place, so that what fails for
@@ -22,6 +23,9 @@ func (s *Store) persist(ctx context.Context, d *draft, write bool) error {
 	}
 	repo := s.opts.Repository
 	if repo != nil {
+		if next != nil && s.edited() {
+			return next.discard(notSaved(errEdited))
+		}
 		set, err := d.changeset()
 		if err == nil {
 			if next != nil {
@@ -124,8 +128,21 @@ func (s *Store) stage(v *view) (*staged, error) {
 	return stage(s.opts.Path, v.encode, s.create, s.opts.Now)
 }
 
-// replace puts a text in the place of the file, with the configuration of a revision. The caller holds filing and turn.
+// errEdited is for a file that was edited after it was looked at: the edit is to be taken over first.
+var errEdited = errors.New("the model file is being edited")
+
+// edited reports whether the file is not the one that was looked at. The caller holds filing.
+func (s *Store) edited() bool {
+	info, err := os.Stat(s.opts.Path)
+	return err == nil && !s.disk.stamp.of(info)
+}
+
+// replace puts a text in the place of the file, with the configuration of a revision. If the file was edited since it was looked at, the
+// error is errEdited. The caller holds filing and turn.
 func (s *Store) replace(ctx context.Context, next *staged, revision int64) error {
+	if s.edited() {
+		return next.discard(errEdited)
+	}
 	if err := next.replace(); err != nil {
 		return err
 	}
@@ -168,7 +185,16 @@ func (s *Store) Sync(ctx context.Context) error {
 	return err
 }
 
-func (s *Store) writeBehind(ctx context.Context) error {
+func (s *Store) writeBehind(ctx context.Context) (err error) {
+	for range maxStarts {
+		if err = s.writeOnce(ctx); !errors.Is(err, errEdited) {
+			break
+		}
+	}
+	return err
+}
+
+func (s *Store) writeOnce(ctx context.Context) error {
 	if err := s.refresh(ctx); err != nil && s.disk.broken == nil && !deleted(err) {
 		return ErrNotSaved.Wrap(err)
 	}

@@ -20,6 +20,7 @@ type stopping struct {
 	*Memory
 	apply, note error
 	applied     int
+	after       func() // is called once by Apply when it has stored
 }
 
 func (r *stopping) Apply(ctx context.Context, from int64, c Changeset) (int64, error) {
@@ -27,7 +28,12 @@ func (r *stopping) Apply(ctx context.Context, from int64, c Changeset) (int64, e
 		return 0, r.apply
 	}
 	r.applied++
-	return r.Memory.Apply(ctx, from, c)
+	revision, err := r.Memory.Apply(ctx, from, c)
+	if after := r.after; after != nil {
+		r.after = nil
+		after()
+	}
+	return revision, err
 }
 
 func (r *stopping) NoteFile(ctx context.Context, f FileState) error {
@@ -257,21 +263,19 @@ func TestFileThatCannotBeReplaced(t *testing.T) {
 
 // What the rename refuses after the transaction is taken back.
 func TestRenameThatFailsIsTakenBack(t *testing.T) {
-	path, r := modelPath(t), NewMemory()
+	path, r := modelPath(t), &stopping{Memory: NewMemory()}
 	s := openWith(t, path, r)
 	_, err := s.Bulk(t.Context(), []Config{described("a", "1"), described("b", "1")})
 	require.NoError(t, err)
-	s.create = func(temp string) (tempFile, error) { // the path becomes a folder while the text is written
+	r.after = func() { // the path becomes a folder
 		require.NoError(t, os.Remove(path))
 		require.NoError(t, os.MkdirAll(filepath.Join(path, "x"), 0o755))
-		return createTemp(temp)
 	}
 	_, err = s.Apply(t.Context(), Edit{Put: []Config{described("a", "2"), described("c", "2")}, Remove: []string{"b"}})
 	requireNotSaved(t, err)
 	want := map[string]string{"a": "1", "b": "1"}
 	require.Equal(t, want, descriptions(s))
 	require.NoError(t, os.RemoveAll(path))
-	s.create = createTemp
 	_, err = s.Bulk(t.Context(), []Config{described("d", "1")})
 	require.NoError(t, err)
 	want["d"] = "1"
@@ -397,22 +401,84 @@ func TestFileEditedAgainBeforeItIsWritten(t *testing.T) {
 
 // An edit that was taken back does not count as one that the file lacks.
 func TestFileEditedAfterAnEditWasTakenBack(t *testing.T) {
-	path, r := modelPath(t), NewMemory()
+	path, r := modelPath(t), &stopping{Memory: NewMemory()}
 	s := openWith(t, path, r)
 	_, err := s.Bulk(t.Context(), []Config{described("a", "1")})
 	require.NoError(t, err)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	s.create = func(temp string) (tempFile, error) {
+	r.after = func() {
 		require.NoError(t, os.Remove(path))
 		require.NoError(t, os.MkdirAll(filepath.Join(path, "x"), 0o755))
-		return createTemp(temp)
 	}
 	_, err = s.Bulk(t.Context(), []Config{described("a", "2")})
 	requireNotSaved(t, err)
 	require.NoError(t, os.RemoveAll(path))
 	write(t, path, strings.Replace(string(text), `"description":"1"`, `"description":"hand"`, 1))
 	require.Equal(t, map[string]string{"a": "hand"}, descriptions(openWith(t, path, r)))
+}
+
+// What people save while the store writes the file is taken over, and not written over.
+func TestFileEditedWhileItIsWritten(t *testing.T) {
+	byHand := func(t *testing.T, path, description string) {
+		write(t, path, fmt.Sprintf(`{"modelName":"m","version":"1","variables":[{"tagId":"a","driverId":"plc","dataType":"Float","description":"1"},`+
+			`{"tagId":"hand","driverId":"plc","dataType":"Float","description":%q}]}`, description))
+	}
+	want := map[string]string{"a": "1", "hand": "saved", "b": "api"}
+	for name, edit := range map[string]func(t *testing.T, s *Store){
+		"bulk": func(t *testing.T, s *Store) {
+			_, err := s.Bulk(t.Context(), []Config{described("b", "api")})
+			require.NoError(t, err)
+		},
+		"behind": func(t *testing.T, s *Store) {
+			applyBehind(t, s, Edit{Put: []Config{described("b", "api")}})
+			require.NoError(t, s.Sync(t.Context()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, r := modelPath(t), &stopping{Memory: NewMemory()}
+			s := openWith(t, path, r)
+			_, err := s.Bulk(t.Context(), []Config{described("a", "1")})
+			require.NoError(t, err)
+			times := 0
+			s.create = func(temp string) (tempFile, error) {
+				if times++; times == 1 {
+					byHand(t, path, "first")
+				} else if times == 2 {
+					byHand(t, path, "saved")
+				}
+				return createTemp(temp)
+			}
+			edit(t, s)
+			require.Equal(t, want, descriptions(s))
+			require.Equal(t, want, inFile(t, path))
+			require.Equal(t, want, descriptions(openWith(t, path, r)))
+		})
+	}
+	t.Run("after the transaction", func(t *testing.T) {
+		path, r := modelPath(t), &stopping{Memory: NewMemory()}
+		s := openWith(t, path, r)
+		_, err := s.Bulk(t.Context(), []Config{described("a", "1")})
+		require.NoError(t, err)
+		r.after = func() { byHand(t, path, "saved") }
+		_, err = s.Bulk(t.Context(), []Config{described("b", "api")})
+		require.NoError(t, err)
+		require.Equal(t, want, descriptions(s))
+		require.Equal(t, want, inFile(t, path))
+	})
+	t.Run("again and again", func(t *testing.T) {
+		path := modelPath(t)
+		s := open(t, path)
+		times := 0
+		s.create = func(temp string) (tempFile, error) {
+			times++
+			byHand(t, path, strings.Repeat("x", times))
+			return createTemp(temp)
+		}
+		_, err := s.Bulk(t.Context(), []Config{described("b", "api")})
+		requireNotSaved(t, err)
+		require.Equal(t, strings.Repeat("x", times), inFile(t, path)["hand"])
+	})
 }
 
 func TestPanicOfOnChangeConcernsNobodyElse(t *testing.T) {
