@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -63,6 +64,8 @@ func (d *Definition) validate() error {
 	} else {
 		want(len(d.ID) <= maxID, "id", "must have at most %d bytes", maxID)
 		want(validID(d.ID), "id", "must not contain / or control characters, nor be . or ..")
+		want(!strings.HasPrefix(d.ID, "~") && !slices.Contains(reserved, d.ID), "id",
+			"is reserved for a part of the engine: derived, devices, predictive and ids that begin with ~ are")
 	}
 	want(d.Type != "", "type", "is required")
 	want(d.Port >= 0 && d.Port <= 65535, "port", "must be 1 to 65535, or 0 for the type's default")
@@ -77,6 +80,9 @@ func (d *Definition) validate() error {
 	}
 	return nil
 }
+
+// reserved are the ids of drivers that parts of the engine add with their first tag.
+var reserved = []string{"derived", "devices", "predictive"}
 
 func validID(id string) bool {
 	return utf8.ValidString(id) && id != "." && id != ".." && !strings.ContainsFunc(id, func(r rune) bool { return r == '/' || unicode.IsControl(r) })

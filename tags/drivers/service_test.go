@@ -278,3 +278,19 @@ func TestThereIsALimit(t *testing.T) {
 	_, err = r.Create(t.Context(), drivers.Definition{ID: "b", Type: "Simulation"})
 	require.ErrorIs(t, err, drivers.ErrTooMany)
 }
+
+func TestIdsOfPartsOfTheEngineAreReserved(t *testing.T) {
+	r := start(t, nil)
+	for _, id := range []string{"derived", "devices", "predictive", "~", "~templates"} {
+		_, err := r.Create(t.Context(), drivers.Definition{ID: id, Type: "Secretive", Enabled: true, Settings: settings(`{"Host": "one"}`)})
+		require.ErrorIs(t, err, drivers.ErrInvalid, id)
+		f, _ := fault.From(err)
+		require.Len(t, f.Fields, 1)
+		require.Equal(t, "id", f.Fields[0].Field)
+		require.Contains(t, f.Fields[0].Message, "is reserved")
+	}
+	for _, id := range []string{"derived1", "Devices", "a~"} {
+		_, err := r.Create(t.Context(), drivers.Definition{ID: id, Type: "Secretive", Enabled: true, Settings: settings(`{"Host": "one"}`)})
+		require.NoError(t, err, id)
+	}
+}
