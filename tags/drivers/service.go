@@ -339,3 +339,12 @@ func clip(s string) string {
 	}
 	return s
 }
+
+// Stored reports whether the repository has a driver of an id, be it of another engine.
+func (s *Service) Stored(ctx context.Context, id string) (bool, error) {
+	_, err := s.repo.Get(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -110,6 +110,19 @@ func (b *Binder) RemoveBase(source string) {
 	b.bind(names, source)
 }
 
+// Only returns the names of the tags that would be gone without a source: no other source has them, and they are not configured.
+func (b *Binder) Only(source string) (names []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.sources[source] {
+		name := b.sources[source][i].Name
+		if _, configured := b.config[name]; !configured && len(b.base[name]) == 1 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // disclaim takes the base of a source away and returns the names of its tags.
 func (b *Binder) disclaim(source string) (names []string) {
 	old := b.sources[source]

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,6 +145,43 @@ func TestConfiguredTagsOutliveTheirDriverUnlessTheyAreToGo(t *testing.T) {
 	_, err = p.Tags().Read("made.own")
 	require.ErrorIs(t, err, tags.ErrTagNotFound)
 	require.Nil(t, p.configOf("made.own"))
+}
+
+// Who uses a tag that goes with its driver keeps the driver from being removed, whichever layer has the tag.
+func TestADriverWhoseTagsAreInUseStays(t *testing.T) {
+	t.Parallel()
+	p := start(t, withTypes)
+	require.Equal(t, 201, p.call(accounts.Admin, http.MethodPost, driversPath, definitionOf("made")).status)
+	made := p.call(accounts.Admin, http.MethodPost, "/api/v1/derived-tags", map[string]any{"id": "twice", "expression": `tag("made.device1.tag1") * 2`, "dataType": "Float"})
+	require.Equal(t, 201, made.status, "%s", made.body)
+	for _, query := range []string{"", "?tags=true"} {
+		body := requireProblem(t, p.call(accounts.Admin, http.MethodDelete, driversPath+"/made"+query, nil), 409, "TAG_IN_USE")
+		require.Equal(t, "made.device1.tag1", body["errors"].([]any)[0].(map[string]any)["field"])
+	}
+	require.True(t, p.Tags().HasDriver("made"))
+	requireProblem(t, p.conditional(http.MethodDelete, driversPath+"/made?force=true", `"1"`, nil), 412, "VERSION_CHANGED")
+
+	// Configured, the tag stays when the driver goes.
+	p.configure(map[string]any{"tagId": "made.device1.tag1", "driverId": "made", "address": "device1.tag1", "dataType": "Float"})
+	require.Equal(t, 204, p.call(accounts.Admin, http.MethodDelete, driversPath+"/made", nil).status)
+	s, err := p.Tags().Read("made.device1.tag1")
+	require.NoError(t, err)
+	require.Equal(t, tags.ReasonNoDriver, s.Sample.Reason)
+
+	// What was left of a driver that is gone is removed by the same call.
+	requireProblem(t, p.call(accounts.Admin, http.MethodDelete, driversPath+"/made?tags=true", nil), 409, "TAG_IN_USE")
+	requireProblem(t, p.call(accounts.Admin, http.MethodDelete, driversPath+"/made", nil), 404, "DRIVER_NOT_FOUND")
+	require.Equal(t, 204, p.call(accounts.Admin, http.MethodDelete, driversPath+"/made?tags=true&force=true", nil).status)
+	require.Nil(t, p.configOf("made.device1.tag1"))
+	requireProblem(t, p.call(accounts.Admin, http.MethodDelete, driversPath+"/made?tags=true", nil), 404, "DRIVER_NOT_FOUND")
+
+	require.Equal(t, 201, p.call(accounts.Admin, http.MethodPost, driversPath, definitionOf("made")).status)
+	require.Equal(t, 204, p.call(accounts.Admin, http.MethodDelete, driversPath+"/made?force=true", nil).status)
+	found := false
+	for _, r := range p.audit("?object=made") {
+		found = found || r.Action == "deleteDriver" && strings.Contains(string(r.Before), `"removedTags":["made.device1.tag1"]`)
+	}
+	require.True(t, found, "the log names the tags that went")
 }
 
 func TestDevicesAreTriedAndBrowsed(t *testing.T) {

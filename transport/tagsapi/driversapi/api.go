@@ -1,6 +1,7 @@
 package driversapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -19,9 +20,11 @@ import (
 type Options struct {
 	// Body wraps every handler, behind the guard: limits and checks of request bodies. Default: none.
 	Body func(http.Handler) http.Handler
-	// RemoveTags removes the configured tags of a driver, for a DELETE that asks for it. It is called before the driver is removed;
-	// check only asks whether it may be done. Default: such a request is refused.
-	RemoveTags func(r *http.Request, driverID string, force, check bool) error
+	// MayRemove returns an error if something uses a tag that goes with a driver: those that its settings define, and with configured
+	// those of the tag configuration too. Default: nothing uses any.
+	MayRemove func(ctx context.Context, driverID string, configured bool) error
+	// RemoveTags removes the configured tags of a driver that is removed, and returns how many there were. Default: there are none.
+	RemoveTags func(ctx context.Context, driverID string) (int, error)
 }
 
 // API is the REST API of drivers.
@@ -37,6 +40,12 @@ func New(service *drivers.Service, o Options) (*API, error) {
 	}
 	if o.Body == nil {
 		o.Body = restapi.Unchanged
+	}
+	if o.MayRemove == nil {
+		o.MayRemove = func(context.Context, string, bool) error { return nil }
+	}
+	if o.RemoveTags == nil {
+		o.RemoveTags = func(context.Context, string) (int, error) { return 0, nil }
 	}
 	return &API{service: service, opts: o}, nil
 }
@@ -177,27 +186,64 @@ func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !withTags {
-		if err := a.service.Delete(r.Context(), name, match(r)); err != nil {
-			return err
+	// Tags go after their driver, so that none is configured while its driver does not know it.
+	err = a.service.Delete(r.Context(), name, a.mayRemove(r, name, withTags, force))
+	if withTags && errors.Is(err, drivers.ErrNotFound) && len(r.Header.Values("If-Match")) == 0 {
+		return a.removeLeft(w, r, name, force, err)
+	}
+	if err == nil && withTags {
+		if _, err = a.opts.RemoveTags(context.WithoutCancel(r.Context()), name); err != nil {
+			err = tagsLeft(err)
 		}
-		w.WriteHeader(http.StatusNoContent)
-		return nil
 	}
-	if a.opts.RemoveTags == nil {
-		return problem.ErrInvalidRequest.Invalid(fault.Field{Field: "tags", Message: "is not supported here"})
-	}
-	// Whether the tags may be removed is asked first, and they go after their driver: so none is configured while its driver does not
-	// know it.
-	if err := a.opts.RemoveTags(r, name, force, true); err != nil {
-		return err
-	}
-	if err := a.service.Delete(r.Context(), name, match(r)); err != nil {
-		return err
-	}
-	if err := a.opts.RemoveTags(r, name, true, false); err != nil {
+	if err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// mayRemove returns the condition of a removal: that of If-Match, and that nothing uses the tags.
+func (a *API) mayRemove(r *http.Request, name string, withTags, force bool) func(int64) error {
+	holds := match(r)
+	return func(revision int64) error {
+		if holds != nil {
+			if err := holds(revision); err != nil {
+				return err
+			}
+		}
+		if force {
+			return nil
+		}
+		return a.opts.MayRemove(r.Context(), name, withTags)
+	}
+}
+
+// removeLeft removes the configured tags of a driver that a call before has removed without them.
+func (a *API) removeLeft(w http.ResponseWriter, r *http.Request, name string, force bool, notFound error) error {
+	if elsewhere, err := a.service.Stored(r.Context(), name); err != nil || elsewhere {
+		return errors.Join(notFound, err)
+	}
+	if !force {
+		if err := a.opts.MayRemove(r.Context(), name, true); err != nil {
+			return err
+		}
+	}
+	n, err := a.opts.RemoveTags(r.Context(), name)
+	switch {
+	case err != nil:
+		return tagsLeft(err)
+	case n == 0:
+		return notFound
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// tagsLeft returns the error of a removal that has removed the driver alone.
+func tagsLeft(err error) error {
+	if f, ok := fault.From(err); ok {
+		return f.Because("the driver is removed, its configured tags are not: repeat the call").Wrap(err)
+	}
+	return err
 }

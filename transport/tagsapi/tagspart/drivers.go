@@ -3,7 +3,6 @@ package tagspart
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/drivers"
@@ -74,32 +73,40 @@ func (t *Tags) forgetTags(id string) {
 	}
 }
 
-// removeTags removes the configured tags of a driver. If something uses one of them, it returns [tagconfig.ErrInUse] unless force is set.
-func (t *Tags) removeTags(r *http.Request, driverID string, force, check bool) error {
-	ctx := r.Context()
-	var ids []string
+// configuredOf returns the ids of the configured tags of a driver.
+func (t *Tags) configuredOf(driverID string) (ids []string) {
 	for _, item := range t.config.Configured() {
 		if item.DriverID == driverID {
 			ids = append(ids, item.TagID)
 		}
 	}
+	return ids
+}
+
+// mayRemoveTags returns [tagconfig.ErrInUse] if something uses a tag that goes with a driver, or with configured one of its configured tags.
+func (t *Tags) mayRemoveTags(ctx context.Context, driverID string, configured bool) error {
+	ids := t.binder.Only(driverID)
+	if configured {
+		ids = append(ids, t.configuredOf(driverID)...)
+	}
 	if len(ids) == 0 {
 		return nil
 	}
-	if !force {
-		users, err := t.References(ctx, ids)
-		if err != nil {
-			return err
-		}
-		if err := tagconfig.InUse(users); err != nil {
-			return err
-		}
+	users, err := t.References(ctx, ids)
+	if err != nil {
+		return err
 	}
-	if check {
-		return nil
+	return tagconfig.InUse(users)
+}
+
+// removeTags removes the configured tags of a driver and returns how many there were.
+func (t *Tags) removeTags(ctx context.Context, driverID string) (int, error) {
+	ids := t.configuredOf(driverID)
+	if len(ids) == 0 {
+		return 0, nil
 	}
-	_, err := t.config.Apply(context.WithoutCancel(ctx), tagconfig.Edit{Remove: ids}) // the driver is gone already
-	return err
+	_, err := t.config.Apply(ctx, tagconfig.Edit{Remove: ids})
+	return len(ids), err
 }
 
 // driverHost is drivers.Host.

@@ -225,7 +225,7 @@ func (t *Tags) Observe(observe func([]tags.Change)) {
 func (t *Tags) Part() server.Part {
 	described := tagsapi.Audited(t.engine)
 	maps.Copy(described, tagconfigapi.Audited(t.config))
-	maps.Copy(described, driversapi.Audited(t.drivers))
+	maps.Copy(described, driversapi.Audited(t.drivers, t.configuredOf))
 	return server.Part{Name: "tags", Operations: Operations(), Audited: described, Routes: t.routes, GRPC: t.grpc,
 		Checks: t.checks(), Metrics: t.metrics(), Jobs: t.jobs(), Drain: t.drain}
 }
@@ -235,7 +235,7 @@ func (t *Tags) routes(r server.Router) error {
 	if err != nil {
 		return err
 	}
-	managed, err := driversapi.New(t.drivers, driversapi.Options{RemoveTags: t.removeTags})
+	managed, err := driversapi.New(t.drivers, driversapi.Options{MayRemove: t.mayRemoveTags, RemoveTags: t.removeTags})
 	if err != nil {
 		return err
 	}
