@@ -75,7 +75,11 @@ func (s *Service) Delete(ctx context.Context, id string, must Precondition) erro
 	s.position = position
 	s.mu.Unlock()
 	s.graph.change(nil, nil, []string{id})
-	return s.defineOne(id)
+	if err := s.defineOne(id); err != nil { // it is removed all the same
+		s.late = true
+		s.opts.Logger.Warn("failed to remove a derived tag from the tag engine; retrying", "id", id, "error", err)
+	}
+	return nil
 }
 
 // Has reports whether there is a definition of that id, also one that was left out because it cannot be used.
@@ -123,33 +127,49 @@ func (s *Service) put(ctx context.Context, d Definition, revision int64, allowMi
 		return Stored{}, err
 	}
 	s.mu.Lock()
-	if was, ok := s.stored[d.ID]; ok {
-		doc.CreatedAt = was.CreatedAt
+	old, replaced := s.stored[d.ID]
+	if replaced {
+		doc.CreatedAt = old.CreatedAt
 	}
 	s.stored[d.ID], s.position = doc, position
 	s.mu.Unlock()
+	was := s.graph.save(list, nil)
 	s.graph.change(list, kinds, nil)
 	if err := s.defineOne(d.ID); err != nil {
-		if revision == 0 {
-			err = errors.Join(err, s.takeBack(ctx, doc))
-		}
-		return Stored{}, err
+		return Stored{}, errors.Join(err, s.takeBack(ctx, doc, old, was))
 	}
 	return s.Get(d.ID)
 }
 
-// takeBack removes a definition whose tag cannot be defined.
-func (s *Service) takeBack(ctx context.Context, doc Document) error {
-	position, err := s.opts.Repository.Change(context.WithoutCancel(ctx), nil, []Document{doc})
+// takeBack puts what there was in the place of a definition whose tag cannot be defined: old, or nothing. If that cannot be stored, the
+// definition stays, and Follow defines its tag as soon as it can.
+func (s *Service) takeBack(ctx context.Context, doc, old Document, was saved) error {
+	var put, remove []Document
+	if old.ID == "" {
+		remove = []Document{doc}
+	} else {
+		old.Revision = doc.Revision + 1
+		put = []Document{old}
+	}
+	position, err := s.opts.Repository.Change(context.WithoutCancel(ctx), put, remove)
 	if err != nil {
+		s.late = true
 		return err
 	}
 	s.mu.Lock()
-	delete(s.stored, doc.ID)
+	if delete(s.stored, doc.ID); put != nil {
+		s.stored[doc.ID] = old
+	}
 	s.position = position
 	s.mu.Unlock()
-	s.graph.change(nil, nil, []string{doc.ID})
+	s.restore(was)
 	return nil
+}
+
+// restore takes a change back that is not defined. Aliases go to their old targets again.
+func (s *Service) restore(was saved) {
+	s.graph.change(was.put, was.kinds, was.fresh)
+	s.graph.tags(s.driver)
 }
 
 func (s *Service) room(more int) error {
@@ -421,7 +441,7 @@ func (s *Service) CheckOwned(list []Owned, failed func(id string, err error) err
 
 // SetOwned replaces the definitions that were given to it before. They are not stored here. Missing inputs are allowed. failed is asked
 // what an error of one ends with: if it returns nil, the definition is left out, or is Bad where only the types of its inputs do not fit.
-// Nil for failed ends with any. The errors are those of Create.
+// Nil for failed ends with any. The errors are those of Create; nothing has changed then.
 func (s *Service) SetOwned(list []Owned, failed func(id string, err error) error) error {
 	s.editing.Lock()
 	defer s.editing.Unlock()
@@ -429,14 +449,26 @@ func (s *Service) SetOwned(list []Owned, failed func(id string, err error) error
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.owner = p.owner
-	s.mu.Unlock()
+	owner := s.setOwner(p.owner)
 	if len(p.changed) == 0 && len(p.gone) == 0 {
 		return nil
 	}
+	was := s.graph.save(p.changed, p.gone)
 	s.graph.change(p.changed, p.kinds, p.gone)
-	return s.define()
+	if err = s.define(); err != nil {
+		s.restore(was)
+		s.setOwner(owner)
+	}
+	return err
+}
+
+// setOwner sets who has definitions, by id, and returns what there was before.
+func (s *Service) setOwner(owner map[string]string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.owner
+	s.owner = owner
+	return was
 }
 
 func (s *Service) inForce(d *Definition) bool {

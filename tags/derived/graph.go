@@ -171,6 +171,34 @@ func (g *graph) kind(name string) tags.DataType {
 	return ""
 }
 
+// saved is what definitions were before a change.
+type saved struct {
+	put   []Definition
+	kinds map[string]tags.DataType
+	fresh []string // ids that had none
+}
+
+// save returns what definitions are that are about to change, to be given to change if that is taken back.
+func (g *graph) save(put []Definition, gone []string) saved {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was := saved{kinds: make(map[string]tags.DataType)}
+	keep := func(id string) {
+		if n := g.nodes[id]; n != nil {
+			was.put, was.kinds[id] = append(was.put, n.def), n.kind
+		} else {
+			was.fresh = append(was.fresh, id)
+		}
+	}
+	for i := range put {
+		keep(put[i].ID)
+	}
+	for _, id := range gone {
+		keep(id)
+	}
+	return was
+}
+
 // change removes and puts definitions, of which there is no cycle. kinds has the types of those that are put.
 func (g *graph) change(put []Definition, kinds map[string]tags.DataType, remove []string) {
 	g.mu.Lock()

@@ -74,6 +74,7 @@ type Service struct {
 	defined  []tags.Tag // what Define got
 	revision uint64     // of the tags, as Follow has seen them
 	position int64      // of the repository
+	late     bool       // defined is not what the definitions say
 
 	mu     sync.Mutex
 	stored map[string]Document // of definitions without an owner, by id
@@ -388,12 +389,12 @@ func (s *Service) Follow(ctx context.Context) {
 func (s *Service) follow(ctx context.Context) error {
 	s.editing.Lock()
 	defer s.editing.Unlock()
-	if revision := s.tags.Revision(); revision != s.revision {
+	if revision := s.tags.Revision(); revision != s.revision || s.late {
 		s.graph.lookAgain()
 		if err := s.define(); err != nil {
 			return err
 		}
-		s.revision = revision
+		s.revision, s.late = revision, false
 	}
 	position, err := s.opts.Repository.Position(ctx)
 	if err != nil || position == s.position {

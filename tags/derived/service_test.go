@@ -2,8 +2,10 @@ package derived_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,6 +74,7 @@ type plant struct {
 	plc     *pushed
 	service *derived.Service
 	known   map[string]bool
+	refuse  atomic.Bool // what comes to define
 }
 
 func newPlant(t *testing.T, repository derived.Repository) *plant {
@@ -102,7 +105,12 @@ func (p *plant) open(repository derived.Repository) {
 	p.t.Cleanup(func() { cancel(); wg.Wait(); p.service.Close() })
 }
 
+var errRefused = errors.New("refused")
+
 func (p *plant) define(list []tags.Tag) error {
+	if p.refuse.Load() {
+		return errRefused
+	}
 	gone := p.known
 	p.known = make(map[string]bool)
 	for _, t := range list {
@@ -430,4 +438,40 @@ func TestDefinitionsSurviveARestart(t *testing.T) {
 	p.create(derived.Definition{ID: "e", Expression: `tag("plc.a") * 10`})
 	again.becomes("e", "10 Good ")
 	require.Eventually(t, func() bool { _, err := again.engine.Read("c"); return err != nil }, 5*time.Second, time.Millisecond)
+}
+
+// A definition whose tag cannot be defined leaves what there was. A removal is carried out later.
+func TestADefinitionThatCannotBeDefinedIsTakenBack(t *testing.T) {
+	repository := derived.NewMemory()
+	p := newPlant(t, repository)
+	p.set("a", tags.FloatValue(2), 1)
+	was := p.create(derived.Definition{ID: "x", Target: "plc.a"})
+	p.refuse.Store(true)
+	for _, d := range []derived.Definition{{ID: "x", Target: "plc.b", Unit: "km"}, {ID: "x", Expression: `tag("plc.a") * 2`, Unit: "km"}} {
+		_, err := p.service.Replace(t.Context(), d, false, nil)
+		require.ErrorIs(t, err, errRefused)
+	}
+	_, err := p.service.Create(t.Context(), derived.Definition{ID: "y", Expression: `tag("plc.a") * 2`}, false)
+	require.ErrorIs(t, err, errRefused)
+	now, err := p.service.Get("x")
+	require.NoError(t, err)
+	require.Equal(t, was.Definition, now.Definition)
+	require.Equal(t, was.CreatedAt, now.CreatedAt)
+	require.Greater(t, now.Revision, was.Revision)
+	require.Equal(t, tags.ReadWrite, now.Access)
+	_, err = p.service.Get("y")
+	require.ErrorIs(t, err, derived.ErrNotFound)
+	docs, err := repository.Documents(t.Context(), derived.Kind)
+	require.NoError(t, err)
+	require.Len(t, docs, 1)
+	require.NotContains(t, string(docs[0].Body), "km")
+
+	require.NoError(t, p.service.Delete(t.Context(), "x", nil))
+	_, err = p.engine.Read("x")
+	require.NoError(t, err)
+	p.refuse.Store(false)
+	require.Eventually(t, func() bool {
+		_, err := p.engine.Read("x")
+		return errors.Is(err, tags.ErrTagNotFound)
+	}, 10*time.Second, time.Millisecond)
 }

@@ -77,6 +77,7 @@ type Service struct {
 	instances map[string]Instance // by <template>/<instance>
 	docs      map[derived.Key]derived.Document
 	made      map[string]rendered // what instances define
+	late      error               // why their tags are not defined
 }
 
 // New opens the templates and defines the tags of their instances. Those that cannot be used are logged and left out.
@@ -151,11 +152,25 @@ func (s *Service) load(ctx context.Context) error {
 		s.opts.Logger.Error("derived tag of a template cannot be computed", "id", id, "error", err)
 		return nil
 	}
-	if err := s.apply(all.rendered, leaveOut); err != nil {
-		s.opts.Logger.Error("failed to define the tags of templates", "error", err)
-	}
 	s.take(next, position)
+	if err := s.apply(all.rendered, leaveOut); err != nil {
+		s.opts.Logger.Error("failed to define the tags of templates; retrying", "error", err)
+		s.setLate(err)
+	}
 	return nil
+}
+
+func (s *Service) setLate(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late = err
+}
+
+// Err returns why the tags of templates are not defined as they are stored, for a health check. Follow tries again.
+func (s *Service) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.late
 }
 
 // model is all templates and instances, to be changed before it comes into force.
@@ -237,7 +252,7 @@ func (r *rendered) names() []string {
 	return names
 }
 
-// apply brings tags into force. editing is held.
+// apply brings tags into force, or nothing if it returns an error. editing is held.
 func (s *Service) apply(next rendered, failed func(id string, err error) error) error {
 	if err := s.opts.SetTags(next.tags); err != nil {
 		return err
@@ -246,6 +261,7 @@ func (s *Service) apply(next rendered, failed func(id string, err error) error) 
 		return errors.Join(err, s.opts.SetTags(s.now.tags))
 	}
 	s.now = next
+	s.setLate(nil)
 	return nil
 }
 
@@ -290,8 +306,42 @@ func (s *Service) edit(ctx context.Context, dryRun bool, allow func(Plan) error,
 	if err != nil {
 		return will, err
 	}
+	last := model{s.templates, s.instances, s.docs, s.made} // each is replaced as a whole
 	s.take(next, position)
-	return will, s.apply(all.rendered, failed)
+	if err := s.apply(all.rendered, failed); err != nil {
+		return will, errors.Join(err, s.takeBack(ctx, last, put, remove, err))
+	}
+	return will, nil
+}
+
+// takeBack stores what there was before an edit whose tags cannot be defined. If that fails, the edit stays, and Follow defines its tags
+// as soon as it can. editing is held.
+func (s *Service) takeBack(ctx context.Context, last model, put, remove []derived.Document, cause error) error {
+	var back, gone []derived.Document
+	for _, doc := range put {
+		old, ok := last.docs[derived.Key{Kind: doc.Kind, ID: doc.ID}]
+		if !ok {
+			gone = append(gone, doc)
+			continue
+		}
+		old.Revision = doc.Revision + 1
+		back = append(back, old)
+	}
+	for _, doc := range remove {
+		doc.Revision = 1
+		back = append(back, doc)
+	}
+	position, err := s.opts.Repository.Change(context.WithoutCancel(ctx), back, gone)
+	if err != nil {
+		s.setLate(cause)
+		return err
+	}
+	last.docs = maps.Clone(last.docs)
+	for _, doc := range back {
+		last.docs[derived.Key{Kind: doc.Kind, ID: doc.ID}] = doc
+	}
+	s.take(last, position)
+	return nil
 }
 
 // refuse returns what ends with an error of a derived tag: an edit that makes it. What was wrong before does not keep people from other
@@ -567,8 +617,20 @@ func (s *Service) follow(ctx context.Context) error {
 	s.editing.Lock()
 	defer s.editing.Unlock()
 	position, err := s.opts.Repository.Position(ctx)
-	if err != nil || position == s.position {
+	if err != nil {
 		return err
 	}
-	return s.load(ctx)
+	if position != s.position {
+		return s.load(ctx)
+	}
+	if s.Err() == nil {
+		return nil
+	}
+	next := s.copy()
+	leaveOut := func(string, error) error { return nil }
+	err = s.apply(next.render(leaveOut).rendered, leaveOut)
+	if err != nil {
+		s.setLate(err)
+	}
+	return err
 }

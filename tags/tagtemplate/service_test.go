@@ -3,7 +3,9 @@ package tagtemplate_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,18 +49,34 @@ type plant struct {
 	derived *derived.Service
 	tags    []tags.Tag
 	defined []tags.Tag // derived ones
+
+	refuse, refuseDerived atomic.Bool // what comes
 }
+
+var errRefused = errors.New("refused")
 
 func open(t *testing.T, repository derived.Repository) *plant {
 	engine, err := tags.New(tags.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, engine.Close(context.Background())) })
 	p := &plant{engine: engine}
-	p.derived, err = derived.New(t.Context(), engine, derived.Options{Repository: repository, Interval: time.Millisecond, Define: func(list []tags.Tag) error { p.defined = list; return nil }})
+	p.derived, err = derived.New(t.Context(), engine, derived.Options{Repository: repository, Interval: time.Millisecond, Define: func(list []tags.Tag) error {
+		if p.refuseDerived.Load() {
+			return errRefused
+		}
+		p.defined = list
+		return nil
+	}})
 	require.NoError(t, err)
 	t.Cleanup(p.derived.Close)
 	p.service, err = tagtemplate.New(t.Context(), p.derived, tagtemplate.Options{Repository: repository, Interval: time.Millisecond,
-		SetTags: func(list []tags.Tag) error { p.tags = list; return nil }})
+		SetTags: func(list []tags.Tag) error {
+			if p.refuse.Load() {
+				return errRefused
+			}
+			p.tags = list
+			return nil
+		}})
 	require.NoError(t, err)
 	return p
 }
@@ -190,4 +208,92 @@ func TestAnUnknownInputAtTheStartHarmsNobodyElse(t *testing.T) {
 	cancel()
 	<-followed
 	require.True(t, slices.ContainsFunc(again.defined, func(tag tags.Tag) bool { return tag.Name == "roof.feel" && tag.DataType == tags.Int }))
+}
+
+// brokenRepository is a repository whose changes can be made to fail after some.
+type brokenRepository struct {
+	*derived.Memory
+	left atomic.Int64 // changes that succeed
+}
+
+func (r *brokenRepository) Change(ctx context.Context, put, remove []derived.Document) (int64, error) {
+	if r.left.Add(-1) < 0 {
+		return 0, errors.New("gone")
+	}
+	return r.Memory.Change(ctx, put, remove)
+}
+
+// An edit whose tags cannot be defined has no effect: not on what is shown, stored or defined.
+func TestAnEditThatCannotBeDefinedIsTakenBack(t *testing.T) {
+	ctx, repository := t.Context(), derived.NewMemory()
+	p := open(t, repository)
+	_, err := p.service.Create(ctx, template(t, pump), tagtemplate.Edit{})
+	require.NoError(t, err)
+	_, _, err = p.service.PutInstance(ctx, "pump", instance(t, `{"id": "p1", "values": {"driver": "plc1", "base": 100}}`), tagtemplate.Edit{})
+	require.NoError(t, err)
+	tagsBefore, definedBefore := slices.Clone(p.tags), slices.Clone(p.defined)
+	before, err := p.service.Template("pump")
+	require.NoError(t, err)
+	for name, refuse := range map[string]*atomic.Bool{"tags": &p.refuse, "derived tags": &p.refuseDerived} {
+		t.Run(name, func(t *testing.T) {
+			refuse.Store(true)
+			defer refuse.Store(false)
+			next := template(t, pump)
+			next.Tags[0]["unit"] = json.RawMessage(`"1/min"`)
+			next.DerivedTags = nil
+			_, err := p.service.Replace(ctx, next, tagtemplate.Edit{})
+			require.ErrorIs(t, err, errRefused)
+			_, _, err = p.service.PutInstance(ctx, "pump", instance(t, `{"id": "p2", "values": {"driver": "plc2", "base": 1}}`), tagtemplate.Edit{})
+			require.ErrorIs(t, err, errRefused)
+			require.ErrorIs(t, p.service.DeleteInstance(ctx, "pump", "p1", tagtemplate.Edit{}), errRefused)
+			refuse.Store(false)
+
+			now, err := p.service.Template("pump")
+			require.NoError(t, err)
+			require.Equal(t, before.Template, now.Template)
+			instances, err := p.service.Instances("pump")
+			require.NoError(t, err)
+			require.Len(t, instances, 1)
+			require.Equal(t, tagsBefore, p.tags)
+			require.Equal(t, definedBefore, p.defined)
+			load, err := p.derived.Get("p1.load")
+			require.NoError(t, err)
+			require.Equal(t, "pump/p1", load.Owner)
+			_, err = p.derived.Get("p2.load")
+			require.ErrorIs(t, err, derived.ErrNotFound)
+			require.NoError(t, p.service.Err())
+
+			again := open(t, repository)
+			require.Equal(t, tagsBefore, again.tags)
+			require.Equal(t, definedBefore, again.defined)
+			_, err = p.service.Replace(ctx, template(t, pump), tagtemplate.Edit{Must: func(revision int64) error {
+				require.Equal(t, now.Revision, revision)
+				return nil
+			}})
+			require.NoError(t, err, "the next edit finds it as it is shown")
+		})
+	}
+}
+
+// An edit that can be neither defined nor taken back is defined later.
+func TestAnEditThatCannotBeTakenBackIsDefinedLater(t *testing.T) {
+	repository := &brokenRepository{Memory: derived.NewMemory()}
+	repository.left.Store(2)
+	p := open(t, repository)
+	_, err := p.service.Create(t.Context(), template(t, pump), tagtemplate.Edit{})
+	require.NoError(t, err)
+	p.refuse.Store(true)
+	_, _, err = p.service.PutInstance(t.Context(), "pump", instance(t, `{"id": "p1", "values": {"driver": "plc1", "base": 100}}`), tagtemplate.Edit{})
+	require.ErrorIs(t, err, errRefused)
+	require.ErrorIs(t, p.service.Err(), errRefused)
+	require.Empty(t, p.tags)
+	p.refuse.Store(false)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { p.service.Follow(ctx); close(done) }()
+	require.Eventually(t, func() bool { return p.service.Err() == nil }, 10*time.Second, time.Millisecond)
+	cancel()
+	<-done
+	require.Len(t, p.tags, 2)
+	require.Len(t, p.defined, 1)
 }

@@ -130,6 +130,9 @@ func (d *Derived) routes(r server.Router) error {
 }
 
 func (d *Derived) check(context.Context) health.Result {
+	if err := d.templates.Err(); err != nil {
+		return health.Result{Status: health.Degraded, Description: "the tags of templates cannot be defined; retrying"}
+	}
 	all, faulty := d.service.Count()
 	if faulty > 0 {
 		return health.Result{Status: health.Degraded, Description: fmt.Sprintf("%d of %d derived tags cannot be computed: an input does not exist or has another type", faulty, all)}
