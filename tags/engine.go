@@ -65,6 +65,8 @@ type Engine struct {
 	seq       atomic.Uint64               // of the newest change
 	revision  atomic.Uint64               // of the definitions
 
+	unusable unusable
+
 	sorting sync.Mutex // held while sorted is rebuilt; taken before mu
 	wheel   *wheel
 }
@@ -257,13 +259,19 @@ const portion = 256
 func (e *Engine) handOver(r *runner) {
 	for part := range slices.Chunk(e.sortedEntries(), portion) {
 		var changes []Change
+		refused := r.refusals(part)
 		e.mu.RLock()
 		for _, en := range part {
 			if en.gone.Load() || en.tag.Load().Driver != r.id || e.runners[r.id] != r {
 				continue
 			}
 			en.belongTo(r)
-			if c, told := en.degrade(Bad, ReasonWaiting, e.now()); told {
+			reason := ReasonWaiting
+			if err := refused[en]; err != nil {
+				reason = ReasonConfig
+				e.unusable.set(en, err)
+			}
+			if c, told := en.degrade(Bad, reason, e.now()); told {
 				changes = append(changes, c)
 			}
 			r.attach(en)
@@ -293,6 +301,7 @@ func (e *Engine) RemoveDriver(ctx context.Context, id string) error {
 			if e.runners[id] != nil || en.tag.Load().Driver != id { // given to another driver meanwhile
 				continue
 			}
+			e.unusable.remove(en)
 			if c, told := en.degrade(Bad, ReasonNoDriver, e.now()); told {
 				changes = append(changes, c)
 			}

@@ -30,6 +30,34 @@ func (e *Engine) DefineTags(list ...Tag) error {
 	return e.define(list)
 }
 
+// Check returns the error that DefineTags would return for a tag.
+func (e *Engine) Check(t Tag) error { return validateAll([]Tag{t}, e.addressChecker) }
+
+// DefineUnusable is DefineTags for a tag whose address its driver refuses. It is defined all the same, Bad with reason ConfigError, until it
+// is defined otherwise or has another driver. [Engine.Unusable] tells why.
+func (e *Engine) DefineUnusable(t Tag) error {
+	if err := validateAll([]Tag{t}, func(string) PointValidator { return nil }); err != nil {
+		return err
+	}
+	c := e.addressChecker(t.Driver)
+	if err := e.define([]Tag{t}); err != nil || c == nil {
+		return err
+	}
+	refused := guard(func() error { return c.ValidatePoint(t.point()) })
+	if refused == nil {
+		return nil
+	}
+	en, err := e.find(t.Name)
+	if err != nil {
+		return err
+	}
+	e.unusable.set(en, refused)
+	if change, told := en.degrade(Bad, ReasonConfig, e.now()); told {
+		e.notify([]Change{change})
+	}
+	return nil
+}
+
 // define takes definitions in portions, so that readers do not wait for all of them.
 func (e *Engine) define(list []Tag) error {
 	for part := range slices.Chunk(list, portion) {
@@ -110,6 +138,7 @@ func (e *Engine) defineLocked(fresh []*entry, now time.Time) (changes []Change, 
 	for _, en := range fresh {
 		t := en.tag.Load()
 		if known, ok := e.byName[t.Name]; ok {
+			e.unusable.remove(known)
 			if c, told := e.redefine(known, t, now, changed); told {
 				changes = append(changes, c)
 			}
@@ -174,6 +203,7 @@ func (e *Engine) undefineLocked(names []string) (changes []Change) {
 			continue
 		}
 		delete(e.byName, name)
+		e.unusable.remove(en)
 		e.gone++
 		if r := e.runners[en.tag.Load().Driver]; r != nil {
 			r.detach(en)

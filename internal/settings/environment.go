@@ -3,6 +3,7 @@ package settings
 import (
 	"cmp"
 	"fmt"
+	"github.com/otkit/otkit/internal/suggest"
 	"reflect"
 	"slices"
 	"strings"
@@ -182,7 +183,7 @@ func (l *loader) recognize(name, text string) (assignment, bool) {
 		return assignment{name: name, text: text, target: t}, true
 	}
 	near := l.near(name, names)
-	if l.root.member(names[0]) == nil && (near == "" || edits(strings.ToLower(name), strings.ToLower(near)) > 2) {
+	if l.root.member(names[0]) == nil && (near == "" || suggest.Edits(strings.ToLower(name), strings.ToLower(near)) > 2) {
 		return assignment{}, false // another program's variable
 	}
 	l.warnings = append(l.warnings, Warning{Name: name, Near: near})
@@ -213,6 +214,6 @@ func (l *loader) near(name string, names []string) string {
 	}
 	var known []string
 	l.root.leaves(nil, item, func(path []string, _ *setting) { known = append(known, variable(path)) })
-	near, _ := nearest(name, known)
+	near, _ := suggest.Nearest(name, known)
 	return near
 }

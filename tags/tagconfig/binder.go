@@ -20,13 +20,22 @@ type Definer interface {
 	RemoveTags(names ...string)
 }
 
+// lenient is a Definer that takes what people have configured although the driver refuses the address. A *tags.Engine is one.
+type lenient interface {
+	// Check returns the error that DefineTags would return for a tag.
+	Check(tags.Tag) error
+	// DefineUnusable defines a tag whose address its driver refuses. It is Bad until it is defined otherwise.
+	DefineUnusable(tags.Tag) error
+}
+
 // Binder brings drivers and configuration together: it keeps what each source knows of its tags (the
 // base), lays the configuration over it and defines what changed in the engine. A configured tag that its
 // driver does not know is defined as well. Its cost follows what changes. Safe for concurrent use; calls to the engine come one
 // after the other.
 type Binder struct {
-	engine Definer
-	log    *slog.Logger
+	engine  Definer
+	lenient lenient // the engine, if it is one
+	log     *slog.Logger
 
 	mu      sync.Mutex
 	sources map[string][]tags.Tag // base by source
@@ -55,8 +64,9 @@ func NewBinder(engine Definer, logger *slog.Logger) (*Binder, error) {
 	if logger == nil {
 		logger = slog.Default()
 	}
+	l, _ := engine.(lenient)
 	return &Binder{
-		engine: engine, log: logger,
+		engine: engine, lenient: l, log: logger,
 		sources: map[string][]tags.Tag{}, base: map[string][]claim{}, config: map[string]Config{},
 		defined: map[string]*tags.Tag{}, refused: map[string][]refusal{},
 	}, nil
@@ -150,7 +160,8 @@ func (b *Binder) claim(source string, t *tags.Tag) {
 }
 
 // Errors returns why definitions were refused, by tag name. For such a tag the driver's own definition
-// is in force, when there is one that the engine takes.
+// is in force, when there is one that the engine takes. A configured tag whose driver refuses the address is defined all the same, and not
+// among them.
 func (b *Binder) Errors() map[string]error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,17 +179,34 @@ func (b *Binder) candidates(name string) (list []*tags.Tag) {
 		base = all[0].tag
 	}
 	if c, ok := b.config[name]; ok {
-		known := base
-		if at := slices.IndexFunc(b.base[name], func(k claim) bool { return k.tag.Driver == c.DriverID }); at >= 0 {
-			known = b.base[name][at].tag
-		}
-		t := c.Tag(known)
+		t := b.configured(&c)
 		list = append(list, &t)
 	}
 	if base != nil {
 		list = append(list, base)
 	}
 	return list
+}
+
+// configured returns the definition that an item makes of what is known of its tag.
+func (b *Binder) configured(c *Config) tags.Tag {
+	for _, known := range b.base[c.TagID] {
+		if known.tag.Driver == c.DriverID {
+			return c.Tag(known.tag)
+		}
+	}
+	return c.Tag(nil)
+}
+
+// Check returns why the engine, or the running driver, would refuse what an item makes of its tag; nil if the driver is not there.
+func (b *Binder) Check(c *Config) error {
+	b.mu.Lock()
+	t := b.configured(c)
+	b.mu.Unlock()
+	if err := t.Validate(); err != nil || b.lenient == nil {
+		return err
+	}
+	return b.lenient.Check(t)
 }
 
 // bind works out the definitions of some tags and applies the difference. Definitions of the driver retry that
@@ -268,6 +296,9 @@ func (b *Binder) defineBatch(batch []tags.Tag, want map[string]*tags.Tag) bool {
 			b.defined[batch[i].Name] = want[batch[i].Name]
 		}
 		return true
+	case len(batch) == 1 && !errors.Is(err, tags.ErrClosed) && b.defineUnusable(&batch[0], err):
+		b.defined[batch[0].Name] = want[batch[0].Name]
+		return true
 	case len(batch) == 1 || errors.Is(err, tags.ErrClosed):
 		for _, t := range batch {
 			b.refuse(t, err)
@@ -277,6 +308,20 @@ func (b *Binder) defineBatch(batch []tags.Tag, want map[string]*tags.Tag) bool {
 	half := len(batch) / 2
 	first := b.defineBatch(batch[:half], want)
 	return b.defineBatch(batch[half:], want) && first
+}
+
+// defineUnusable defines a tag as it is configured although its driver refuses the address, and reports whether it did: what people see is to
+// be what they have configured, and not a value from elsewhere.
+func (b *Binder) defineUnusable(t *tags.Tag, why error) bool {
+	c, ok := b.config[t.Name]
+	if !ok || b.lenient == nil {
+		return false
+	}
+	if configured := b.configured(&c); !sameTag(&configured, t) || b.lenient.DefineUnusable(*t) != nil {
+		return false
+	}
+	b.log.Error("tag definition refused", "tag", t.Name, "driver", t.Driver, "error", why)
+	return true
 }
 
 func (b *Binder) refuse(t tags.Tag, err error) {

@@ -25,6 +25,12 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 	return c.findNulls(data)
 }
 
+// Regular reports whether a JSON text is an item that has no other members than [Config] has. It may miss unusual forms.
+func Regular(data []byte) bool {
+	var c Config
+	return c.decodeFast(data, nil)
+}
+
 var null = []byte("null")
 
 func (c *Config) findNulls(data []byte) error {

@@ -128,14 +128,6 @@ func number(r *http.Request, name string) (int, error) {
 	return n, nil
 }
 
-// read decodes the body of a request.
-func read(r *http.Request, to any) error {
-	if err := json.NewDecoder(r.Body).Decode(to); err != nil {
-		return problem.FromDecode(err)
-	}
-	return nil
-}
-
 // write answers with v, with an ETag if revision is not 0.
 func write(w http.ResponseWriter, status int, v any, revision int64) error {
 	body, err := json.Marshal(v)

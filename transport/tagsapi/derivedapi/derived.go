@@ -67,7 +67,7 @@ func (a *API) get(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) add(w http.ResponseWriter, r *http.Request) error {
 	var d derived.Definition
-	if err := read(r, &d); err != nil {
+	if err := restapi.DecodeAs(r, &d, derivedTag{}); err != nil {
 		return err
 	}
 	allowMissing, err := flag(r, "allowMissing")
@@ -84,7 +84,7 @@ func (a *API) add(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) replace(w http.ResponseWriter, r *http.Request) error {
 	var d derived.Definition
-	if err := read(r, &d); err != nil {
+	if err := restapi.DecodeAs(r, &d, derivedTag{}); err != nil {
 		return err
 	}
 	id := restapi.PathParam(r, "id")
@@ -126,7 +126,7 @@ func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) try(w http.ResponseWriter, r *http.Request) error {
 	var d derived.Definition
-	if err := read(r, &d); err != nil {
+	if err := restapi.DecodeAs(r, &d, derivedTag{}); err != nil {
 		return err
 	}
 	result, err := a.service.Try(d)

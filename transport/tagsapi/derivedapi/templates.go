@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otkit/otkit/tags/derived"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/tags/tagtemplate"
 )
@@ -18,6 +19,13 @@ type template struct {
 	tagtemplate.Template
 	Instances int       `json:"instanceCount"`
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
+}
+
+// templateMembers has the members of a template and of what it contains.
+type templateMembers struct {
+	template
+	Tags        []tagconfig.Config   `json:"tags"`
+	DerivedTags []derived.Definition `json:"derivedTags"`
 }
 
 func encodeTemplate(t tagtemplate.StoredTemplate) template {
@@ -95,7 +103,7 @@ func (a *API) getTemplate(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) addTemplate(w http.ResponseWriter, r *http.Request) error {
 	var t tagtemplate.Template
-	if err := read(r, &t); err != nil {
+	if err := restapi.DecodeAs(r, &t, templateMembers{}); err != nil {
 		return err
 	}
 	if _, err := a.templates.Create(r.Context(), t, tagtemplate.Edit{}); err != nil {
@@ -111,7 +119,7 @@ func (a *API) addTemplate(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) replaceTemplate(w http.ResponseWriter, r *http.Request) error {
 	var t tagtemplate.Template
-	if err := read(r, &t); err != nil {
+	if err := restapi.DecodeAs(r, &t, templateMembers{}); err != nil {
 		return err
 	}
 	id := restapi.PathParam(r, "id")
@@ -164,7 +172,7 @@ func (a *API) getInstance(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) putInstance(w http.ResponseWriter, r *http.Request) error {
 	var in tagtemplate.Instance
-	if err := read(r, &in); err != nil {
+	if err := restapi.DecodeAs(r, &in, instance{}); err != nil {
 		return err
 	}
 	id := restapi.PathParam(r, "instanceId")

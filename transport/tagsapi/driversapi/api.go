@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/transport/internal/restapi"
-	"github.com/otkit/otkit/transport/problem"
 )
 
 // Options are the options of [New]. The zero value works.
@@ -71,16 +69,9 @@ func (a *API) Mount(r chi.Router) {
 	handle(http.MethodPost, base+"/{id}/browse", a.browse)
 }
 
-// read decodes the body of a request. optional allows it to be empty.
-func read(r *http.Request, into any, optional bool) error {
-	err := json.NewDecoder(r.Body).Decode(into)
-	if optional && errors.Is(err, io.EOF) {
-		return nil
-	}
-	if err != nil {
-		return problem.FromDecode(err)
-	}
-	return nil
+// read decodes a definition, also one that is an answer with changes.
+func read(r *http.Request, into *definition) error {
+	return restapi.DecodeStrict(r, into, "origin", "createdAt", "updatedAt", "status", "shadowed")
 }
 
 func answer(w http.ResponseWriter, status int, v any) error {
@@ -126,7 +117,7 @@ func (a *API) get(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	var body definition
-	if err := read(r, &body, false); err != nil {
+	if err := read(r, &body); err != nil {
 		return err
 	}
 	def, err := body.definition()
@@ -158,7 +149,7 @@ func match(r *http.Request) func(int64) error {
 func (a *API) replace(w http.ResponseWriter, r *http.Request) error {
 	name := restapi.PathParam(r, "id")
 	var body definition
-	if err := read(r, &body, false); err != nil {
+	if err := read(r, &body); err != nil {
 		return err
 	}
 	def, err := body.definition()

@@ -38,7 +38,7 @@ func count(r *http.Request, name string, low, high, otherwise int) (int, error) 
 
 func (a *API) testDefinition(w http.ResponseWriter, r *http.Request) error {
 	var body definition
-	if err := read(r, &body, false); err != nil {
+	if err := read(r, &body); err != nil {
 		return err
 	}
 	def, err := body.definition()

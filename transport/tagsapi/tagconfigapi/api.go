@@ -28,6 +28,9 @@ type Options struct {
 	MayRemove func(ctx context.Context) error
 	// OnImport is called with what an import has changed. It must not wait. Default: none.
 	OnImport func(ctx context.Context, e tagconfig.FileEdit)
+	// Refused returns why the running driver of an item cannot use its address, for warnings; empty if it can, or does not run. It
+	// must be safe for concurrent use. Default: all can be used.
+	Refused func(c *tagconfig.Config) string
 	// MaxItems is how many items a file that is imported may have. Default: 200,000.
 	MaxItems int
 	// MaxImportBytes is how large it may be. The limit of Body does not hold for imports. Default: 128 MiB.
@@ -58,6 +61,9 @@ func New(store *tagconfig.Store, o Options) (*API, error) {
 	}
 	if o.MayRemove == nil {
 		o.MayRemove = func(context.Context) error { return nil }
+	}
+	if o.Refused == nil {
+		o.Refused = func(*tagconfig.Config) string { return "" }
 	}
 	if o.OnImport == nil {
 		o.OnImport = func(context.Context, tagconfig.FileEdit) {}

@@ -76,7 +76,8 @@ func invalid(field, rule string) error {
 // outcome is what an import has changed, or would change.
 type outcome struct {
 	tagconfig.Differences
-	removed []string // nil unless mode is replace
+	removed  []string // nil unless mode is replace
+	warnings warnings
 }
 
 func (o *outcome) count() int { return len(o.Added) + len(o.Changed) + len(o.removed) }
@@ -127,13 +128,27 @@ func (a *API) carryOut(ctx context.Context, file io.Reader, o order, j *job) (ou
 	}
 	edit.Put = a.withoutKnown(edit.Put, done.Unchanged)
 	if o.dryRun {
+		a.warn(&done, edit.Put)
 		return done, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return outcome{}, problem.ErrCanceled.Wrap(err)
 	}
 	j.enter(applying)
-	return done, a.apply(ctx, edit, o.force)
+	err = a.apply(ctx, edit, o.force)
+	if err == nil {
+		a.warn(&done, edit.Put)
+	}
+	return done, err
+}
+
+// warn adds warnings of the items that an import adds or changes.
+func (a *API) warn(o *outcome, put []tagconfig.Config) {
+	for i := range put {
+		if _, same := slices.BinarySearch(o.Unchanged, put[i].TagID); !same {
+			o.warnings.refused(&put[i], a.opts.Refused)
+		}
+	}
 }
 
 // withoutKnown leaves out the items that are what the driver says already: as items of the configuration they would keep the tags of an
@@ -169,9 +184,17 @@ func (o *outcome) write(w io.Writer, dryRun bool) error {
 	if err == nil && o.removed != nil {
 		err = writeList(w, "removed", o.removed, appendAny)
 	}
-	if err == nil {
-		_, err = io.WriteString(w, "}")
+	if err != nil {
+		return err
 	}
+	end := []byte{'}'}
+	if o.warnings.Count > 0 {
+		if end, err = json.Marshal(o.warnings); err != nil {
+			return err
+		}
+		end[0] = ','
+	}
+	_, err = w.Write(end)
 	return err
 }
 

@@ -42,8 +42,14 @@ func etag(c tagconfig.Config) (body []byte, tag string, err error) {
 	return body, `"` + hex.EncodeToString(sum[:16]) + `"`, nil
 }
 
-func answerItem(w http.ResponseWriter, r *http.Request, status int, c tagconfig.Config) {
+// answerItem answers with an item and warnings about it, which the entity tag does not count.
+func answerItem(w http.ResponseWriter, r *http.Request, status int, c tagconfig.Config, found warnings) {
 	body, tag, err := etag(c)
+	if err == nil && found.Count > 0 {
+		var more []byte
+		more, err = json.Marshal(found)
+		body = append(append(body[:len(body)-1], ','), more[1:]...)
+	}
 	if err != nil {
 		restapi.Error(w, r, err)
 		return
@@ -58,7 +64,7 @@ func (a *API) getItem(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		var c tagconfig.Config
 		if c, err = a.store.Get(id); err == nil {
-			answerItem(w, r, http.StatusOK, c)
+			answerItem(w, r, http.StatusOK, c, warnings{})
 			return
 		}
 	}
@@ -73,8 +79,8 @@ func (a *API) putItem(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var c tagconfig.Config
-	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
-		restapi.DecodeError(w, r, err)
+	if err := restapi.DecodeStrict(r, &c, "warnings", "warningCount"); err != nil { // those of an answer that is edited and sent back
+		restapi.Error(w, r, err)
 		return
 	}
 	switch c.TagID {
@@ -104,7 +110,9 @@ func (a *API) putItem(w http.ResponseWriter, r *http.Request) {
 	if result.Added > 0 {
 		status = http.StatusCreated
 	}
-	answerItem(w, r, status, c)
+	var found warnings
+	found.refused(&c, a.opts.Refused)
+	answerItem(w, r, status, c, found)
 }
 
 // matches returns the check of the header If-Match; nil if there is none.
@@ -159,8 +167,8 @@ func (a *API) removeItems(w http.ResponseWriter, r *http.Request) {
 		TagIDs []string `json:"tagIds"`
 		Force  bool     `json:"force"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		restapi.DecodeError(w, r, err)
+	if err := restapi.DecodeStrict(r, &body); err != nil {
+		restapi.Error(w, r, err)
 		return
 	}
 	if len(body.TagIDs) == 0 {

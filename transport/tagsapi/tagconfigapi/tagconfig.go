@@ -39,8 +39,13 @@ func (a *API) limited(ctx context.Context, err error) error {
 
 // change serves POST /api/v1.0/config/tags/bulk.
 func (a *API) change(w http.ResponseWriter, r *http.Request) {
+	var raw json.RawMessage
 	var items tagconfig.Items
-	if err := json.NewDecoder(r.Body).Decode(&items); err != nil && !errors.Is(err, io.EOF) {
+	err := json.NewDecoder(r.Body).Decode(&raw)
+	if err == nil {
+		err = json.Unmarshal(raw, &items)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
 		restapi.DecodeError(w, r, err)
 		return
 	}
@@ -49,10 +54,16 @@ func (a *API) change(w http.ResponseWriter, r *http.Request) {
 		restapi.Error(w, r, err)
 		return
 	}
+	var found warnings
+	found.unknown(raw)
+	for i := range items {
+		found.refused(&items[i], a.opts.Refused)
+	}
 	answer(w, r, struct {
 		Count   int    `json:"count"`
 		Message string `json:"message"`
-	}{count, fmt.Sprintf("%d tags updated", count)})
+		warnings
+	}{count, fmt.Sprintf("%d tags updated", count), found})
 }
 
 // answer writes v as JSON.

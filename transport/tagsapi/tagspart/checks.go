@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/health"
@@ -43,15 +46,55 @@ func (t *Tags) checkDrivers(context.Context) health.Result {
 	return r
 }
 
+// maxRefused is how many refused tags the health check names.
+const maxRefused = 20
+
+// refused returns why tags cannot be what they are configured to be, by name.
+func (t *Tags) refused() map[string]error {
+	all := t.binder.Errors()
+	for _, u := range t.engine.Unusable() {
+		all[u.Name] = u.Err
+	}
+	return all
+}
+
+// whyRefused returns why the driver of an item cannot use it, if the driver runs.
+func (t *Tags) whyRefused(c *tagconfig.Config) string {
+	if err := t.binder.Check(c); err != nil {
+		return reasonText(err)
+	}
+	return ""
+}
+
+// reasonText returns why a tag was refused, for people.
+func reasonText(err error) string {
+	f, ok := fault.From(err)
+	switch {
+	case !ok:
+		return err.Error()
+	case f.Err != nil:
+		return f.Err.Error()
+	case len(f.Fields) > 0:
+		return f.Fields[0].Field + " " + f.Fields[0].Message
+	}
+	return f.Error()
+}
+
 func (t *Tags) checkConfig(context.Context) health.Result {
-	refused := len(t.binder.Errors())
+	refused := t.refused()
 	switch err := t.config.Err(); {
 	case errors.Is(err, tagconfig.ErrNotSaved), errors.Is(err, tagconfig.ErrFull):
 		return health.Result{Status: health.Degraded, Description: "the model file cannot be written; the database has the configuration"}
 	case err != nil:
 		return health.Result{Status: health.Degraded, Description: "the model file cannot be read; the last good configuration is in force"}
-	case refused > 0:
-		return health.Result{Status: health.Degraded, Description: fmt.Sprintf("%d configured tags were refused", refused)}
+	case len(refused) > 0:
+		names := slices.Sorted(maps.Keys(refused))
+		first := make(map[string]string)
+		for _, name := range names[:min(len(names), maxRefused)] {
+			first[name] = reasonText(refused[name])
+		}
+		return health.Result{Status: health.Degraded, Description: fmt.Sprintf("%d configured tags were refused", len(refused)),
+			Data: map[string]any{"refused": first}}
 	}
 	r := health.Result{Status: health.Healthy, Description: fmt.Sprintf("%d tags configured", t.config.Len())}
 	if unknown := t.config.Unknown(); len(unknown) > 0 {

@@ -177,7 +177,7 @@ func (t *Tags) open(ctx context.Context) (err error) {
 		return fmt.Errorf("tag configuration: %w", err)
 	}
 	t.configs, err = tagconfigapi.New(t.config, tagconfigapi.Options{MaxTags: t.maxTags, OnMaxTags: t.onMaxTags, References: t.References,
-		MayRemove: mayRemove, OnImport: o.OnImport, MaxItems: o.MaxConfigured, MaxImportBytes: o.MaxImportBytes, Now: o.Now, Logger: o.Logger})
+		MayRemove: mayRemove, OnImport: o.OnImport, Refused: t.whyRefused, MaxItems: o.MaxConfigured, MaxImportBytes: o.MaxImportBytes, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		return err
 	}

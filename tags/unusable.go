@@ -1,0 +1,69 @@
+package tags
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// UnusableTag is a tag whose driver runs and refuses its address.
+type UnusableTag struct {
+	Name, Driver string
+	Err          error // of the driver
+}
+
+// unusable has the tags that their drivers refuse. There are few.
+type unusable struct {
+	mu  sync.Mutex
+	all map[*entry]UnusableTag
+}
+
+func (u *unusable) set(en *entry, err error) {
+	t := en.tag.Load()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.all == nil {
+		u.all = make(map[*entry]UnusableTag)
+	}
+	u.all[en] = UnusableTag{t.Name, t.Driver, err}
+}
+
+func (u *unusable) remove(en *entry) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.all, en)
+}
+
+// Unusable returns the tags whose drivers run and refuse their addresses, by name. They are Bad with reason ConfigError.
+func (e *Engine) Unusable() []UnusableTag {
+	e.unusable.mu.Lock()
+	list := make([]UnusableTag, 0, len(e.unusable.all))
+	for _, t := range e.unusable.all {
+		list = append(list, t)
+	}
+	e.unusable.mu.Unlock()
+	slices.SortFunc(list, func(a, b UnusableTag) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// refusals returns why a driver refuses the addresses of those of its tags that it does.
+func (r *runner) refusals(part []*entry) map[*entry]error {
+	c, ok := r.driver.(PointValidator)
+	if !ok {
+		return nil
+	}
+	var found map[*entry]error
+	for _, en := range part {
+		t := en.tag.Load()
+		if t.Driver != r.id {
+			continue
+		}
+		if err := guard(func() error { return c.ValidatePoint(t.point()) }); err != nil {
+			if found == nil {
+				found = make(map[*entry]error)
+			}
+			found[en] = err
+		}
+	}
+	return found
+}
