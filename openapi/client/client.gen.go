@@ -1563,6 +1563,12 @@ type BulkAnswer struct {
 	// Count Distinct tag ids that were applied.
 	Count   int    `json:"count"`
 	Message string `json:"message"`
+
+	// WarningCount How many there are in all.
+	WarningCount int `json:"warningCount,omitempty,omitzero"`
+
+	// Warnings The first 100; absent if there are none.
+	Warnings []TagConfigWarning `json:"warnings,omitempty,omitzero"`
 }
 
 // Calibration What was predicted in a range of probabilities, and what happened.
@@ -2439,6 +2445,12 @@ type ImportAnswer struct {
 
 	// Unchanged Tag ids.
 	Unchanged []string `json:"unchanged"`
+
+	// WarningCount How many there are in all.
+	WarningCount int `json:"warningCount,omitempty,omitzero"`
+
+	// Warnings The first 100; absent if there are none.
+	Warnings []TagConfigWarning `json:"warnings,omitempty,omitzero"`
 }
 
 // Key defines model for Key.
@@ -3062,6 +3074,20 @@ type TagConfig struct {
 	ScalingFactor *float64 `json:"scalingFactor,omitempty"`
 	TagID         string   `json:"tagId"`
 	Unit          string   `json:"unit,omitempty,omitzero"`
+
+	// WarningCount How many there are.
+	WarningCount int `json:"warningCount,omitempty,omitzero"`
+
+	// Warnings In the answer of putTagConfigItem alone; absent if there are none.
+	Warnings []TagConfigWarning `json:"warnings,omitempty,omitzero"`
+}
+
+// TagConfigWarning What was taken and may not be what was meant.
+type TagConfigWarning struct {
+	// Member Such as address, if the running driver refuses it, or a member that is not known.
+	Member  string `json:"member"`
+	Message string `json:"message"`
+	TagID   string `json:"tagId"`
 }
 
 // TagHistory defines model for TagHistory.
@@ -5520,8 +5546,9 @@ type ClientInterface interface {
 	// DeleteDriver Remove a driver and the tags that its settings define
 	//
 	// Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
-	// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
-	// TAG_IN_USE, unless `force=true`.
+	// tags are removed too. If something uses a tag that would be gone, such as an alarm rule, nothing is removed and the answer is 409
+	// TAG_IN_USE, unless `force=true`. If the answer is an error that says that the driver is removed but not its tags, repeat the
+	// call: with `tags=true` it removes the tags that are left of a driver that is gone.
 	//
 	// Corresponds with DELETE /api/v1/drivers/{id} (the `DeleteDriver` operationId).
 	DeleteDriver(ctx context.Context, id string, params *DeleteDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8712,8 +8739,9 @@ func (c *Client) TestDriverDefinition(ctx context.Context, params *TestDriverDef
 // DeleteDriver Remove a driver and the tags that its settings define
 //
 // Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
-// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
-// TAG_IN_USE, unless `force=true`.
+// tags are removed too. If something uses a tag that would be gone, such as an alarm rule, nothing is removed and the answer is 409
+// TAG_IN_USE, unless `force=true`. If the answer is an error that says that the driver is removed but not its tags, repeat the
+// call: with `tags=true` it removes the tags that are left of a driver that is gone.
 //
 // Corresponds with DELETE /api/v1/drivers/{id} (the `DeleteDriver` operationId).
 func (c *Client) DeleteDriver(ctx context.Context, id string, params *DeleteDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -19232,8 +19260,9 @@ type ClientWithResponsesInterface interface {
 	// DeleteDriverWithResponse Remove a driver and the tags that its settings define
 	//
 	// Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
-	// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
-	// TAG_IN_USE, unless `force=true`.
+	// tags are removed too. If something uses a tag that would be gone, such as an alarm rule, nothing is removed and the answer is 409
+	// TAG_IN_USE, unless `force=true`. If the answer is an error that says that the driver is removed but not its tags, repeat the
+	// call: with `tags=true` it removes the tags that are left of a driver that is gone.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -37349,8 +37378,9 @@ func (c *ClientWithResponses) TestDriverDefinitionWithResponse(ctx context.Conte
 // DeleteDriverWithResponse Remove a driver and the tags that its settings define
 //
 // Tags of the driver in the tag configuration stay, Bad with reason NoDriver, and so does the history. With `tags=true` these
-// tags are removed too. If something uses one of them, such as an alarm rule, nothing is removed and the answer is 409
-// TAG_IN_USE, unless `force=true`.
+// tags are removed too. If something uses a tag that would be gone, such as an alarm rule, nothing is removed and the answer is 409
+// TAG_IN_USE, unless `force=true`. If the answer is an error that says that the driver is removed but not its tags, repeat the
+// call: with `tags=true` it removes the tags that are left of a driver that is gone.
 //
 // Returns a wrapper object for the known response body format(s).
 //

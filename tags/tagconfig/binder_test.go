@@ -277,3 +277,45 @@ func TestBinderIsSafeForConcurrentUse(t *testing.T) {
 	wg.Wait()
 	require.Len(t, e.tags, 5)
 }
+
+// lenientEngine takes what people have configured although its address is refused.
+type lenientEngine struct {
+	*engine
+	unusable []string
+}
+
+func (e *lenientEngine) Check(t tags.Tag) error { return e.deny[t.Address] }
+
+func (e *lenientEngine) DefineUnusable(t tags.Tag) error {
+	e.tags[t.Name] = t
+	e.unusable = append(e.unusable, t.Name)
+	return nil
+}
+
+// What people have configured is defined though its driver refuses the address: the driver's own definition would be another register.
+func TestBinderDefinesWhatTheDriverRefuses(t *testing.T) {
+	e := &lenientEngine{engine: newEngine()}
+	e.deny["ZZ:10"] = tags.ErrInvalidTag
+	b, err := NewBinder(e, quiet())
+	require.NoError(t, err)
+	b.SetBase("plc", []tags.Tag{baseTag("a", "1"), baseTag("b", "2")})
+	over, lone, fine := item("a"), item("lone"), item("b")
+	over.Address, lone.Address, fine.Address = "ZZ:10", "ZZ:10", "3"
+	require.ErrorIs(t, b.Check(&over), tags.ErrInvalidTag)
+	require.NoError(t, b.Check(&fine))
+	configure(b, []Config{over, lone, fine})
+	require.Equal(t, "ZZ:10", e.tags["a"].Address)
+	require.Equal(t, "ZZ:10", e.tags["lone"].Address)
+	require.Equal(t, "3", e.tags["b"].Address)
+	require.ElementsMatch(t, []string{"a", "lone"}, e.unusable)
+	require.Empty(t, b.Errors(), "the engine tells")
+	configure(b, []Config{over, lone, fine})
+	require.Len(t, e.unusable, 2, "not again and again")
+
+	// A driver's own definition that it refuses is none that people have made.
+	b.SetBase("plc", []tags.Tag{baseTag("own", "ZZ:10")})
+	require.NotContains(t, e.tags, "own")
+	require.Contains(t, b.Errors(), "own")
+	configure(b, nil)
+	require.NotContains(t, e.tags, "lone")
+}

@@ -2,6 +2,7 @@ package tagconfigapi
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/internal/restapi"
@@ -36,7 +37,7 @@ func (w *warnings) refused(c *tagconfig.Config, why func(*tagconfig.Config) stri
 	}
 }
 
-// unknown warns of members that items do not have.
+// unknown warns of members that items do not have and that are like one that they have. Others are kept for who put them there.
 func (w *warnings) unknown(body []byte) {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) != nil {
@@ -49,7 +50,9 @@ func (w *warnings) unknown(body []byte) {
 		var c tagconfig.Config
 		_ = json.Unmarshal(item, &c) // it has been read before
 		for _, f := range restapi.UnknownMembers(item, c) {
-			w.add(c.TagID, f.Field, f.Message)
+			if strings.Contains(f.Message, "did you mean") {
+				w.add(c.TagID, f.Field, f.Message)
+			}
 		}
 	}
 }
