@@ -1,6 +1,7 @@
 package engineconfig
 
 import (
+	managed "github.com/otkit/otkit/tags/drivers"
 	"log/slog"
 	"os"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/otkit/otkit/transport/metrics"
 	"github.com/otkit/otkit/transport/oneport"
 	"github.com/otkit/otkit/transport/server"
+	"github.com/otkit/otkit/transport/tagsapi/derivedpart"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
 
@@ -72,7 +74,9 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 		Accounts: e.Auth.options(p),
 		Tags: tagspart.Options{ModelPath: e.Tags.ModelPath, MaxConfigured: e.Tags.MaxConfigured, Drivers: drivers(e.Drivers, log, p), History: e.Tags.History.options(),
 			DriverTypes:    drivertypes.Polling(),
+			MaxImportBytes: e.Tags.MaxImportBytes, DriverOptions: managed.Options{MaxDrivers: e.Tags.MaxDrivers},
 			WriteLogMaxAge: e.Tags.WriteLogMaxAge, MaxWithoutToken: e.Tags.MaxWithoutToken},
+		Derived:    derivedpart.Options{MaxTags: e.Tags.MaxDerived},
 		Alarms:     alarmspart.Options{MaxAge: e.Alarms.MaxAge, Limits: alarms.Limits(e.Alarms.Analytics), Drivers: e.Alarms.DriverOffline.options()},
 		Alerting:   e.Alerting.options(p),
 		Devices:    e.Devices.options(log, p),

@@ -24,6 +24,9 @@ type Tags struct {
 	History         History       `key:"history"`
 	WriteLogMaxAge  time.Duration `key:"writeLogMaxAge" default:"744h" rule:">0" doc:"Retention of the outcomes of writes."`
 	MaxConfigured   int           `key:"maxConfigured" default:"200000" rule:"1..10000000" doc:"Most tags that the configuration may have."`
+	MaxImportBytes  int64         `key:"maxImportBytes" default:"134217728" rule:"1024..1073741824" doc:"Size in bytes of a file of the tag configuration that can be imported."`
+	MaxDrivers      int           `key:"maxDrivers" default:"1000" rule:"1..100000" doc:"Most drivers that are created by calls."`
+	MaxDerived      int           `key:"maxDerived" default:"50000" rule:"1..1000000" doc:"Most derived tags, those of templates included."`
 	MaxWithoutToken int           `key:"maxWithoutToken" default:"10000" rule:"1..|-1 for no limit" doc:"Tags in the configuration up to which a caller without a token may add one; beyond it the answer is 409."`
 }
 

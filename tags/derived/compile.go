@@ -88,6 +88,9 @@ func compile(text string, kind func(name string) tags.DataType) (*program, error
 	return p, nil
 }
 
+// plainWords are our names of the types of operands.
+var plainWords = strings.NewReplacer("float64", "Float", "int", "Int", "bool", "Bool", "string", "String")
+
 // located returns an error of expr with its place in one line.
 func located(err error) error {
 	var at *file.Error
@@ -95,6 +98,12 @@ func located(err error) error {
 		return err
 	}
 	message, _, _ := strings.Cut(at.Message, "\n")
+	switch {
+	case strings.HasPrefix(message, "unexpected token EOF"):
+		message = "the expression ends too early"
+	case strings.Contains(message, "mismatched types"):
+		message = plainWords.Replace(message)
+	}
 	return fmt.Errorf("%s (line %d, column %d)", message, at.Line, at.Column+1)
 }
 
@@ -163,6 +172,8 @@ func (r *rewriter) Visit(node *ast.Node) {
 		if !r.made[n] {
 			r.call(node, n)
 		}
+	case *ast.MemberNode:
+		r.refuse(`lists, maps, members and loops are not supported; the name of a tag is a text in quotes: tag("line1.speed")`)
 	default:
 		r.refuse("lists, maps, members and loops are not supported")
 	}

@@ -475,3 +475,19 @@ func TestADefinitionThatCannotBeDefinedIsTakenBack(t *testing.T) {
 		return errors.Is(err, tags.ErrTagNotFound)
 	}, 10*time.Second, time.Millisecond)
 }
+
+// What a newcomer writes wrong is answered in words of the page, not of Go.
+func TestErrorsOfExpressionsSayHowToWriteThem(t *testing.T) {
+	p := newPlant(t, nil)
+	for text, want := range map[string]string{
+		`tag(plc.a)`:                    `the name of a tag is a text in quotes: tag("line1.speed")`,
+		`tag("plc.a") +`:                "the expression ends too early",
+		`tag("plc.a") && tag("plc.on")`: "Float",
+	} {
+		_, err := p.service.Try(derived.Definition{Expression: text})
+		require.ErrorIs(t, err, derived.ErrInvalid, text)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "float64")
+		require.NotContains(t, err.Error(), "bool")
+	}
+}

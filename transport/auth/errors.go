@@ -22,3 +22,6 @@ var (
 
 // errNoSubject is the failure of an authenticator whose principals could not be told apart.
 var errNoSubject = errors.New("auth: the Authenticator returned a Principal without Subject")
+
+// roleNames are the roles that operations need.
+var roleNames = map[Access]string{Viewer: "Viewer", Operator: "Operator", Admin: "Admin"}

@@ -164,6 +164,9 @@ func (g *Guard) identify(ctx context.Context, op Operation, r request) (context.
 	case p != nil:
 		problem.SetSubject(ctx, p.Name)
 		err = ErrForbidden
+		if role := roleNames[op.Access]; role != "" {
+			err = ErrForbidden.Because("it needs the role %s", role)
+		}
 		if g.opts.Recorder != nil && op.Audited() {
 			g.opts.Recorder.Denied(ctx, op, p, err)
 		}

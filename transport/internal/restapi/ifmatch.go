@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/transport/problem"
 )
 
 // ETag returns the entity tag of a revision.
@@ -33,4 +36,14 @@ func IfMatch(values []string) func(etag string) bool {
 		return func(string) bool { return true }
 	}
 	return func(etag string) bool { return slices.Contains(list, etag) }
+}
+
+// Unquoted returns an error if a value of If-Match is an entity tag without its quotes, which would never match.
+func Unquoted(values []string) error {
+	for _, v := range values {
+		if v = strings.TrimSpace(v); v != "" && v != "*" && !strings.Contains(v, `"`) {
+			return problem.ErrInvalidRequest.Invalid(fault.Field{Field: "If-Match", Message: `must be an ETag with its quotes, such as "` + v[:min(len(v), 40)] + `"`})
+		}
+	}
+	return nil
 }

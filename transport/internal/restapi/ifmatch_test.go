@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/transport/internal/restapi"
+	"github.com/otkit/otkit/transport/problem"
 )
 
 func TestIfMatch(t *testing.T) {
@@ -26,4 +27,13 @@ func TestIfMatch(t *testing.T) {
 	} {
 		require.Equal(t, c.want, restapi.IfMatch(c.values)(restapi.ETag(7)), c.values)
 	}
+}
+
+func TestUnquotedEntityTagsAreRefused(t *testing.T) {
+	for _, fine := range []string{"", "*", `"7"`, `W/"7"`, `"6", "7"`} {
+		require.NoError(t, restapi.Unquoted([]string{fine}), fine)
+	}
+	err := restapi.Unquoted([]string{"512b"})
+	require.ErrorIs(t, err, problem.ErrInvalidRequest)
+	require.ErrorContains(t, err, `If-Match must be an ETag with its quotes, such as "512b"`)
 }

@@ -89,6 +89,9 @@ func ifMatch(r *http.Request) derived.Precondition {
 		return nil
 	}
 	return func(revision int64) error {
+		if err := restapi.Unquoted(r.Header.Values("If-Match")); err != nil {
+			return err
+		}
 		if revision == 0 || !holds(restapi.ETag(revision)) {
 			return derived.ErrChanged
 		}

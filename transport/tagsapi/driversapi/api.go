@@ -139,6 +139,9 @@ func match(r *http.Request) func(int64) error {
 		return nil
 	}
 	return func(revision int64) error {
+		if err := restapi.Unquoted(r.Header.Values("If-Match")); err != nil {
+			return err
+		}
 		if !holds(restapi.ETag(revision)) {
 			return drivers.ErrChanged
 		}

@@ -122,6 +122,9 @@ func (a *API) matches(r *http.Request, id string) func(func(string) (tagconfig.C
 		return nil
 	}
 	return func(get func(string) (tagconfig.Config, bool)) error {
+		if err := restapi.Unquoted(r.Header.Values("If-Match")); err != nil {
+			return err
+		}
 		c, ok := get(id)
 		if !ok { // what a driver knows of its tag has an entity tag, too
 			var err error
