@@ -100,7 +100,7 @@ func located(err error) error {
 	message, _, _ := strings.Cut(at.Message, "\n")
 	switch {
 	case strings.HasPrefix(message, "unexpected token EOF"):
-		message = "the expression ends too early"
+		message = "unexpected token: the expression ends too early"
 	case strings.Contains(message, "mismatched types"):
 		message = plainWords.Replace(message)
 	}
