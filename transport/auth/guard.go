@@ -168,7 +168,7 @@ func (g *Guard) identify(ctx context.Context, op Operation, r request) (context.
 			err = ErrForbidden.Because("it needs the role %s", role)
 		}
 		if g.opts.Recorder != nil && op.Audited() {
-			g.opts.Recorder.Denied(ctx, op, p, err)
+			g.opts.Recorder.Denied(ctx, op, p, ErrForbidden)
 		}
 	case wellFormed && token != "":
 		g.logRefused(ctx, token, verified)
