@@ -16,6 +16,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -135,16 +136,27 @@ func (h *fileHistory) Trim(ctx context.Context, before time.Time, maxBytes int64
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	list, err := h.load(nil, func(s history.Sample) bool { return !s.Time.Before(before) })
+	list, err := h.load(nil, func(history.Sample) bool { return true })
 	if err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	from := sort.Search(len(list), func(i int) bool { return !list[i].Time.Before(before) })
 	if info, err := os.Stat(h.path); err == nil && maxBytes > 0 && info.Size() > maxBytes {
-		list = list[int(float64(len(list))*(1-float64(maxBytes)/float64(info.Size()))):]
+		from = max(from, int(float64(len(list))*(1-float64(maxBytes)/float64(info.Size()))))
 	}
-	return h.replace(list)
+	last := make(map[string]int) // the value of each tag that holds there
+	for i := range from {
+		last[list[i].Tag] = i
+	}
+	stay := make([]history.Sample, 0, len(last)+len(list)-from)
+	for i := range from {
+		if last[list[i].Tag] == i {
+			stay = append(stay, list[i])
+		}
+	}
+	return h.replace(append(stay, list[from:]...))
 }
 
 // replace writes a new file beside the old one, so that a crash leaves one of the two.

@@ -2,7 +2,6 @@ package historystore
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/otkit/otkit/storage"
@@ -76,11 +75,11 @@ func (c *chunkChange) apply(ctx context.Context, tx *storage.Tx) error {
 	if err := c.delete(ctx, tx); err != nil {
 		return err
 	}
-	if err := tx.Insert(ctx, insertSummary, c.summaries, replaceSummary); err != nil {
-		return err
-	}
 	err := tx.Insert(ctx, "INSERT INTO history_chunk (tag_id, start_us, end_us, count, data) VALUES", c.rows,
 		`ON CONFLICT (tag_id, start_us) DO UPDATE SET end_us = excluded.end_us, count = excluded.count, data = excluded.data`)
+	if err == nil {
+		err = tx.Insert(ctx, insertSummary, c.summaries, replaceSummary)
+	}
 	if err != nil || c.bytes == 0 && c.samples == 0 {
 		return err
 	}
@@ -89,12 +88,12 @@ func (c *chunkChange) apply(ctx context.Context, tx *storage.Tx) error {
 }
 
 // delete removes the chunks that are gone, also those that are written again: SQLite packs rows that are
-// put in at the end, and leaves room beside those that grow where they are.
+// put in at the end, and leaves room beside those that grow where they are. Their summaries go with them.
 func (c *chunkChange) delete(ctx context.Context, tx *storage.Tx) error {
 	if err := deleteKeys(ctx, tx, "history_chunk", c.gone); err != nil {
 		return err
 	}
-	return deleteKeys(ctx, tx, "history_summary", slices.Concat(c.gone, c.without))
+	return deleteKeys(ctx, tx, "history_summary", c.without)
 }
 
 func deleteKeys(ctx context.Context, tx *storage.Tx, table string, keys [][]any) error {

@@ -81,7 +81,7 @@ func (h *Store) lookup(ctx context.Context, tag string) (int64, error) {
 
 // chunksOf finds the chunks of a tag that may hold times from a to b: the last one that starts at or
 // before a, and those that start between. Its arguments are tag, tag, a, a, b, and how many.
-const chunksOf = `SELECT start_us, end_us, data FROM history_chunk WHERE tag_id = ? AND start_us >= COALESCE(
+const chunksOf = `SELECT start_us, data FROM history_chunk WHERE tag_id = ? AND start_us >= COALESCE(
 	(SELECT MAX(start_us) FROM history_chunk WHERE tag_id = ? AND start_us <= ?), ?) AND start_us < ?
 	ORDER BY start_us LIMIT ?`
 
@@ -92,17 +92,19 @@ func (h *Store) page(ctx context.Context, points []chunk.Point, id, from, until 
 		n := 0
 		err := tx.Each(ctx, chunksOf, []any{id, id, from, from, until, limit}, func(row storage.Scanner) error {
 			var (
-				start, end int64
-				data       sql.RawBytes
+				start int64
+				data  sql.RawBytes
 			)
-			if err := row.Scan(&start, &end, &data); err != nil {
+			if err := row.Scan(&start, &data); err != nil {
+				return err
+			}
+			if points, err = openChunk(points, id, start, data); err != nil {
 				return err
 			}
 			if n++; n == limit {
-				next = min(end+1, until)
+				next = min(points[len(points)-1].Micros+1, until)
 			}
-			points, err = openChunk(points, id, start, data)
-			return err
+			return nil
 		})
 		if err != nil {
 			return err

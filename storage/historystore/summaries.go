@@ -32,6 +32,10 @@ func (h *Store) Summaries(ctx context.Context, tag string, start, end time.Time,
 		}
 		from, until := storage.CeilMicros(start), storage.CeilMicros(end)
 		p := summaryPage{h: h, id: id, tag: tag, nextCut: nextCut}
+		if err := p.readWaiting(ctx, from, until); err != nil {
+			yield(nil, err)
+			return
+		}
 		for limit := firstSummaries; from < until; limit = min(4*limit, pageSummaries) {
 			if err := ctx.Err(); err != nil {
 				yield(nil, storage.ErrCanceled.Wrap(err))
@@ -57,6 +61,8 @@ type summaryPage struct {
 	tag     string
 	nextCut func(time.Time) time.Time
 
+	waiting []chunk.Point // of all pages
+
 	parts  []history.Summary
 	chunks []pageChunk
 	points []chunk.Point // of the chunks that were unpacked, and late ones
@@ -81,6 +87,15 @@ type piece struct {
 const summariesOf = `SELECT c.start_us, s.data FROM history_chunk c LEFT JOIN history_summary s ON s.tag_id = c.tag_id AND s.start_us = c.start_us
 	WHERE c.tag_id = ? AND c.start_us >= COALESCE((SELECT MAX(start_us) FROM history_chunk WHERE tag_id = ? AND start_us <= ?), ?) AND c.start_us < ?
 	ORDER BY c.start_us LIMIT ?`
+
+// readWaiting reads the samples that wait, before any chunks: what is moved into chunks meanwhile is in both.
+func (p *summaryPage) readWaiting(ctx context.Context, from, until int64) error {
+	return p.h.set.View(ctx, "history.waiting", func(ctx context.Context, tx *storage.Tx) error {
+		runs, err := waitingPoints(ctx, tx, p.id, from, until)
+		p.waiting = newest(runs)
+		return err
+	})
+}
 
 // read reads from a time up to next, which is until or the start of the chunk that follows so many.
 func (p *summaryPage) read(ctx context.Context, from, until int64, limit int) (next int64, err error) {
@@ -111,11 +126,7 @@ func (p *summaryPage) read(ctx context.Context, from, until int64, limit int) (n
 		if err != nil {
 			return err
 		}
-		waiting, err := waitingPoints(ctx, tx, p.id, from, next)
-		if err != nil {
-			return err
-		}
-		late := within(newest(waiting), from, next)
+		late := within(p.waiting, from, next)
 		next = p.unpackable(late, from, next)
 		if lacking, err = p.unpack(ctx, tx); err != nil {
 			return err

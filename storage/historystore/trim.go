@@ -3,16 +3,19 @@ package historystore
 import (
 	"context"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/storage"
+	"github.com/otkit/otkit/storage/historystore/internal/chunk"
 )
 
 // trimChunks bounds the chunks that one transaction of Trim removes.
 const trimChunks = 256
 
 // Trim implements history.Store. maxBytes counts what the samples take as they are packed, with their summaries; the files
-// also hold indexes and free pages.
+// also hold indexes and free pages. The last samples of all tags go, too, if they alone take more.
 func (h *Store) Trim(ctx context.Context, before time.Time, maxBytes int64) error {
 	from := storage.CeilMicros(before)
 	err := h.set.Exclusive(ctx, "history", func(update storage.Updater) error {
@@ -67,7 +70,7 @@ func (h *Store) compactOld(ctx context.Context, update storage.Updater, before, 
 func (h *Store) trimWhole(ctx context.Context, update storage.Updater, before, maxBytes int64) error {
 	for more := true; more; {
 		err := update(ctx, "history.trim", func(ctx context.Context, tx *storage.Tx) error {
-			n, err := removeOldest(ctx, tx, before, math.MaxInt64)
+			n, err := h.removeOldest(ctx, tx, before, math.MaxInt64)
 			more = n == trimChunks
 			return err
 		})
@@ -102,40 +105,111 @@ func (h *Store) trimRest(ctx context.Context, update storage.Updater, before int
 	})
 }
 
-// removeOldest removes the chunks that ended first, if they ended before a time, until so many bytes
-// are gone. It returns the number of chunks.
-func removeOldest(ctx context.Context, tx *storage.Tx, before, bytes int64) (int, error) {
-	var c chunkChange
-	err := tx.Each(ctx, "SELECT c.tag_id, c.start_us, c.count, LENGTH(c.data), "+summarySize+` FROM history_chunk c WHERE c.end_us < ?
-		ORDER BY c.end_us LIMIT ?`, []any{before, trimChunks}, func(row storage.Scanner) error {
-		var (
-			tag int64
-			o   oldChunk
-		)
-		if err := row.Scan(&tag, &o.start, &o.count, &o.size, &o.summary); err != nil {
+// keptEnd is the end of a chunk of one sample that tells what holds at the limit of Trim: so it does not count as old, and no Trim looks for it
+// again until there is a newer sample before the limit.
+const keptEnd = 1 << 62
+
+// trimRun is what a transaction removes, and the samples of it that stay.
+type trimRun struct {
+	chunkChange
+	kept []any // tag and time of the samples that stay
+}
+
+// keep lets a sample of a chunk that is removed stay, as a chunk of its own.
+func (r *trimRun) keep(tag int64, p chunk.Point) {
+	r.add(tag, []chunk.Point{p})
+	r.rows[len(r.rows)-1][2] = int64(keptEnd)
+	r.kept = append(r.kept, tag, p.Micros)
+}
+
+// apply also removes the samples that stayed until now.
+func (r *trimRun) apply(ctx context.Context, tx *storage.Tx) error {
+	const one = "(CAST(? AS BIGINT), CAST(? AS BIGINT))"
+	if n := len(r.kept) / 2; n > 0 {
+		query := "WITH w (tag_id, at_us) AS (VALUES " + one + strings.Repeat(","+one, n-1) + `)
+			SELECT c.tag_id, c.start_us, c.count, LENGTH(c.data), ` + summarySize + ` FROM w CROSS JOIN history_chunk c
+			WHERE c.tag_id = w.tag_id AND c.start_us < w.at_us AND c.end_us = ` + strconv.FormatInt(keptEnd, 10)
+		if err := tx.Each(ctx, query, r.kept, func(row storage.Scanner) error {
+			tag, o, err := scanOld(row)
+			r.remove(tag, o)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return r.chunkChange.apply(ctx, tx)
+}
+
+// scanOld reads a chunk without its data.
+func scanOld(row storage.Scanner) (tag int64, o oldChunk, err error) {
+	err = row.Scan(&tag, &o.start, &o.count, &o.size, &o.summary)
+	o.size += rowBytes
+	return tag, o, err
+}
+
+// oldest is a chunk that is removed.
+type oldest struct {
+	tag, end, next int64 // next is the start of the tag's following chunk
+	oldChunk
+}
+
+// oldestChunks finds the chunks that ended first. Its arguments are a time before which they ended, and how many.
+const oldestChunks = "SELECT c.tag_id, c.start_us, c.count, LENGTH(c.data), " + summarySize + `, c.end_us, COALESCE((SELECT MIN(n.start_us)
+	FROM history_chunk n WHERE n.tag_id = c.tag_id AND n.start_us > c.start_us), 9223372036854775807)
+	FROM history_chunk c WHERE c.end_us < ? ORDER BY c.end_us LIMIT ?`
+
+// removeOldest removes the chunks that ended first, if they ended before a time, until so many bytes are gone. Of each tag the last sample before
+// what remains stays. It returns the number of chunks that it has removed or shortened.
+func (h *Store) removeOldest(ctx context.Context, tx *storage.Tx, before, bytes int64) (int, error) {
+	var (
+		r    trimRun
+		list []oldest
+	)
+	err := tx.Each(ctx, oldestChunks, []any{before, trimChunks}, func(row storage.Scanner) error {
+		var o oldest
+		if err := row.Scan(&o.tag, &o.start, &o.count, &o.size, &o.summary, &o.end, &o.next); err != nil {
 			return err
 		}
 		o.size += rowBytes
-		if -c.bytes < bytes {
-			c.remove(tag, o)
+		if -r.bytes < bytes {
+			r.remove(o.tag, o.oldChunk)
+			list = append(list, o)
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil || len(list) == 0 {
 		return 0, err
 	}
-	return len(c.gone), c.apply(ctx, tx)
+	if before >= keptEnd { // by size: the limit is where the last of them ended
+		before = list[len(list)-1].end + 1
+	}
+	for _, o := range list {
+		if o.next < before || o.end == keptEnd {
+			continue
+		}
+		var data []byte
+		if err := tx.Row(ctx, "SELECT data FROM history_chunk WHERE tag_id = ? AND start_us = ?", []any{o.tag, o.start}, &data); err != nil {
+			return 0, err
+		}
+		points, err := openChunk(nil, o.tag, o.start, data)
+		if err != nil {
+			h.set.Logger().Error("history chunk damaged", "tagId", o.tag, "error", err)
+			continue
+		}
+		r.keep(o.tag, points[len(points)-1])
+	}
+	return len(list), r.apply(ctx, tx)
 }
 
 // trimDivided shortens the divided chunks of the next tags after one. It returns the last of those
 // tags, -1 when there was none.
 func (h *Store) trimDivided(ctx context.Context, tx *storage.Tx, after, before int64) (int64, error) {
 	var (
-		c    chunkChange
+		r    trimRun
 		last int64 = -1
 	)
 	err := tx.Each(ctx, "SELECT c.tag_id, c.start_us, c.count, c.data, "+summarySize+` FROM history_tag t CROSS JOIN history_chunk c
-		WHERE t.id > ? AND c.tag_id = t.id AND c.end_us >= ? AND c.start_us =
+		WHERE t.id > ? AND c.tag_id = t.id AND c.count > 1 AND c.end_us >= ? AND c.start_us =
 			(SELECT MAX(p.start_us) FROM history_chunk p WHERE p.tag_id = t.id AND p.start_us < ?)
 		ORDER BY t.id LIMIT ?`, []any{after, before, before, trimChunks}, func(row storage.Scanner) error {
 		var (
@@ -151,22 +225,23 @@ func (h *Store) trimDivided(ctx context.Context, tx *storage.Tx, after, before i
 			h.set.Logger().Error("history chunk damaged", "tagId", tag, "error", err)
 			return nil
 		}
-		o.size = int64(len(o.data)) + rowBytes
-		c.remove(tag, o)
-		if keep := points[firstAt(points, before):]; len(keep) > 0 {
-			c.add(tag, keep)
+		if at := firstAt(points, before); at > 0 && at < len(points) {
+			o.size = int64(len(o.data)) + rowBytes
+			r.remove(tag, o)
+			r.keep(tag, points[at-1])
+			r.add(tag, points[at:])
 		}
 		return nil
 	})
 	if err != nil {
 		return -1, err
 	}
-	return last, c.apply(ctx, tx)
+	return last, r.apply(ctx, tx)
 }
 
-// trimBytes removes the oldest chunks until what is left fits.
+// trimBytes removes the oldest chunks until what is left fits. What stays of each tag goes only when there is nothing else.
 func (h *Store) trimBytes(ctx context.Context, update storage.Updater, maxBytes int64) error {
-	for {
+	for before := int64(keptEnd); ; {
 		var over int64
 		removed := 0
 		err := update(ctx, "history.trim", func(ctx context.Context, tx *storage.Tx) error {
@@ -178,11 +253,14 @@ func (h *Store) trimBytes(ctx context.Context, update storage.Updater, maxBytes 
 				return nil
 			}
 			var err error
-			removed, err = removeOldest(ctx, tx, math.MaxInt64, over)
+			removed, err = h.removeOldest(ctx, tx, before, over)
 			return err
 		})
-		if err != nil || over <= 0 || removed == 0 {
+		if err != nil || over <= 0 || removed == 0 && before > keptEnd {
 			return err
+		}
+		if removed == 0 {
+			before++
 		}
 	}
 }

@@ -104,37 +104,38 @@ func (h *Memory) Trim(ctx context.Context, before time.Time, maxBytes int64) err
 		return nil
 	}
 	type sized struct {
+		tag   string
 		time  time.Time
 		bytes int64
 	}
 	var all []sized
 	over := -maxBytes
-	for _, list := range h.series {
+	for tag, list := range h.series {
 		for _, s := range list {
 			bytes := int64(sampleBytes + len(s.Value.Text()))
-			all = append(all, sized{s.Time, bytes})
+			all = append(all, sized{tag, s.Time, bytes})
 			over += bytes
 		}
 	}
-	if over <= 0 {
-		return nil
-	}
 	slices.SortFunc(all, func(a, b sized) int { return a.time.Compare(b.time) })
-	last := 0
-	for over -= all[0].bytes; over > 0; over -= all[last].bytes {
-		last++
+	stays := make(map[string]int64) // the bytes of the last sample of each tag before the limit
+	for _, s := range all {
+		if over <= 0 {
+			break
+		}
+		over -= stays[s.tag]
+		stays[s.tag] = s.bytes
+		before = s.time.Add(1)
 	}
-	h.cut(all[last].time.Add(1)) // with it goes what was taken at the same time
+	h.cut(before)
 	return nil
 }
 
+// cut removes what is before a time, but for the last sample of each tag.
 func (h *Memory) cut(before time.Time) {
 	for tag, list := range h.series {
-		from, _ := slices.BinarySearchFunc(list, before, byTime)
-		if from == len(list) {
-			delete(h.series, tag)
-		} else if from > 0 {
-			h.series[tag] = slices.Clone(list[from:])
+		if from, _ := slices.BinarySearchFunc(list, before, byTime); from > 1 {
+			h.series[tag] = slices.Clone(list[from-1:])
 		}
 	}
 }

@@ -25,7 +25,8 @@ type Store interface {
 	// Range yields a tag's samples with start <= time < end in ascending order of time. A tag that
 	// was never stored yields nothing. An error ends the sequence.
 	Range(ctx context.Context, tag string, start, end time.Time) iter.Seq2[Sample, error]
-	// Trim removes samples older than before and, if maxBytes > 0, the oldest beyond that size.
+	// Trim removes samples older than before and, if maxBytes > 0, the oldest beyond that size. Of what is older, the last sample of each tag
+	// stays, since its value holds until the next one; it may go if the last samples of all tags alone take more than maxBytes.
 	Trim(ctx context.Context, before time.Time, maxBytes int64) error
 }
 

@@ -73,6 +73,9 @@ func TestSuitesFindDefects(t *testing.T) {
 		"history/trims the newest":   "TrimBySize",
 		"history/locks while yields": "AppendWhileRanging",
 
+		"history/trims the last before the limit": "TrimByAge",
+		"history/trims the last by size":          "TrimBySize",
+
 		"history/summaries over cuts":           "Summaries",
 		"history/summaries beyond the end":      "Summaries",
 		"history/summaries without bad samples": "Summaries",

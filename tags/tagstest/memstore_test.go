@@ -139,6 +139,9 @@ func (h *memHistory) Trim(ctx context.Context, before time.Time, maxBytes int64)
 	var all []history.Sample
 	for tag, list := range h.samples {
 		i, _ := slices.BinarySearchFunc(list, before, byTime)
+		if h.defect != "trims the last before the limit" {
+			i = max(0, i-1)
+		}
 		h.samples[tag] = slices.Clone(list[i:])
 		all = append(all, h.samples[tag]...)
 	}
@@ -155,10 +158,10 @@ func (h *memHistory) trimSize(all []history.Sample, maxBytes int64) {
 	}
 	clear(h.samples)
 	for _, s := range all {
-		if maxBytes -= int64(len(s.Tag) + len(s.Value.Text()) + 32); maxBytes < 0 {
-			return
+		maxBytes -= int64(len(s.Tag) + len(s.Value.Text()) + 32)
+		if maxBytes >= 0 || len(h.samples[h.key(s.Tag)]) == 0 && h.defect != "trims the last by size" {
+			h.insert(s)
 		}
-		h.insert(s)
 	}
 }
 
