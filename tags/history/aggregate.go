@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -73,6 +74,7 @@ type Interval struct {
 	Stats      Stats         // of the samples that count
 	Known      time.Duration // the part of the interval that is not in the future
 	Filled     bool
+	bounds     bounds
 	sloped     bool
 	fill       tags.Value
 }
@@ -106,9 +108,9 @@ func (i *Interval) Value(f Function) tags.Value {
 	case f == DurationGood:
 		return tags.FloatValue(s.Held.Seconds())
 	case f == TimeAverage && s.HeldNumbers > 0 && i.sloped:
-		return tags.FloatValue(s.Sloped / s.HeldNumbers.Seconds())
+		return tags.FloatValue(i.average(s.Sloped, s.HeldNumbers.Seconds(), i.bounds))
 	case f == TimeAverage && s.HeldNumbers > 0:
-		return tags.FloatValue(s.Stepped / s.HeldNumbers.Seconds())
+		return tags.FloatValue(i.average(s.Stepped, s.HeldNumbers.Seconds(), i.bounds))
 	case f == TimeAverage && s.Count > 0:
 		return tags.Value{} // the only sample is followed by another in no time
 	case f == First && s.Count > 0:
@@ -120,13 +122,27 @@ func (i *Interval) Value(f Function) tags.Value {
 	case f == Max && numbers:
 		return s.Max
 	case f == Average && numbers:
-		return tags.FloatValue(s.Sum / float64(s.Numbers))
+		return tags.FloatValue(i.average(s.Sum, float64(s.Numbers), bounds{}))
 	case f == StdDev && numbers:
 		return tags.FloatValue(s.deviation())
 	case f == Range && numbers:
 		return tags.FloatValue(s.width())
 	}
 	return i.filled(f)
+}
+
+// average returns a sum over its weight. Rounding must not take it beyond the values themselves: one that is constant is its own average.
+func (i *Interval) average(sum, weight float64, b bounds) float64 {
+	if i.Stats.Numbers > 0 {
+		low, _ := i.Stats.Min.Float()
+		high, _ := i.Stats.Max.Float()
+		b.widen(low)
+		b.widen(high)
+	}
+	if math.IsInf(sum, 0) { // it says nothing of the values
+		return sum
+	}
+	return min(max(sum/weight, b.low), b.high)
 }
 
 // filled returns what a function without samples is.

@@ -406,3 +406,26 @@ func TestFillFindsTheValueBehindManyBadSamples(t *testing.T) {
 		}
 	}
 }
+
+// Sums of many durations round; the average of a constant must not show it.
+func TestTheAverageOfAConstantIsTheConstant(t *testing.T) {
+	for _, v := range []tags.Value{tags.BoolValue(true), tags.IntValue(3), float(0.1), float(-1e-300), float(20.7)} {
+		f, _ := v.Float()
+		r := rand.New(rand.NewPCG(3, 4))
+		var list []history.Sample
+		second := 0.0
+		for range 2000 {
+			second += r.Float64() * 10
+			list = append(list, at(second, v))
+		}
+		list = append(list, at(second+1, float(50))) // beyond
+		for _, sloped := range []bool{false, true} {
+			q := history.Query{Start: noon.Add(100 * time.Second), End: list[1999].Time.Truncate(time.Microsecond), Period: minute(7), Sloped: sloped}
+			for _, i := range intervals(t, fill(t, list...), q) {
+				require.Equal(t, tags.FloatValue(f), i.Value(history.TimeAverage))
+				require.Equal(t, tags.FloatValue(f), i.Value(history.Average))
+				require.Equal(t, tags.FloatValue(0), i.Value(history.StdDev))
+			}
+		}
+	}
+}

@@ -20,6 +20,7 @@ type aggregator struct {
 	at      int       // the interval that is filled
 	known   time.Time // until when the last sample holds
 	now     Stats     // of it
+	bounds  bounds    // of the values in it
 	last    Sample    // the newest before what comes next; without a time if there is none
 	counted struct {
 		value tags.Value
@@ -150,7 +151,7 @@ func (a *aggregator) advance(until time.Time, next *Sample) error {
 			from = a.last.Time
 		}
 		if holds {
-			a.now.hold(&a.last, from, earliest(until, end, a.known), slope)
+			a.hold(from, earliest(until, end, a.known), slope)
 		}
 		if until.Before(end) || a.at+2 == len(a.edges) {
 			return nil
@@ -159,6 +160,39 @@ func (a *aggregator) advance(until time.Time, next *Sample) error {
 			return err
 		}
 	}
+}
+
+// bounds are the least and the greatest number that a value that counts has where it holds across the edges of runs and intervals.
+type bounds struct {
+	low, high float64
+	known     bool
+}
+
+// add adds what a sample is at a time.
+func (b *bounds) add(s *Sample, at time.Time, slope float64) {
+	if f, ok := s.Value.Float(); ok {
+		b.widen(f + slope*at.Sub(s.Time).Seconds())
+	}
+}
+
+func (b *bounds) widen(f float64) {
+	if !b.known {
+		*b = bounds{f, f, true}
+	}
+	b.low, b.high = min(b.low, f), max(b.high, f)
+}
+
+// hold lets the last sample hold between two times of one interval.
+func (a *aggregator) hold(from, until time.Time, slope float64) {
+	if !until.After(from) {
+		return
+	}
+	a.now.hold(&a.last, from, until, slope)
+	if !a.query.Sloped {
+		slope = 0
+	}
+	a.bounds.add(&a.last, from, slope)
+	a.bounds.add(&a.last, until, slope)
 }
 
 func earliest(first time.Time, more ...time.Time) time.Time {
@@ -172,9 +206,9 @@ func earliest(first time.Time, more ...time.Time) time.Time {
 
 // emit ends the interval that is filled.
 func (a *aggregator) emit() error {
-	i := Interval{Tag: a.tag, Start: a.edges[a.at], End: a.edges[a.at+1], Stats: a.now, sloped: a.query.Sloped}
+	i := Interval{Tag: a.tag, Start: a.edges[a.at], End: a.edges[a.at+1], Stats: a.now, bounds: a.bounds, sloped: a.query.Sloped}
 	i.Known = max(0, earliest(i.End, a.known).Sub(i.Start))
-	a.now = Stats{}
+	a.now, a.bounds = Stats{}, bounds{}
 	a.at++
 	if i.Stats.Count == 0 && i.Known > 0 && a.query.Fill != FillNone && !a.counted.time.IsZero() {
 		i.Filled, i.fill = true, a.counted.value

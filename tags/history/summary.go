@@ -265,8 +265,13 @@ func (s *Stats) width() float64 {
 	return high - low
 }
 
-// deviation returns the standard deviation of the population.
-func (s *Stats) deviation() float64 { return math.Sqrt(s.Squares / float64(s.Numbers)) }
+// deviation returns the standard deviation of the population. Rounding of the mean must not make one of values that are all the same.
+func (s *Stats) deviation() float64 {
+	if s.width() == 0 {
+		return 0
+	}
+	return math.Sqrt(s.Squares / float64(s.Numbers))
+}
 
 // Summarize makes summaries of samples in ascending order of time, as Summarizer has them.
 func Summarize(samples iter.Seq2[Sample, error], nextCut func(time.Time) time.Time) iter.Seq2[*Summary, error] {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strconv"
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
@@ -104,7 +105,7 @@ func (a *aggregates) cells(i *history.Interval) error {
 
 // long writes a row for each tag and interval.
 func (a *aggregates) long() error {
-	a.row = append(a.row, "tag", "start", "end", "quality", "percentGood")
+	a.row = append(a.row, "tag", "start", "end", "quality", "percentGood", "filled")
 	for _, f := range a.functions {
 		a.plain(string(f))
 	}
@@ -121,6 +122,7 @@ func (a *aggregates) long() error {
 			a.time(i.End)
 			a.plain(i.Quality().String())
 			a.plain(number(i.PercentGood()))
+			a.plain(strconv.FormatBool(i.Filled))
 			if err := a.cells(&i); err != nil {
 				return err
 			}

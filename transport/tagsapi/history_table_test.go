@@ -119,11 +119,11 @@ func TestHistoryAsCSV(t *testing.T) {
 	base, _ := serveHistory(t, nil)
 	for _, c := range []struct{ query, accept, want string }{
 		{"aggregates?tag=plc.a&tag=plc.on&interval=90m&function=max&function=durationInState&timeZone=Europe/Berlin&format=csv" +
-			"&start=2026-03-02T00:00:00Z&end=2026-03-02T01:00:00Z", "", `tag,start,end,quality,percentGood,max,durationInState
-plc.a,2026-03-02T01:00:00+01:00,2026-03-02T01:30:00+01:00,Good,100,-1,[]
-plc.a,2026-03-02T01:30:00+01:00,2026-03-02T02:00:00+01:00,Good,100,2,[]
-plc.on,2026-03-02T01:00:00+01:00,2026-03-02T01:30:00+01:00,Good,100,true,"[{""value"":{""boolValue"":true},""seconds"":900},{""value"":{""boolValue"":false},""seconds"":900}]"
-plc.on,2026-03-02T01:30:00+01:00,2026-03-02T02:00:00+01:00,Good,100,,"[{""value"":{""boolValue"":false},""seconds"":1800}]"
+			"&start=2026-03-02T00:00:00Z&end=2026-03-02T01:00:00Z", "", `tag,start,end,quality,percentGood,filled,max,durationInState
+plc.a,2026-03-02T01:00:00+01:00,2026-03-02T01:30:00+01:00,Good,100,false,-1,[]
+plc.a,2026-03-02T01:30:00+01:00,2026-03-02T02:00:00+01:00,Good,100,false,2,[]
+plc.on,2026-03-02T01:00:00+01:00,2026-03-02T01:30:00+01:00,Good,100,false,true,"[{""value"":{""boolValue"":true},""seconds"":900},{""value"":{""boolValue"":false},""seconds"":900}]"
+plc.on,2026-03-02T01:30:00+01:00,2026-03-02T02:00:00+01:00,Good,100,false,,"[{""value"":{""boolValue"":false},""seconds"":1800}]"
 `},
 		{"aggregates?tag=plc.a&tag=plc.on&interval=1h&function=average&function=count&layout=wide" + range3h, "text/csv", `start,end,plc.a average,plc.a count,plc.on average,plc.on count
 2026-03-02T00:00:00Z,2026-03-02T01:00:00Z,0.5,2,0.5,2
