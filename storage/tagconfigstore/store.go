@@ -3,6 +3,7 @@ package tagconfigstore
 import (
 	"context"
 	"embed"
+	"slices"
 
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/tags/tagconfig"
@@ -73,13 +74,10 @@ func (s *Store) Changes(ctx context.Context, since int64, each func(tagconfig.Re
 
 func collect(records *[]tagconfig.Record) func(storage.Scanner) error {
 	return func(row storage.Scanner) error {
-		var (
-			r    tagconfig.Record
-			text string
-		)
-		err := row.Scan(&r.TagID, &text, &r.Position, &r.Revision)
-		if text != "" {
-			r.Text = []byte(text)
+		var r tagconfig.Record
+		err := row.Scan(&r.TagID, &r.Text, &r.Position, &r.Revision)
+		if len(r.Text) == 0 {
+			r.Text = nil
 		}
 		*records = append(*records, r)
 		return err
@@ -115,10 +113,6 @@ const keepRemoved = 10_000
 // Apply implements [tagconfig.Repository].
 func (s *Store) Apply(ctx context.Context, from int64, change tagconfig.Changeset) (int64, error) {
 	next := from + 1
-	rows := make([][]any, len(change.Records))
-	for i, r := range change.Records {
-		rows[i] = []any{r.TagID, storage.Text(string(r.Text)), r.Position, next}
-	}
 	err := s.set.Update(ctx, "tagconfig.apply", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "tag_config_state"); err != nil {
 			return err
@@ -130,9 +124,7 @@ func (s *Store) Apply(ctx context.Context, from int64, change tagconfig.Changese
 		if n == 0 {
 			return tagconfig.ErrRevision
 		}
-		err = tx.Insert(ctx, "INSERT INTO tag_config_items (tag_id, item, position, revision) VALUES", rows,
-			"ON CONFLICT (tag_id) DO UPDATE SET item = excluded.item, position = excluded.position, revision = excluded.revision")
-		if err != nil {
+		if err := put(ctx, tx, change.Records, next); err != nil {
 			return err
 		}
 		if change.Header != nil {
@@ -151,6 +143,23 @@ func (s *Store) Apply(ctx context.Context, from int64, change tagconfig.Changese
 		return 0, err
 	}
 	return next, nil
+}
+
+// put stores records of a revision, in portions, since the rows take more memory than the records.
+func put(ctx context.Context, tx *storage.Tx, records []tagconfig.Record, revision int64) error {
+	var rows [][]any
+	for part := range slices.Chunk(records, 2000) {
+		rows = rows[:0]
+		for _, r := range part {
+			rows = append(rows, []any{r.TagID, storage.Text(string(r.Text)), r.Position, revision})
+		}
+		err := tx.Insert(ctx, "INSERT INTO tag_config_items (tag_id, item, position, revision) VALUES", rows,
+			"ON CONFLICT (tag_id) DO UPDATE SET item = excluded.item, position = excluded.position, revision = excluded.revision")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // trim forgets old removals, now and then.

@@ -40,7 +40,7 @@ type Binder struct {
 	mu      sync.Mutex
 	sources map[string][]tags.Tag // base by source
 	base    map[string][]claim    // by tag name; of each by source
-	config  map[string]Config     // by tag id
+	config  map[string]*Config    // by tag id; those of a Store are shared with it
 	defined map[string]*tags.Tag  // what the engine has, by name; an entry of base is shared
 	refused map[string][]refusal  // what the engine did not take, by name
 }
@@ -67,7 +67,7 @@ func NewBinder(engine Definer, logger *slog.Logger) (*Binder, error) {
 	l, _ := engine.(lenient)
 	return &Binder{
 		engine: engine, lenient: l, log: logger,
-		sources: map[string][]tags.Tag{}, base: map[string][]claim{}, config: map[string]Config{},
+		sources: map[string][]tags.Tag{}, base: map[string][]claim{}, config: map[string]*Config{},
 		defined: map[string]*tags.Tag{}, refused: map[string][]refusal{},
 	}, nil
 }
@@ -82,7 +82,14 @@ func (b *Binder) Change(e Edit) {
 		names = append(names, id)
 	}
 	for i := range e.Put {
-		b.config[e.Put[i].TagID] = e.Put[i]
+		c := &e.Put[i]
+		if e.kept != nil {
+			c = e.kept[i]
+		} else {
+			own := *c
+			c = &own
+		}
+		b.config[c.TagID] = c
 		names = append(names, e.Put[i].TagID)
 	}
 	b.bind(names, "")
@@ -179,7 +186,7 @@ func (b *Binder) candidates(name string) (list []*tags.Tag) {
 		base = all[0].tag
 	}
 	if c, ok := b.config[name]; ok {
-		t := b.configured(&c)
+		t := b.configured(c)
 		list = append(list, &t)
 	}
 	if base != nil {
@@ -209,11 +216,19 @@ func (b *Binder) Check(c *Config) error {
 	return b.lenient.Check(t)
 }
 
+// portion bounds the tags whose definitions are worked out at a time, for the memory that it takes.
+const portion = 4096
+
 // bind works out the definitions of some tags and applies the difference. Definitions of the driver retry that
 // were refused are tried again.
 func (b *Binder) bind(names []string, retry string) {
 	slices.Sort(names)
-	names = slices.Compact(names)
+	for part := range slices.Chunk(slices.Compact(names), portion) {
+		b.bindPart(part, retry)
+	}
+}
+
+func (b *Binder) bindPart(names []string, retry string) {
 	asked := make(map[string][]*tags.Tag, len(names))
 	for _, name := range names {
 		asked[name] = b.candidates(name)
@@ -293,11 +308,12 @@ func (b *Binder) defineBatch(batch []tags.Tag, want map[string]*tags.Tag) bool {
 	switch {
 	case err == nil:
 		for i := range batch {
-			b.defined[batch[i].Name] = want[batch[i].Name]
+			name := batch[i].Name
+			b.defined[name] = b.shared(want[name])
 		}
 		return true
 	case len(batch) == 1 && !errors.Is(err, tags.ErrClosed) && b.defineUnusable(&batch[0], err):
-		b.defined[batch[0].Name] = want[batch[0].Name]
+		b.defined[batch[0].Name] = b.shared(want[batch[0].Name])
 		return true
 	case len(batch) == 1 || errors.Is(err, tags.ErrClosed):
 		for _, t := range batch {
@@ -317,11 +333,26 @@ func (b *Binder) defineUnusable(t *tags.Tag, why error) bool {
 	if !ok || b.lenient == nil {
 		return false
 	}
-	if configured := b.configured(&c); !sameTag(&configured, t) || b.lenient.DefineUnusable(*t) != nil {
+	if configured := b.configured(c); !sameTag(&configured, t) || b.lenient.DefineUnusable(*t) != nil {
 		return false
 	}
 	b.log.Error("tag definition refused", "tag", t.Name, "driver", t.Driver, "error", why)
 	return true
+}
+
+// shared returns what the engine keeps of a definition, if it is the same and can be had, so that there are not two in memory.
+func (b *Binder) shared(t *tags.Tag) *tags.Tag {
+	if k, ok := b.engine.(keeper); ok && t != nil {
+		if s, err := k.Read(t.Name); err == nil && sameTag(s.Tag, t) {
+			return s.Tag
+		}
+	}
+	return t
+}
+
+// keeper is a Definer that tells what it has, as tags.Engine does.
+type keeper interface {
+	Read(name string) (tags.Snapshot, error)
 }
 
 func (b *Binder) refuse(t tags.Tag, err error) {

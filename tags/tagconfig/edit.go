@@ -19,7 +19,8 @@ type Edit struct {
 	// Report returns Result.Changes.
 	Report bool
 
-	checked bool // Put is valid, and nobody else's
+	checked bool      // Put is valid, and nobody else's
+	kept    []*Config // the items of Put where the Store keeps them; nil if they come from elsewhere
 }
 
 // Result is what has become of an [Edit].

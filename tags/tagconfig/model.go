@@ -119,6 +119,7 @@ func (m *model) setItems(raw json.RawMessage, line, maxItems int) error {
 		return ErrModelFile.Because("line %d: more than %d variables", line, maxItems)
 	}
 	var bad faults
+	texts := words{}
 	m.entries = make([]*entry, 0, len(items))
 	m.index = make(map[string]int, len(items))
 	for i, raw := range items {
@@ -126,7 +127,7 @@ func (m *model) setItems(raw json.RawMessage, line, maxItems int) error {
 		add := func(member, format string, args ...any) {
 			bad.add(fmt.Sprintf("line %d: variables[%d].%s", lines[i], i, member), format, args...)
 		}
-		if !decodeKnown(raw, &e.Config) {
+		if !decodeKnown(raw, &e.Config, texts) {
 			e.Config = Config{}
 			if !decodeItem(raw, &e.Config, add) {
 				continue
@@ -204,9 +205,9 @@ func (e *entry) appendTo(to []byte) ([]byte, error) {
 }
 
 // parseEntry reads an item as appendTo writes it.
-func parseEntry(raw []byte) (*entry, error) {
+func parseEntry(raw []byte, texts words) (*entry, error) {
 	e := &entry{}
-	if decodeKnown(raw, &e.Config) {
+	if decodeKnown(raw, &e.Config, texts) {
 		return e, nil
 	}
 	e.Config = Config{}
@@ -282,8 +283,8 @@ func decodeItem(raw json.RawMessage, c *Config, add func(member, format string, 
 }
 
 // decodeKnown reads an item that has no members but ours, which is the usual one, in one pass.
-func decodeKnown(raw json.RawMessage, c *Config) bool {
-	if c.decodeFast(raw, nil) {
+func decodeKnown(raw json.RawMessage, c *Config, texts words) bool {
+	if c.decodeFast(raw, texts) {
 		return true
 	}
 	*c = Config{}

@@ -1,6 +1,7 @@
 package tagconfig
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -82,15 +83,17 @@ func (s *Store) undo(ctx context.Context, d *draft) {
 
 // changeset returns what a Repository is to store.
 func (d *draft) changeset() (Changeset, error) {
-	var set Changeset
+	set := Changeset{Records: make([]Record, 0, len(d.changes))}
+	var text []byte
 	for id, c := range d.changes {
 		r := Record{TagID: id}
 		switch {
 		case c.new != nil:
 			var err error
-			if r.Text, err = c.new.appendTo(nil); err != nil {
+			if text, err = c.new.appendTo(text[:0]); err != nil {
 				return set, err
 			}
+			r.Text = bytes.Clone(text)
 			r.Position = c.new.position
 		case c.old == nil:
 			continue
@@ -239,15 +242,17 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	s.state.Store(v)
 	if v.items.Len() > 0 {
-		s.opts.OnChange(Edit{Put: v.configured()})
+		s.opts.OnChange(v.edit())
 	}
 	return nil
 }
 
 func (s *Store) readAll(ctx context.Context) (*view, State, error) {
 	d := emptyView(s.state.Load().header).draft()
+	d.changes = nil
+	texts := words{}
 	state, err := s.opts.Repository.Load(ctx, func(r Record) error {
-		e, err := r.entry()
+		e, err := r.entry(texts)
 		if err == nil {
 			d.set(e)
 			e.revision = r.Revision
@@ -262,8 +267,8 @@ func (s *Store) readAll(ctx context.Context) (*view, State, error) {
 	return &d.view, state, err
 }
 
-func (r Record) entry() (*entry, error) {
-	e, err := parseEntry(r.Text)
+func (r Record) entry(texts words) (*entry, error) {
+	e, err := parseEntry(r.Text, texts)
 	if err == nil && e.TagID != r.TagID {
 		err = fmt.Errorf("its id is %q", clip(e.TagID))
 	}
@@ -295,7 +300,7 @@ func (s *Store) follow(ctx context.Context) error {
 			d.remove(r.TagID)
 			return nil
 		}
-		e, err := r.entry()
+		e, err := r.entry(nil)
 		if err != nil {
 			failed = err
 			return err

@@ -48,6 +48,16 @@ func (v *view) configured() []Config {
 	return all
 }
 
+// edit returns the items as the Edit that adds them all.
+func (v *view) edit() Edit {
+	e := Edit{Put: v.configured(), kept: make([]*Config, 0, v.items.Len())}
+	v.items.Scan(func(_ string, of *entry) bool {
+		e.kept = append(e.kept, &of.Config)
+		return true
+	})
+	return e
+}
+
 func (v *view) unknown() []string {
 	found := v.header.unknown()
 	v.odd.Scan(func(_ string, e *entry) bool {
@@ -67,7 +77,7 @@ const gap = 1 << 20
 type draft struct {
 	view
 	from    *view
-	changes map[string]change
+	changes map[string]change // nil if nobody asks
 }
 
 // change is what has become of an item; nil for none.
@@ -90,6 +100,10 @@ func (d *draft) branch() *draft {
 // absorb makes what a branch has changed part of d.
 func (d *draft) absorb(b *draft) {
 	d.view = b.view
+	if len(d.changes) == 0 {
+		d.changes = b.changes
+		return
+	}
 	for id, c := range b.changes {
 		d.note(id, c.old, c.new)
 	}
@@ -99,6 +113,9 @@ func (d *draft) absorb(b *draft) {
 func (d *draft) changed() bool { return len(d.changes) > 0 || !d.header.equal(d.from.header) }
 
 func (d *draft) note(tagID string, old, new *entry) {
+	if d.changes == nil {
+		return
+	}
 	if c, ok := d.changes[tagID]; ok {
 		old = c.old
 	}
@@ -156,11 +173,11 @@ func (d *draft) remove(tagID string) *entry {
 
 // edit returns the changes as an Edit, by tag id.
 func (d *draft) edit() Edit {
-	e := Edit{Put: make([]Config, 0, len(d.changes))}
+	e := Edit{Put: make([]Config, 0, len(d.changes)), kept: make([]*Config, 0, len(d.changes))}
 	for _, id := range slices.Sorted(maps.Keys(d.changes)) {
 		switch c := d.changes[id]; {
 		case c.new != nil:
-			e.Put = append(e.Put, c.new.Config)
+			e.Put, e.kept = append(e.Put, c.new.Config), append(e.kept, &c.new.Config)
 		case c.old != nil:
 			e.Remove = append(e.Remove, id)
 		}

@@ -154,6 +154,9 @@ func (a *API) warn(o *outcome, put []tagconfig.Config) {
 // withoutKnown leaves out the items that are what the driver says already: as items of the configuration they would keep the tags of an
 // export that comes back from following their driver. unchanged is sorted.
 func (a *API) withoutKnown(put []tagconfig.Config, unchanged []string) []tagconfig.Config {
+	if len(unchanged) == 0 {
+		return put
+	}
 	configured := map[string]bool{}
 	for c := range a.store.AllConfigured() {
 		configured[c.TagID] = true
