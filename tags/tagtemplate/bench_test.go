@@ -1,6 +1,7 @@
 package tagtemplate_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -12,16 +13,42 @@ import (
 
 // BenchmarkInstance replaces one of 1,000 instances of a template with ten tags and two derived tags, in memory.
 func BenchmarkInstance(b *testing.B) {
+	service, _ := thousand(b)
+	for i := 0; b.Loop(); i++ {
+		values := map[string]json.RawMessage{"base": fmt.Appendf(nil, "%d", i)}
+		plan, _, err := service.PutInstance(b.Context(), "device", tagtemplate.Instance{ID: "d7", Values: values}, tagtemplate.Edit{})
+		if err != nil || len(plan.Added)+len(plan.Removed) > 0 {
+			b.Fatal(plan, err)
+		}
+	}
+}
+
+// BenchmarkTemplate changes a unit and an expression in the template of 1,000 such instances: 1,000 tags and 1,000 derived tags.
+func BenchmarkTemplate(b *testing.B) {
+	service, device := thousand(b)
+	for i := 0; b.Loop(); i++ {
+		device.Tags[0]["unit"] = fmt.Appendf(nil, "%q", fmt.Sprint("u", i))
+		device.DerivedTags[0]["expression"] = must(b, fmt.Sprintf(`tag("${instance}.t1") * %d`, i+3))
+		plan, err := service.Replace(b.Context(), device, tagtemplate.Edit{})
+		if err != nil || len(plan.Changed) != 2000 {
+			b.Fatal(len(plan.Changed), err)
+		}
+	}
+}
+
+// thousand returns a service with 1,000 instances of a template.
+func thousand(b *testing.B) (*tagtemplate.Service, tagtemplate.Template) {
+	b.Helper()
 	engine, err := tags.New(tags.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer func() { _ = engine.Close(b.Context()) }()
+	b.Cleanup(func() { _ = engine.Close(context.Background()) })
 	computed, err := derived.New(b.Context(), engine, derived.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer computed.Close()
+	b.Cleanup(computed.Close)
 	repository := derived.NewMemory()
 	var device tagtemplate.Template
 	text := `{"id": "device", "parameters": [{"name": "base", "type": "Int"}], "tags": [`
@@ -49,13 +76,7 @@ func BenchmarkInstance(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for i := 0; b.Loop(); i++ {
-		values := map[string]json.RawMessage{"base": fmt.Appendf(nil, "%d", i)}
-		plan, _, err := service.PutInstance(b.Context(), "device", tagtemplate.Instance{ID: "d7", Values: values}, tagtemplate.Edit{})
-		if err != nil || len(plan.Added)+len(plan.Removed) > 0 {
-			b.Fatal(plan, err)
-		}
-	}
+	return service, device
 }
 
 func must(b *testing.B, v any) []byte {
