@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/internal/storetest"
+	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/history"
 )
 
@@ -23,6 +24,7 @@ func BenchmarkHistoryAggregate(b *testing.B) {
 				require.NoError(b, db.History().Append(b.Context(), p.Batch(day)))
 				require.NoError(b, db.History().Compact(b.Context()))
 			}
+			late := int64(0)
 			run := func(b *testing.B, q history.Query) {
 				b.Helper()
 				for b.Loop() {
@@ -36,7 +38,7 @@ func BenchmarkHistoryAggregate(b *testing.B) {
 						count += i.Stats.Count
 					}
 					if q.End.Equal(p.At) {
-						require.EqualValues(b, 365*day-1, count)
+						require.EqualValues(b, 365*day-1+late, count)
 					}
 				}
 				b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms")
@@ -55,6 +57,42 @@ func BenchmarkHistoryAggregate(b *testing.B) {
 					}
 				}
 				b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms")
+			})
+			b.Run("yearWithLate", func(b *testing.B) { // 1,000 samples from anywhere in the year wait to be compacted
+				var list []history.Sample
+				for i := range 1000 {
+					at := start.Add(time.Duration(i*365*day/1000)*time.Second + 500*time.Microsecond)
+					list = append(list, history.Sample{Tag: p.Names[0], Time: at, Value: tags.FloatValue(1), Quality: tags.Good})
+				}
+				require.NoError(b, db.History().Append(b.Context(), list))
+				late = 1000
+				run(b, history.Query{Start: start, End: p.At, Period: hour})
+			})
+		})
+	}
+}
+
+// BenchmarkHistoryTrim trims 100,000 tags that have not changed since before the limit, again and again.
+func BenchmarkHistoryTrim(b *testing.B) {
+	for _, kind := range []string{"sqlite", "postgres"} {
+		b.Run(kind, func(b *testing.B) {
+			db, _ := storetest.Bench(b, kind)
+			p := storetest.NewPlant(100_000)
+			for range 3 {
+				require.NoError(b, db.History().Append(b.Context(), p.Batch(100_000)))
+			}
+			require.NoError(b, db.History().Compact(b.Context()))
+			limit := p.At.Add(time.Hour)
+			b.Run("first", func(b *testing.B) {
+				for range b.N {
+					require.NoError(b, db.History().Trim(b.Context(), limit, 0))
+				}
+			})
+			b.Run("next", func(b *testing.B) {
+				for range b.N {
+					limit = limit.Add(10 * time.Minute)
+					require.NoError(b, db.History().Trim(b.Context(), limit, 0))
+				}
 			})
 		})
 	}

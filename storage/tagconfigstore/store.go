@@ -1,6 +1,7 @@
 package tagconfigstore
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"slices"
@@ -50,7 +51,11 @@ func (s *Store) Load(ctx context.Context, each func(tagconfig.Record) error) (st
 		if state, _, err = s.readState(ctx, tx); err != nil {
 			return err
 		}
-		return tx.Each(ctx, "SELECT tag_id, item, position, revision FROM tag_config_items WHERE item <> '' ORDER BY position, tag_id", nil, collect(&records))
+		return tx.Each(ctx, "SELECT tag_id, item, position, revision FROM tag_config_items WHERE item <> ''", nil, collect(&records))
+	})
+	// Here, since SQLite would sort in a file.
+	slices.SortFunc(records, func(a, b tagconfig.Record) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.TagID, b.TagID))
 	})
 	return state, deliver(records, each, err)
 }

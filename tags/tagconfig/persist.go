@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"slices"
 )
 
 // persist stores a draft: the text of the file beside it, the transaction, then the file in its place, so that what fails for
@@ -85,8 +86,8 @@ func (s *Store) undo(ctx context.Context, d *draft) {
 func (d *draft) changeset() (Changeset, error) {
 	set := Changeset{Records: make([]Record, 0, len(d.changes))}
 	var text []byte
-	for id, c := range d.changes {
-		r := Record{TagID: id}
+	for _, id := range slices.Sorted(maps.Keys(d.changes)) { // a database has near each other what comes after each other
+		c, r := d.changes[id], Record{TagID: id}
 		switch {
 		case c.new != nil:
 			var err error
