@@ -224,6 +224,27 @@ func TestTrimGivesRoomBack(t *testing.T) {
 	require.Greater(t, stats.ChunkBytes, int64(400_000))
 }
 
+// The last sample of each tag stays, unless these alone are too much.
+func TestTrimBySizeKeepsTheLastSamplesAsLongAsTheyFit(t *testing.T) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
+		db := open(t, storage.Options{}, historystore.Options{CompactAfter: -1})
+		h := db.History()
+		p := storetest.NewPlant(1000)
+		require.NoError(t, h.Append(t.Context(), p.Batch(100_000)))
+		require.NoError(t, h.Compact(t.Context()))
+		last := storetest.Samples(t, h, p.Names[7])
+		left := func() int { return queryInt(t, db, "SELECT COUNT(DISTINCT tag_id) FROM history_chunk") }
+		require.NoError(t, h.Trim(t.Context(), time.Time{}, 120_000))
+		require.Equal(t, 1000, left())
+		require.Equal(t, last[len(last)-1:], storetest.Samples(t, h, p.Names[7]))
+		requireTotal(t, db)
+		require.NoError(t, h.Trim(t.Context(), time.Time{}, 40_000))
+		require.Less(t, left(), 1000)
+		require.NotZero(t, left())
+		requireTotal(t, db)
+	})
+}
+
 func TestUnfinishedWritesBecomeUnknown(t *testing.T) {
 	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
 		start := storetest.When.Add(time.Hour)

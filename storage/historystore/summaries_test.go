@@ -128,6 +128,18 @@ func TestASummaryGoesWhenItsChunkIsFoundDamaged(t *testing.T) {
 	})
 }
 
+// An engine of an earlier version removes chunks and stores them anew without knowing of summaries.
+func TestASummaryGoesWithItsChunk(t *testing.T) {
+	storetest.OnBoth(t, func(t *testing.T, open storetest.Opener) {
+		db := open(t, storage.Options{}, historystore.Options{CompactAfter: -1})
+		require.NoError(t, db.History().Append(t.Context(), storetest.NewPlant(1).Batch(5000)))
+		require.NoError(t, db.History().Compact(t.Context()))
+		require.NotZero(t, queryInt(t, db, "SELECT COUNT(*) FROM history_summary"))
+		db.ExecHistory(t, "DELETE FROM history_chunk")
+		require.Zero(t, queryInt(t, db, "SELECT COUNT(*) FROM history_summary"))
+	})
+}
+
 // near compares aggregates with room for the order in which floats are added.
 func near(t *testing.T, want, got []history.Interval) {
 	t.Helper()
