@@ -65,7 +65,11 @@ func BenchmarkHistoryAggregate(b *testing.B) {
 					list = append(list, history.Sample{Tag: p.Names[0], Time: at, Value: tags.FloatValue(1), Quality: tags.Good})
 				}
 				require.NoError(b, db.History().Append(b.Context(), list))
-				late = 1000
+				late = 1 - 365*day
+				for _, err := range db.History().Range(b.Context(), p.Names[0], start, p.At) { // some may replace others
+					require.NoError(b, err)
+					late++
+				}
 				run(b, history.Query{Start: start, End: p.At, Period: hour})
 			})
 		})
