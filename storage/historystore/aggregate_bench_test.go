@@ -38,7 +38,7 @@ func BenchmarkHistoryAggregate(b *testing.B) {
 						count += i.Stats.Count
 					}
 					if q.End.Equal(p.At) {
-						require.EqualValues(b, 365*day-1+late, count)
+						require.Equal(b, 365*day-1+late, count)
 					}
 				}
 				b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms")
