@@ -1,0 +1,107 @@
+import type { components } from "./api.gen";
+import { renew, session, signedOut, unreachable } from "./session";
+import { word } from "./strings";
+
+type Schemas = components["schemas"];
+export type Value = Schemas["TagValue"];
+export type Tag = Schemas["Tag"];
+export type Quality = Schemas["Quality"];
+export type Severity = Schemas["AlarmSeverity"];
+export type DriverStatus = Schemas["DriverStatus"];
+export type Write = Schemas["Write"];
+export type AlarmEvent = Schemas["AlarmEvent"];
+export type Analytics = Schemas["AlarmAnalytics"];
+export type TrendPoint = Schemas["AlarmTrendPoint"];
+export type Binding = Schemas["BridgeBinding"];
+export type Device = Schemas["Device"];
+export type Suppressed = Schemas["SuppressedAlarm"];
+export type Aggregates = Schemas["HistoryAggregates"];
+export type History = Schemas["TagHistory"];
+
+/** An alarm, with what the console shows where the engine knows it. */
+export type Alarm = Schemas["AlarmInfo"] & {
+  tagName?: string;
+  ruleId?: string;
+  value?: Value | number | string | null;
+  limit?: number | string | null;
+  state?: string;
+  labels?: Record<string, string>;
+  instructions?: string;
+};
+
+/** What the engine answered instead of doing what was asked. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    readonly detail: string,
+    readonly fields: { field: string; message: string }[] = [],
+  ) {
+    super(detail);
+  }
+}
+
+/** The text of an error in the language of the console where its code is known. */
+export function problemText(err: unknown): string {
+  if (!(err instanceof Problem)) return word("problem", "NETWORK");
+  const known = word("problem", err.code);
+  const own = known !== err.code ? known : err.detail || err.code || word("problem", "OTHER");
+  return [own, ...err.fields.map((f) => f.message)].join(" · ");
+}
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+async function send(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = { Accept: "application/json", Authorization: `Bearer ${session.peek()?.accessToken ?? ""}` };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  return fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+}
+
+async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  let r = await send(method, path, body, signal);
+  if (r.status === 401 && (await renew())) r = await send(method, path, body, signal);
+  for (let tries = 0; r.status === 429 && method === "GET" && tries < 5; tries++) {
+    await pause(1000 * Math.max(1, Number(r.headers.get("Retry-After")) || 1) + Math.random() * 500);
+    r = await send(method, path, body, signal);
+  }
+  if (r.status === 401 && !unreachable.peek()) signedOut();
+  if (!r.ok) throw await problem(r);
+  return r.status === 204 ? (undefined as T) : ((await r.json()) as T);
+}
+
+export async function problem(r: Response): Promise<Problem> {
+  const p = (await r.json().catch(() => ({}))) as { code?: string; detail?: string; title?: string; errors?: { field: string; message: string }[] };
+  return new Problem(r.status, p.code ?? "", p.detail ?? p.title ?? r.statusText, p.errors ?? []);
+}
+
+type Query = Record<string, string | number | boolean | string[] | undefined>;
+
+export function query(path: string, q: Query): string {
+  const params = new URLSearchParams();
+  for (const [k, v] of Object.entries(q)) {
+    if (v === undefined || v === "") continue;
+    for (const one of Array.isArray(v) ? v : [String(v)]) params.append(k, one);
+  }
+  const text = params.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export const get = <T>(path: string, q: Query = {}, signal?: AbortSignal) => call<T>("GET", query(path, q), undefined, signal);
+export const post = <T>(path: string, body: unknown) => call<T>("POST", path, body);
+
+/** All pages of a list, four at a time; each is handed over as it comes. */
+export async function pages<T>(path: string, q: Query, items: (answer: any) => T[], take: (items: T[], total: number) => void, signal?: AbortSignal): Promise<number> {
+  const pageSize = 500;
+  const first = await get<{ totalCount: number }>(path, { ...q, page: 1, pageSize }, signal);
+  take(items(first), first.totalCount);
+  const last = Math.ceil(first.totalCount / pageSize);
+  let next = 2;
+  const worker = async () => {
+    while (next <= last) {
+      const page = next++;
+      take(items(await get(path, { ...q, page, pageSize }, signal)), first.totalCount);
+    }
+  };
+  await Promise.all([worker(), worker(), worker(), worker()]);
+  return first.totalCount;
+}

@@ -1,0 +1,149 @@
+import { effect, signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { flood, loaded, severities, stateOf, summary } from "./alarmstore";
+import { clock, count, when } from "./format";
+import { link } from "./hub";
+import { href, route } from "./route";
+import { session, signOut, unreachable } from "./session";
+import { blocked, setSound, silence, soundOn, sounding } from "./sound";
+import { language, setLanguage, t, word, type Language } from "./strings";
+import { Icon, Mark, notice } from "./ui";
+
+type Theme = "system" | "light" | "dark";
+const stored = localStorage.getItem("otkit.theme");
+export const theme = signal<Theme>(stored === "light" || stored === "dark" ? stored : "system");
+effect(() => {
+  if (theme.value === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme.value;
+  localStorage.setItem("otkit.theme", theme.value);
+});
+
+export function Preferences() {
+  return (
+    <>
+      <label class="choice">
+        <span>{t("theme")}</span>
+        <select value={theme.value} onChange={(e) => (theme.value = e.currentTarget.value as Theme)}>
+          <option value="system">{t("theme.system")}</option>
+          <option value="light">{t("theme.light")}</option>
+          <option value="dark">{t("theme.dark")}</option>
+        </select>
+      </label>
+      <label class="choice">
+        <span>{t("language")}</span>
+        <select value={language.value} onChange={(e) => setLanguage(e.currentTarget.value as Language)}>
+          <option value="en" lang="en">{t("language.en")}</option>
+          <option value="ko" lang="ko">{t("language.ko")}</option>
+        </select>
+      </label>
+    </>
+  );
+}
+
+const views = ["overview", "tags", "alarms", "drivers"] as const;
+
+function Navigation() {
+  const at = route.value[0] ?? "overview";
+  const waiting = summary.value.unacknowledged;
+  const n = waiting.Critical + waiting.Warning + waiting.Info;
+  return (
+    <nav aria-label={t("navigation")}>
+      {views.map((v) => (
+        <a key={v} href={href(v)} aria-current={at === v ? "page" : undefined}>
+          <Icon name={v} />
+          <span>{t(v)}</span>
+          {v === "alarms" && n > 0 && <b class="badge">{count(n)}</b>}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Clock() {
+  const [now, tick] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => tick(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return <time class="clock">{clock(now)}</time>;
+}
+
+function Link() {
+  const lost = unreachable.value || link.value === "lost";
+  const text = lost ? t("link.lost") : link.value === "live" ? t("link.live") : t("link.connecting");
+  return <span class={`link${lost ? " lost" : ""}`} role="status"><i class={link.value} aria-hidden="true" />{text}</span>;
+}
+
+/** On every view: what waits to be acknowledged by priority, and the gravest of it. */
+function AlarmBar() {
+  const s = summary.value;
+  const g = s.gravest;
+  return (
+    <section class="alarmbar" aria-label={t("alarmbar")}>
+      <ul>
+        {severities.map((v) => (
+          <li key={v}>
+            <a href={href("alarms")} class={s.unacknowledged[v] ? "on" : ""}>
+              <Mark severity={v} dim={s.unacknowledged[v] === 0} blink={v === "Critical" && s.unacknowledged[v] > 0} />
+              <b>{loaded.value ? count(s.unacknowledged[v]) : "–"}</b>
+              <span class="of">/ {loaded.value ? count(s.active[v]) : "–"}</span>
+              <span class="sr">{t("alarmbar.count")}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {flood.value && <span class="flag">{t("flood")}</span>}
+      <div class="gravest">
+        {g ? (
+          <a href={href("alarms", "active", g.id)}>
+            <time>{when(g.triggeredAt)}</time>
+            <b>{g.source}</b>
+            <span>{g.message}</span>
+            {stateOf(g) === "ReturnedUnacknowledged" && <em>{word("state", "ReturnedUnacknowledged")}</em>}
+          </a>
+        ) : (
+          <span class="quiet">{loaded.value ? t("alarmbar.none") : t("loading")}</span>
+        )}
+      </div>
+      {sounding.value && <button type="button" class="strong" onClick={silence}><Icon name="mute" />{t("sound.silence")}</button>}
+      <button
+        type="button" class="icon-button" aria-pressed={soundOn.value} title={blocked.value ? t("sound.blocked") : t("sound")}
+        aria-label={blocked.value ? t("sound.blocked") : t("sound")} onClick={() => setSound(!soundOn.value)}
+      >
+        <Icon name={soundOn.value ? "sound" : "mute"} />{blocked.value && <sup aria-hidden="true">!</sup>}
+      </button>
+    </section>
+  );
+}
+
+export function Frame({ children }: { children: ComponentChildren }) {
+  const s = session.value;
+  const lost = unreachable.value || link.value === "lost";
+  return (
+    <div class="frame">
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>{t("skip")}</a>
+      <header class="top">
+        <a class="brand" href={href("overview")}>{t("brand")}</a>
+        <Navigation />
+        <span class="spring" />
+        <Link />
+        <Clock />
+        <details class="menu">
+          <summary>{s?.name || s?.username}</summary>
+          <div>
+            <p>{s?.username}<small>{s?.roles.join(", ")}</small></p>
+            <Preferences />
+            <button type="button" onClick={() => void signOut()}><Icon name="out" />{t("signout")}</button>
+          </div>
+        </details>
+      </header>
+      <AlarmBar />
+      {lost && <p class="banner" role="alert">{t("link.stale")}</p>}
+      <main id="main" tabIndex={-1}>{children}</main>
+      <div class="notice" role="status" aria-live="polite">
+        {notice.value && <p class={notice.value.bad ? "bad" : ""}>{notice.value.text}<button type="button" aria-label={t("close")} onClick={() => (notice.value = undefined)}><Icon name="close" /></button></p>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { signal } from "@preact/signals";
+import en from "./en.json";
+import ko from "./ko.json";
+
+export type Key = keyof typeof en;
+export type Language = "en" | "ko";
+
+const texts: Record<Language, Record<string, string>> = { en, ko };
+
+function initial(): Language {
+  const stored = localStorage.getItem("otkit.language");
+  if (stored === "en" || stored === "ko") return stored;
+  return navigator.language.toLowerCase().startsWith("ko") ? "ko" : "en";
+}
+
+export const language = signal<Language>(initial());
+document.documentElement.lang = language.value;
+
+export function setLanguage(l: Language): void {
+  language.value = l;
+  localStorage.setItem("otkit.language", l);
+  document.documentElement.lang = l;
+}
+
+/** Text of a key, with its {placeholders} filled. Components that call it follow the language. */
+export function t(key: Key, values?: Record<string, string | number>): string {
+  const text = texts[language.value][key] ?? key;
+  return values ? text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")) : text;
+}
+
+/** Text of a word of the API, such as a state; the word itself when it is unknown. */
+export function word(group: string, value: string | null | undefined): string {
+  if (!value) return "";
+  return texts[language.value][`${group}.${value}`] ?? value;
+}
