@@ -3139,6 +3139,12 @@ type TagImportResult struct {
 	Count     int `json:"count"`
 	Removed   int `json:"removed"`
 	Unchanged int `json:"unchanged"`
+
+	// WarningCount As in ImportAnswer.
+	WarningCount int `json:"warningCount,omitempty,omitzero"`
+
+	// Warnings As in ImportAnswer.
+	Warnings []TagConfigWarning `json:"warnings,omitempty,omitzero"`
 }
 
 // TagList defines model for TagList.
