@@ -472,7 +472,10 @@ type TagChange struct {
 	// bytesValue is base64. A tag that never had a value has null.
 	NewValue TagValue `json:"newValue"`
 	Quality  Quality  `json:"quality"`
-	TagName  string   `json:"tagName"`
+
+	// QualityReason Why the quality is not Good.
+	QualityReason string `json:"qualityReason,omitempty,omitzero"`
+	TagName       string `json:"tagName"`
 
 	// Timestamp When the value was taken, or when its quality fell.
 	Timestamp time.Time `json:"timestamp"`
