@@ -1674,6 +1674,21 @@ type ConfusionMatrix struct {
 	TruePositive  int `json:"truePositive"`
 }
 
+// ConsoleSession defines model for ConsoleSession.
+type ConsoleSession struct {
+	// AccessToken A JWT for the Authorization header. Keep it in memory.
+	AccessToken string    `json:"accessToken"`
+	ExpiresAt   time.Time `json:"expiresAt"`
+
+	// ExpiresIn Seconds.
+	ExpiresIn int `json:"expiresIn"`
+
+	// Name The name to show.
+	Name     string `json:"name"`
+	Roles    []Role `json:"roles"`
+	Username string `json:"username"`
+}
+
 // CreateDeviceRequest defines model for CreateDeviceRequest.
 type CreateDeviceRequest struct {
 	Description string `json:"description,omitempty,omitzero"`
@@ -3142,6 +3157,12 @@ type TagImportResult struct {
 	Count     int `json:"count"`
 	Removed   int `json:"removed"`
 	Unchanged int `json:"unchanged"`
+
+	// WarningCount As in ImportAnswer.
+	WarningCount int `json:"warningCount,omitempty,omitzero"`
+
+	// Warnings As in ImportAnswer.
+	Warnings []TagConfigWarning `json:"warnings,omitempty,omitzero"`
 }
 
 // TagList defines model for TagList.
@@ -3438,6 +3459,9 @@ type CommandID = string
 
 // ConfigTagID defines model for ConfigTagID.
 type ConfigTagID = string
+
+// ConsoleCookie defines model for ConsoleCookie.
+type ConsoleCookie = string
 
 // DerivedTagID defines model for DerivedTagID.
 type DerivedTagID = string
@@ -4168,6 +4192,24 @@ type GetTagHistoryParams struct {
 	MaxPoints *int      `form:"maxPoints,omitempty" json:"maxPoints,omitempty"`
 }
 
+// EndConsoleSessionParams defines parameters for EndConsoleSession.
+type EndConsoleSessionParams struct {
+	// OtkitConsole Secret of a session that a browser opened.
+	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
+}
+
+// OpenConsoleSessionParams defines parameters for OpenConsoleSession.
+type OpenConsoleSessionParams struct {
+	// OtkitConsole Secret of a session that a browser opened.
+	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
+}
+
+// RenewConsoleSessionParams defines parameters for RenewConsoleSession.
+type RenewConsoleSessionParams struct {
+	// OtkitConsole Secret of a session that a browser opened.
+	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
+}
+
 // BindBridgeJSONRequestBody defines body for BindBridge for application/json ContentType.
 type BindBridgeJSONRequestBody = BindBridgeRequest
 
@@ -4314,6 +4356,9 @@ type ReadTagsJSONRequestBody = BatchReadRequest
 
 // WriteTagsJSONRequestBody defines body for WriteTags for application/json ContentType.
 type WriteTagsJSONRequestBody = BatchWriteRequest
+
+// OpenConsoleSessionJSONRequestBody defines body for OpenConsoleSession for application/json ContentType.
+type OpenConsoleSessionJSONRequestBody = LoginRequest
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -5849,6 +5894,36 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/tags:batchWrite (the `WriteTags` operationId).
 	WriteTags(ctx context.Context, body WriteTagsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
+	//
+	// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
+	EndConsoleSession(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OpenConsoleSessionWithBody Sign a browser in; its session is in a cookie that only this path takes
+	//
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+	// that came with the request ends. Pages of other origins are refused.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+	OpenConsoleSessionWithBody(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
+	//
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+	// that came with the request ends. Pages of other origins are refused.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+	OpenConsoleSession(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+	//
+	// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
+	RenewConsoleSession(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetHealth All health checks
 	//
@@ -9447,6 +9522,76 @@ func (c *Client) WriteTagsWithBody(ctx context.Context, contentType string, body
 // Corresponds with POST /api/v1/tags:batchWrite (the `WriteTags` operationId).
 func (c *Client) WriteTags(ctx context.Context, body WriteTagsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewWriteTagsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
+//
+// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
+func (c *Client) EndConsoleSession(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndConsoleSessionRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OpenConsoleSessionWithBody Sign a browser in; its session is in a cookie that only this path takes
+//
+// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+// that came with the request ends. Pages of other origins are refused.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+func (c *Client) OpenConsoleSessionWithBody(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenConsoleSessionRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
+//
+// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+// that came with the request ends. Pages of other origins are refused.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+func (c *Client) OpenConsoleSession(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenConsoleSessionRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+//
+// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
+func (c *Client) RenewConsoleSession(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenewConsoleSessionRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -17794,6 +17939,148 @@ func NewWriteTagsRequestWithBody(server string, contentType string, body io.Read
 	return req, nil
 }
 
+// NewEndConsoleSessionRequest constructs an http.Request for the EndConsoleSession method
+func NewEndConsoleSessionRequest(server string, params *EndConsoleSessionParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/console/session")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var cookieParam0 string
+
+		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		cookie0 := &http.Cookie{
+			Name:  "otkit_console",
+			Value: cookieParam0,
+		}
+		req.AddCookie(cookie0)
+
+	}
+	return req, nil
+}
+
+// NewOpenConsoleSessionRequest calls the generic OpenConsoleSession builder with application/json body
+func NewOpenConsoleSessionRequest(server string, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewOpenConsoleSessionRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewOpenConsoleSessionRequestWithBody constructs an http.Request for the OpenConsoleSession method, with any body, and a specified content type
+func NewOpenConsoleSessionRequestWithBody(server string, params *OpenConsoleSessionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/console/session")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var cookieParam0 string
+
+		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		cookie0 := &http.Cookie{
+			Name:  "otkit_console",
+			Value: cookieParam0,
+		}
+		req.AddCookie(cookie0)
+
+	}
+	return req, nil
+}
+
+// NewRenewConsoleSessionRequest constructs an http.Request for the RenewConsoleSession method
+func NewRenewConsoleSessionRequest(server string, params *RenewConsoleSessionParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/console/session")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var cookieParam0 string
+
+		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		cookie0 := &http.Cookie{
+			Name:  "otkit_console",
+			Value: cookieParam0,
+		}
+		req.AddCookie(cookie0)
+
+	}
+	return req, nil
+}
+
 // NewGetHealthRequest constructs an http.Request for the GetHealth method
 func NewGetHealthRequest(server string) (*http.Request, error) {
 	var err error
@@ -19661,6 +19948,40 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/tags:batchWrite (the `WriteTags` operationId).
 	WriteTagsWithResponse(ctx context.Context, body WriteTagsJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteTagsResponse, error)
+
+	// EndConsoleSessionWithResponse End the session of the cookie with all its tokens, and remove the cookie
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
+	EndConsoleSessionWithResponse(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error)
+
+	// OpenConsoleSessionWithBodyWithResponse Sign a browser in; its session is in a cookie that only this path takes
+	//
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+	// that came with the request ends. Pages of other origins are refused.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+	OpenConsoleSessionWithBodyWithResponse(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
+
+	// OpenConsoleSessionWithResponse Sign a browser in; its session is in a cookie that only this path takes
+	//
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+	// that came with the request ends. Pages of other origins are refused.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+	OpenConsoleSessionWithResponse(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
+
+	// RenewConsoleSessionWithResponse Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
+	RenewConsoleSessionWithResponse(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error)
 
 	// GetHealthWithResponse All health checks
 	//
@@ -34808,6 +35129,283 @@ func (r WriteTagsResponse) ContentType() string {
 	return ""
 }
 
+// EndConsoleSessionResponse204Headers the declared response headers of an HTTP 204 response for EndConsoleSession
+type EndConsoleSessionResponse204Headers struct {
+	SetCookie string
+}
+
+type EndConsoleSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *EndConsoleSessionResponse204Headers
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r EndConsoleSessionResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r EndConsoleSessionResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r EndConsoleSessionResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r EndConsoleSessionResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r EndConsoleSessionResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r EndConsoleSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndConsoleSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndConsoleSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndConsoleSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OpenConsoleSessionResponse200Headers the declared response headers of an HTTP 200 response for OpenConsoleSession
+type OpenConsoleSessionResponse200Headers struct {
+	SetCookie string
+}
+
+type OpenConsoleSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConsoleSession
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *OpenConsoleSessionResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r OpenConsoleSessionResponse) GetJSON200() *ConsoleSession {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r OpenConsoleSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OpenConsoleSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OpenConsoleSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OpenConsoleSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RenewConsoleSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConsoleSession
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RenewConsoleSessionResponse) GetJSON200() *ConsoleSession {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RenewConsoleSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RenewConsoleSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RenewConsoleSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RenewConsoleSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetHealthResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -38028,6 +38626,64 @@ func (c *ClientWithResponses) WriteTagsWithResponse(ctx context.Context, body Wr
 		return nil, err
 	}
 	return ParseWriteTagsResponse(rsp)
+}
+
+// EndConsoleSessionWithResponse End the session of the cookie with all its tokens, and remove the cookie
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
+func (c *ClientWithResponses) EndConsoleSessionWithResponse(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error) {
+	rsp, err := c.EndConsoleSession(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndConsoleSessionResponse(rsp)
+}
+
+// OpenConsoleSessionWithBodyWithResponse Sign a browser in; its session is in a cookie that only this path takes
+//
+// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+// that came with the request ends. Pages of other origins are refused.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+func (c *ClientWithResponses) OpenConsoleSessionWithBodyWithResponse(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
+	rsp, err := c.OpenConsoleSessionWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOpenConsoleSessionResponse(rsp)
+}
+
+// OpenConsoleSessionWithResponse Sign a browser in; its session is in a cookie that only this path takes
+//
+// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+// that came with the request ends. Pages of other origins are refused.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+func (c *ClientWithResponses) OpenConsoleSessionWithResponse(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
+	rsp, err := c.OpenConsoleSession(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOpenConsoleSessionResponse(rsp)
+}
+
+// RenewConsoleSessionWithResponse Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
+func (c *ClientWithResponses) RenewConsoleSessionWithResponse(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error) {
+	rsp, err := c.RenewConsoleSession(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenewConsoleSessionResponse(rsp)
 }
 
 // GetHealthWithResponse All health checks
@@ -51018,6 +51674,253 @@ func ParseWriteTagsResponse(rsp *http.Response) (*WriteTagsResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest BatchWriteAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEndConsoleSessionResponse parses an HTTP response from a EndConsoleSessionWithResponse call
+func ParseEndConsoleSessionResponse(rsp *http.Response) (*EndConsoleSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndConsoleSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers EndConsoleSessionResponse204Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = value
+		}
+		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOpenConsoleSessionResponse parses an HTTP response from a OpenConsoleSessionWithResponse call
+func ParseOpenConsoleSessionResponse(rsp *http.Response) (*OpenConsoleSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OpenConsoleSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConsoleSession
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers OpenConsoleSessionResponse200Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRenewConsoleSessionResponse parses an HTTP response from a RenewConsoleSessionWithResponse call
+func ParseRenewConsoleSessionResponse(rsp *http.Response) (*RenewConsoleSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RenewConsoleSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConsoleSession
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
