@@ -106,7 +106,8 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 	}
 	list = append(list, e.audit.Part())
 	if !o.WithoutAccounts {
-		o.Accounts.OnLogin = e.onLogin(o.Accounts.OnLogin)
+		o.Accounts.OnLogin = both(e.audit.OnLogin, o.Accounts.OnLogin)
+		o.Accounts.OnSignOut = both(e.audit.OnSignOut, o.Accounts.OnSignOut)
 		if e.accounts, err = accountspart.New(ctx, o.Accounts); err != nil {
 			return list, err
 		}
@@ -161,10 +162,10 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 // addr returns where the server listens, nil if it does not, for calls that come once it is made.
 func (e *Engine) addr() net.Addr { return e.Server.Addr() }
 
-// onLogin returns what records logins, and reports them to the embedder.
-func (e *Engine) onLogin(own func(context.Context, accounts.LoginEvent)) func(context.Context, accounts.LoginEvent) {
+// both returns what records an event, and reports it to the embedder.
+func both(record, own func(context.Context, accounts.LoginEvent)) func(context.Context, accounts.LoginEvent) {
 	return func(ctx context.Context, event accounts.LoginEvent) {
-		e.audit.OnLogin(ctx, event)
+		record(ctx, event)
 		if own != nil {
 			own(ctx, event)
 		}
