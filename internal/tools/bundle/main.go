@@ -50,7 +50,7 @@ func bundle(web, dist string) error {
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		LegalComments:     api.LegalCommentsNone,
-		LogLevel:          api.LogLevelInfo,
+		LogLevel:          api.LogLevelWarning,
 	})
 	if len(result.Errors) > 0 {
 		return fmt.Errorf("%d errors in the sources of the console", len(result.Errors))
