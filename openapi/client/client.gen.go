@@ -3157,6 +3157,12 @@ type TagImportResult struct {
 	Count     int `json:"count"`
 	Removed   int `json:"removed"`
 	Unchanged int `json:"unchanged"`
+
+	// WarningCount As in ImportAnswer.
+	WarningCount int `json:"warningCount,omitempty,omitzero"`
+
+	// Warnings As in ImportAnswer.
+	Warnings []TagConfigWarning `json:"warnings,omitempty,omitzero"`
 }
 
 // TagList defines model for TagList.
@@ -4141,10 +4147,25 @@ type ListTagsParams struct {
 	// DriverFilter Exact driver id.
 	DriverFilter string `form:"driverFilter,omitempty" json:"driverFilter,omitempty,omitzero"`
 
+	// DriverID The same as driverFilter.
+	DriverID string `form:"driverId,omitempty" json:"driverId,omitempty,omitzero"`
+
 	// NamePattern LIKE pattern over the name: % any text, _ any character, \ escapes; case is ignored.
 	NamePattern string `form:"namePattern,omitempty" json:"namePattern,omitempty,omitzero"`
-	Page        *Page  `form:"page,omitempty" json:"page,omitempty"`
-	PageSize    *int   `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Text Part of the name, the address, the description or the unit; case is ignored.
+	Text string `form:"text,omitempty" json:"text,omitempty,omitzero"`
+
+	// Quality Qualities, separated by commas: tags that have one of them.
+	Quality []Quality `form:"quality,omitempty" json:"quality,omitempty,omitzero"`
+
+	// Sort `name` (tag2 before tag10), `timestamp` (lastUpdated), `quality` (Bad first) or `driver`; with `-` in front descending.
+	Sort string `form:"sort,omitempty" json:"sort,omitempty,omitzero"`
+
+	// Fields Members of Tag, separated by commas: the tags of the answer have only these.
+	Fields   []string `form:"fields,omitempty" json:"fields,omitempty,omitzero"`
+	Page     *Page    `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int     `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // StreamTagsParams defines parameters for StreamTags.
@@ -5790,6 +5811,10 @@ type ClientInterface interface {
 	PutTagTemplateInstance(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTags List tags by name
+	//
+	// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+	// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+	// or `quality`.
 	//
 	// Corresponds with GET /api/v1/tags (the `ListTags` operationId).
 	ListTags(ctx context.Context, params *ListTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9313,6 +9338,10 @@ func (c *Client) PutTagTemplateInstance(ctx context.Context, id string, instance
 }
 
 // ListTags List tags by name
+//
+// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+// or `quality`.
 //
 // Corresponds with GET /api/v1/tags (the `ListTags` operationId).
 func (c *Client) ListTags(ctx context.Context, params *ListTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -17443,12 +17472,60 @@ func NewListTagsRequest(server string, params *ListTagsParams) (*http.Request, e
 			}
 		}
 
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "driverId", params.DriverID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "namePattern", params.NamePattern, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {
 				rawQueryFragments = append(rawQueryFragments, qp)
 			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "text", params.Text, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Quality != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "quality", params.Quality, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Fields != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "fields", params.Fields, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
 		}
 
 		if params.Page != nil {
@@ -19778,6 +19855,10 @@ type ClientWithResponsesInterface interface {
 	PutTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagTemplateInstanceResponse, error)
 
 	// ListTagsWithResponse List tags by name
+	//
+	// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+	// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+	// or `quality`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -38387,6 +38468,10 @@ func (c *ClientWithResponses) PutTagTemplateInstanceWithResponse(ctx context.Con
 }
 
 // ListTagsWithResponse List tags by name
+//
+// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+// or `quality`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
