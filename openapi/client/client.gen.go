@@ -3982,6 +3982,9 @@ type DeleteDriverParams struct {
 
 // ReplaceDriverParams defines parameters for ReplaceDriver.
 type ReplaceDriverParams struct {
+	// Force Replace it although tags go that are in use.
+	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
 	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
@@ -5587,7 +5590,7 @@ type ClientInterface interface {
 	// TestDriverDefinitionWithBody Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes any type of body and a specified content type.
@@ -5598,7 +5601,7 @@ type ClientInterface interface {
 	// TestDriverDefinition Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes a body of the `application/json` content type.
@@ -5624,7 +5627,9 @@ type ClientInterface interface {
 	// ReplaceDriverWithBody Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5634,7 +5639,9 @@ type ClientInterface interface {
 	// ReplaceDriver Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8794,7 +8801,7 @@ func (c *Client) CreateDriver(ctx context.Context, body CreateDriverJSONRequestB
 // TestDriverDefinitionWithBody Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes any type of body and a specified content type.
@@ -8815,7 +8822,7 @@ func (c *Client) TestDriverDefinitionWithBody(ctx context.Context, params *TestD
 // TestDriverDefinition Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes a body of the `application/json` content type.
@@ -8871,7 +8878,9 @@ func (c *Client) GetDriver(ctx context.Context, id string, reqEditors ...Request
 // ReplaceDriverWithBody Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8891,7 +8900,9 @@ func (c *Client) ReplaceDriverWithBody(ctx context.Context, id string, params *R
 // ReplaceDriver Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -16202,6 +16213,29 @@ func NewReplaceDriverRequestWithBody(server string, id string, params *ReplaceDr
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
 	if err != nil {
 		return nil, err
@@ -19599,7 +19633,7 @@ type ClientWithResponsesInterface interface {
 	// TestDriverDefinitionWithBodyWithResponse Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -19610,7 +19644,7 @@ type ClientWithResponsesInterface interface {
 	// TestDriverDefinitionWithResponse Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -19640,7 +19674,9 @@ type ClientWithResponsesInterface interface {
 	// ReplaceDriverWithBodyWithResponse Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19650,7 +19686,9 @@ type ClientWithResponsesInterface interface {
 	// ReplaceDriverWithResponse Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -38020,7 +38058,7 @@ func (c *ClientWithResponses) CreateDriverWithResponse(ctx context.Context, body
 // TestDriverDefinitionWithBodyWithResponse Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -38037,7 +38075,7 @@ func (c *ClientWithResponses) TestDriverDefinitionWithBodyWithResponse(ctx conte
 // TestDriverDefinitionWithResponse Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -38085,7 +38123,9 @@ func (c *ClientWithResponses) GetDriverWithResponse(ctx context.Context, id stri
 // ReplaceDriverWithBodyWithResponse Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38101,7 +38141,9 @@ func (c *ClientWithResponses) ReplaceDriverWithBodyWithResponse(ctx context.Cont
 // ReplaceDriverWithResponse Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
