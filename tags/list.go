@@ -125,7 +125,7 @@ func contains(s, text string) bool {
 	last := len(s) - len(text)
 	for i := 0; i <= last; i++ {
 		k := 0
-		for k < len(text) && lower(s[i+k]) == text[k] {
+		for k < len(text) && lowerASCII(s[i+k]) == text[k] {
 			k++
 		}
 		if k == len(text) {
@@ -133,6 +133,13 @@ func contains(s, text string) bool {
 		}
 	}
 	return strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) && strings.Contains(strings.ToLower(s), text)
+}
+
+func lowerASCII(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // namedPage returns those from..to of the entries that f takes, in their order or the other way round, and how many f takes.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/natural"
 )
 
 // MaxBatch is the most items that one batch of reads or writes may have.
@@ -304,7 +305,7 @@ func (e *Engine) sortedEntries() []*entry {
 	return e.tidy()
 }
 
-// naturalEntries is sortedEntries in the order of [naturalOrder]. The order is kept from the first call on.
+// naturalEntries is sortedEntries in the order of [SortNatural]. The order is kept from the first call on.
 func (e *Engine) naturalEntries() []*entry {
 	e.sorting.Lock()
 	defer e.sorting.Unlock()
@@ -356,4 +357,4 @@ func merged(sorted, late []*entry, gone int, compare func(a, b *entry) int) []*e
 
 func byName(a, b *entry) int { return strings.Compare(a.tag.Load().Name, b.tag.Load().Name) }
 
-func byNaturalName(a, b *entry) int { return naturalOrder(a.tag.Load().Name, b.tag.Load().Name) }
+func byNaturalName(a, b *entry) int { return natural.Compare(a.tag.Load().Name, b.tag.Load().Name) }

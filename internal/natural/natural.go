@@ -1,13 +1,14 @@
-package tags
+// Package natural compares names as people do.
+package natural
 
 import (
 	"cmp"
 	"strings"
 )
 
-// naturalOrder compares names as people do: digits by their number, so that tag2 comes before tag10, and the rest without regard to the
+// Compare compares names with digits by their number, so that tag2 comes before tag10, and the rest without regard to the
 // case of ASCII letters. Names that are equal by that, such as tag1 and tag01, are compared by their characters.
-func naturalOrder(a, b string) int {
+func Compare(a, b string) int {
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
 		if digit(a[i]) && digit(b[j]) {
