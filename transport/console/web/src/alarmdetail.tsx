@@ -8,7 +8,7 @@ import { href } from "./route";
 import { may } from "./session";
 import { t, word } from "./strings";
 import { rows } from "./tagstore";
-import { Icon, Mark, notify } from "./ui";
+import { Icon, Mark, narrowed, notify } from "./ui";
 
 function figure(v: unknown): string {
   if (v === null || v === undefined) return "";
@@ -60,11 +60,11 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
     <aside class="panel fill detail" aria-labelledby="detail-title">
       <header>
         {a && <Mark severity={a.severity} dim={!needsAck(a) || !known} />}
-        <h2 id="detail-title">{a?.source ?? t("alarm")}</h2>
+        <h2 id="detail-title" role="heading" aria-level={narrowed.value ? 1 : 2}>{a?.source ?? t("alarm")}</h2>
         <span class="spring" />
         <a class="icon-button" href={href("alarms", tab)} aria-label={t("close")}><Icon name="close" /></a>
       </header>
-      <div class="scroll body" tabIndex={0} role="region" aria-labelledby="detail-title">
+      <div class="scroll body" tabIndex={0} role="group" aria-labelledby="detail-title">
         {a && (
           <>
             <p class="lead">{a.message}</p>

@@ -48,16 +48,16 @@ export function Alarms() {
   );
 }
 
-function columns(select: boolean): Column[] {
+function columns(select: boolean, split: boolean): Column[] {
   return [
     ...(select ? [{ id: "select", title: "", width: "34px" }] : []),
     { id: "priority", title: t("priority.short"), width: "38px" },
     { id: "time", title: t("time"), width: "112px" },
     { id: "source", title: t("source"), width: "minmax(100px, 1fr)" },
     { id: "message", title: t("message"), width: "minmax(180px, 2.6fr)" },
-    { id: "value", title: t("valueLimit"), width: "minmax(90px, .8fr)", end: true },
-    { id: "state", title: t("state"), width: "minmax(130px, .9fr)" },
-    { id: "ack", title: select ? t("ack") : t("ack.by"), width: select ? "96px" : "minmax(110px, .8fr)" },
+    ...(split ? [] : [{ id: "value", title: t("valueLimit"), width: "minmax(90px, .8fr)", end: true }]),
+    { id: "state", title: t("state"), width: "minmax(172px, .9fr)" },
+    { id: "ack", title: select ? t("ack") : t("ack.by"), width: select ? "90px" : "minmax(110px, .8fr)" },
   ];
 }
 
@@ -66,12 +66,13 @@ interface RowProps {
   attributes: Record<string, unknown>;
   chosen: boolean;
   tab: string;
+  split: boolean;
   selected?: boolean;
   onSelect?: (range: boolean) => void;
   onAck?: () => void;
 }
 
-function AlarmRow({ a, attributes, chosen, tab, selected, onSelect, onAck }: RowProps) {
+function AlarmRow({ a, attributes, chosen, tab, split, selected, onSelect, onAck }: RowProps) {
   const state = stateOf(a);
   const open = !a.acknowledgedAt && !isSuppressed(state);
   const all = {
@@ -89,7 +90,7 @@ function AlarmRow({ a, attributes, chosen, tab, selected, onSelect, onAck }: Row
   );
   const ack = (
     <span role="gridcell" class="ackcell" onClick={stop}>
-      {onAck ? (open ? <button type="button" tabIndex={-1} class="ack" aria-label={t("ack.one", { source: a.source, message: a.message })} onClick={onAck}>{t("ack.short")}</button> : <span class="quiet">{a.acknowledgedBy}</span>) : <span class="quiet">{a.acknowledgedBy ?? ""}</span>}
+      {onAck ? (open ? <button type="button" tabIndex={-1} class="ack" onClick={onAck}>{t("ack.short")}<span class="sr"> {a.source}: {a.message}</span></button> : <span class="quiet">{a.acknowledgedBy}</span>) : <span class="quiet">{a.acknowledgedBy ?? ""}</span>}
     </span>
   );
   if (phone.value) {
@@ -110,7 +111,7 @@ function AlarmRow({ a, attributes, chosen, tab, selected, onSelect, onAck }: Row
       <span role="gridcell" class="figure time">{when(a.triggeredAt)}</span>
       <span role="gridcell" title={a.source}>{a.source}</span>
       <span role="gridcell" class="message" title={a.message}>{a.message}</span>
-      <span role="gridcell" class="end figure">{alarmFigure(a)}{limit && <span class="quiet"> / {limit}</span>}</span>
+      {!split && <span role="gridcell" class="end figure">{alarmFigure(a)}{limit && <span class="quiet"> / {limit}</span>}</span>}
       <span role="gridcell">{word("state", state)}</span>
       {ack}
     </div>
@@ -201,13 +202,13 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
       </div>
       {failed.value && <p class="error" role="alert">{t("alarms.failed")}</p>}
       <Grid
-        label={t(suppressed ? "alarms.suppressed" : "alarms.active")} columns={columns(!suppressed)} count={list.length} rowHeight={phone.value ? 64 : 30} busy={!loaded.value} selectable={!suppressed}
+        label={t(suppressed ? "alarms.suppressed" : "alarms.active")} columns={columns(!suppressed, !!chosen)} count={list.length} rowHeight={phone.value ? 64 : 30} busy={!loaded.value} selectable={!suppressed}
         active={active} onActive={(i) => { moved.current = Date.now(); setActive(i); }} onEnter={(i) => go("alarms", suppressed ? "suppressed" : "active", list[i].id)} onSpace={(i) => !suppressed && needsAck(list[i]) && pick(i, false)}
         onPointer={() => (moved.current = Date.now())}
         onRange={(first, end) => setSight([first, end])}
         row={(i, attributes) => (
           <AlarmRow
-            key={list[i].id} a={list[i]} attributes={attributes} chosen={list[i].id === chosen} tab={suppressed ? "suppressed" : "active"} selected={selection.has(list[i].id)}
+            key={list[i].id} a={list[i]} attributes={attributes} chosen={list[i].id === chosen} split={!!chosen} tab={suppressed ? "suppressed" : "active"} selected={selection.has(list[i].id)}
             onSelect={suppressed ? undefined : (range) => pick(i, range)} onAck={suppressed ? undefined : () => void acknowledge([list[i].id], "")}
           />
         )}
@@ -273,12 +274,12 @@ function Past({ chosen }: { chosen?: string }) {
       </div>
       {error ? <p class="error" role="alert">{problemText(error)}</p> : null}
       <Grid
-        label={t("alarms.history")} columns={columns(false)} count={total} rowHeight={phone.value ? 64 : 30} busy={busy} active={active} onActive={setActive}
+        label={t("alarms.history")} columns={columns(false, !!chosen)} count={total} rowHeight={phone.value ? 64 : 30} busy={busy} active={active} onActive={setActive}
         onEnter={(i) => { const a = at(i); if (a) go("alarms", "history", a.id); }}
         onRange={(first, last) => { for (let p = Math.floor(first / size) + 1; p <= Math.floor(Math.max(first, last - 1) / size) + 1 && p <= Math.ceil(total / size); p++) void load(p); }}
         row={(i, attributes) => {
           const a = at(i);
-          return a ? <AlarmRow key={a.id} a={a} attributes={attributes} chosen={a.id === chosen} tab="history" /> : <div key={i} {...attributes}><span role="gridcell" class="quiet">…</span></div>;
+          return a ? <AlarmRow key={a.id} a={a} attributes={attributes} chosen={a.id === chosen} split={!!chosen} tab="history" /> : <div key={i} {...attributes}><span role="gridcell" class="quiet">…</span></div>;
         }}
         empty={busy ? t("loading") : t("alarms.noneFound")}
       />

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { get, pages, type Alarm, type Severity } from "./api";
+import { get, pages, type Alarm, type Analytics, type Severity } from "./api";
 import { alarmsSince, handleAlarms, onLink, type Transition } from "./hub";
 
 export const severities: Severity[] = ["Critical", "Warning", "Info"];
@@ -137,9 +137,11 @@ async function resume(): Promise<void> {
   }
 }
 
+/** A flood is on as long as the last one ended less than its window of ten minutes ago. */
 async function readFlood(): Promise<void> {
-  const c = await get<{ flood?: boolean | object }>("/api/v1/alarms/counts").catch(() => undefined);
-  if (c) flood.value = !!c.flood;
+  const end = Date.now(), start = new Date(end - 3_600_000).toISOString();
+  const a = await get<Analytics>("/api/v1/alarms/analytics", { start, end: new Date(end).toISOString() }).catch(() => undefined);
+  if (a) flood.value = a.floods.some((f) => Date.parse(f.end) > end - 60_000);
 }
 
 let started = false;
@@ -153,7 +155,7 @@ export function startAlarms(): void {
   });
   onLink(() => void resume());
   void readFlood();
-  setInterval(() => document.visibilityState === "visible" && void readFlood(), 15_000);
+  setInterval(() => document.visibilityState === "visible" && void readFlood(), 60_000);
 }
 
 /** Forgets everything, for the next who signs in. */

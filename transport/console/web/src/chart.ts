@@ -44,6 +44,8 @@ function limits(lines: { at: number; name: string }[], ink: string): uPlot.Plugi
         c.strokeStyle = c.fillStyle = ink;
         c.lineWidth = r;
         c.setLineDash([6 * r, 4 * r]);
+        c.textAlign = "left";
+        c.textBaseline = "alphabetic";
         c.font = `${11 * r}px system-ui, sans-serif`;
         for (const l of lines) {
           const y = Math.round(u.valToPos(l.at, "y", true)) + 0.5;

@@ -35,7 +35,7 @@ export function Drivers() {
     <section class="panel fill" aria-labelledby="drivers-title">
       <header><h1 id="drivers-title">{t("drivers")}</h1><span class="quiet">{list ? t("drivers.online", { n: count(list.filter((d) => d.state === "Online").length), of: count(list.length) }) : ""}</span></header>
       {drivers.error.value ? <p class="error" role="alert">{problemText(drivers.error.value)}</p> : null}
-      <div class="scroll" ref={scroll} tabIndex={0} role="region" aria-labelledby="drivers-title">
+      <div class="scroll" ref={scroll} tabIndex={0} role="group" aria-labelledby="drivers-title">
         <table class="plain wide">
           <thead>
             <tr>

@@ -72,7 +72,8 @@ export async function runHub(): Promise<void> {
     try {
       await c.start();
       connection = c;
-      if (names.length) await c.invoke("Tags", names, throttle);
+      let told: string[] = [];
+      while (told !== names && names.length) await c.invoke("Tags", (told = names), throttle); // they may change meanwhile
       link.value = "live";
       tries = 0;
       for (const f of connected) f();

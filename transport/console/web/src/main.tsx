@@ -7,7 +7,7 @@ import { Frame } from "./frame";
 import { runHub } from "./hub";
 import { Overview } from "./overview";
 import { route } from "./route";
-import { renew, session, unreachable } from "./session";
+import { session, startSession, unreachable } from "./session";
 import { SignIn } from "./signin";
 import { startSound } from "./sound";
 import { t, type Key } from "./strings";
@@ -51,5 +51,5 @@ effect(() => {
 });
 
 startSound();
-void renew();
+startSession();
 render(<App />, document.getElementById("app")!);

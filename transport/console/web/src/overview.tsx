@@ -104,7 +104,7 @@ export function Overview() {
       </div>
       <Panel id="attention" title={t("overview.attention")} beside={<a href={href("alarms")}>{t("overview.all")}</a>}><Urgent /></Panel>
       <Panel id="lines" title={t("drivers")} beside={<a href={href("drivers")}>{t("overview.all")}</a>} error={d ? undefined : drivers.error.value}>
-        <div class="scroll" tabIndex={0} role="region" aria-labelledby="lines-title">
+        <div class="scroll" tabIndex={0} role="group" aria-labelledby="lines-title">
           <table class="plain">
             <thead><tr><th>{t("name")}</th><th>{t("state")}</th><th class="end">{t("tags")}</th><th class="end">{t("samples")}</th><th class="end wideonly">{t("driver.roundtrip")}</th></tr></thead>
             <tbody>
@@ -117,7 +117,7 @@ export function Overview() {
       </Panel>
       <Panel id="rate" title={t("overview.rate")} beside={a && <span class="quiet">{t("overview.peak", { n: count(a.peak), floods: count(a.floods.length) })}</span>} error={trendOfAlarms.data.value ? undefined : trendOfAlarms.error.value}><Rate /></Panel>
       <Panel id="field" title={t("overview.field")} beside={<span class="quiet">{t("overview.fieldCount", { bridges: b ? `${count(up)}/${count(b.length)}` : none, devices: v ? `${count(working)}/${count(v.length)}` : none })}</span>}>
-        <div class="scroll" tabIndex={0} role="region" aria-labelledby="field-title">
+        <div class="scroll" tabIndex={0} role="group" aria-labelledby="field-title">
           <table class="plain">
             <thead><tr><th>{t("name")}</th><th>{t("overview.kind")}</th><th>{t("state")}</th><th class="end">{t("overview.seen")}</th></tr></thead>
             <tbody>

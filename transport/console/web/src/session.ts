@@ -17,12 +17,15 @@ export const expired = signal(false);
 export const unreachable = signal(false);
 
 const path = "/console/session";
+/** That this browser may have a cookie: without the mark nothing is asked, and the sign-in is there at once. */
+const mark = "otkit.signedin";
 let timer: ReturnType<typeof setTimeout> | undefined;
 let renewing: Promise<boolean> | undefined;
 
 function accept(s: Session): void {
   session.value = s;
   expired.value = unreachable.value = false;
+  localStorage.setItem(mark, "1");
   clearTimeout(timer);
   // Early, and not together with other tabs.
   timer = setTimeout(() => void renew(), s.expiresIn * 1000 * (0.7 + 0.15 * Math.random()));
@@ -32,6 +35,12 @@ export async function signIn(username: string, password: string): Promise<void> 
   const r = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ username, password }) });
   if (!r.ok) throw await problem(r);
   accept((await r.json()) as Session);
+}
+
+/** Takes up the session of an earlier page. */
+export function startSession(): void {
+  if (localStorage.getItem(mark)) void renew();
+  else session.value = null;
 }
 
 /** Renews the session with its cookie and reports whether there is one; simultaneous calls share the answer. */
@@ -60,6 +69,7 @@ async function renewOnce(): Promise<boolean> {
 
 export function signedOut(): void {
   clearTimeout(timer);
+  localStorage.removeItem(mark);
   if (session.peek()) expired.value = true;
   session.value = null;
   unreachable.value = false;

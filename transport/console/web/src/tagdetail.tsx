@@ -10,7 +10,7 @@ import { may } from "./session";
 import { language, t, word, type Key } from "./strings";
 import { Figure, RangeBar } from "./tags";
 import { frame, readTag, watchSingle, type Row } from "./tagstore";
-import { Icon, Mark, QualityMark } from "./ui";
+import { Icon, Mark, narrowed, QualityMark } from "./ui";
 import { WriteDialog } from "./write";
 
 interface Point { at: number; mid: number | null; lo: number | null; hi: number | null; text: string; quality: string }
@@ -36,10 +36,10 @@ async function read(r: Row, from: number, to: number, interval: string, signal: 
       return { at: Date.parse(p.timestamp) / 1000, mid: v, lo: null, hi: null, text: value(p.value, r), quality: p.quality };
     });
   }
-  const a = await get<Aggregates>("/api/v1/history/aggregates", { tag: r.name, start, end, interval, function: ["average", "min", "max"], uncertain: true }, signal);
+  const a = await get<Aggregates>("/api/v1/history/aggregates", { tag: r.name, start, end, interval, function: ["timeAverage", "min", "max"], fill: "previous", uncertain: true }, signal);
   return (a.series[0]?.intervals ?? []).map((i) => ({
-    at: (Date.parse(i.start) + Date.parse(i.end)) / 2000, mid: i.average ?? null, lo: numeric(i.min) ?? null, hi: numeric(i.max) ?? null,
-    text: i.average == null ? "–" : decimal(i.average, decimalsOf(r)), quality: i.quality,
+    at: (Date.parse(i.start) + Date.parse(i.end)) / 2000, mid: i.timeAverage ?? null, lo: numeric(i.min) ?? null, hi: numeric(i.max) ?? null,
+    text: i.timeAverage == null ? "–" : decimal(i.timeAverage, decimalsOf(r)), quality: i.quality,
   }));
 }
 
@@ -136,7 +136,7 @@ function Trend({ r }: { r: Row }) {
           </p>
         </>
       ) : (
-        <div class="scroll data" tabIndex={0} role="region" aria-label={t("asTable")}>
+        <div class="scroll data" tabIndex={0} role="group" aria-label={t("asTable")}>
           <table class="plain">
             <thead><tr><th>{t("time")}</th><th class="end">{interval === "raw" || !drawn ? t("value") : t("mean")}</th>{drawn && interval !== "raw" && <><th class="end">{t("least")}</th><th class="end">{t("greatest")}</th></>}<th>{t("quality")}</th></tr></thead>
             <tbody>
@@ -188,14 +188,14 @@ export function TagDetail({ name }: { name: string }) {
   return (
     <aside class="panel fill detail" aria-labelledby="detail-title">
       <header>
-        <h2 id="detail-title">{name}</h2>
+        <h2 id="detail-title" role="heading" aria-level={narrowed.value ? 1 : 2}>{name}</h2>
         <span class="spring" />
         {r?.accessMode === "ReadWrite" && may() && <button type="button" class="primary" onClick={() => setWriting(true)}>{t("write")}</button>}
         <a class="icon-button" href={href("tags")} aria-label={t("close")}><Icon name="close" /></a>
       </header>
       {error ? <p class="error" role="alert">{problemText(error)}</p> : null}
       {r && (
-        <div class="scroll body" tabIndex={0} role="region" aria-labelledby="detail-title">
+        <div class="scroll body" tabIndex={0} role="group" aria-labelledby="detail-title">
           {r.description && <p class="about">{r.description}</p>}
           <Live r={r} />
           <AlarmsOf name={name} />

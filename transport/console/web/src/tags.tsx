@@ -25,9 +25,9 @@ async function readSparks(names: string[]): Promise<void> {
   const end = Date.now();
   for (const n of due) sparks.set(n, { at: end, points: sparks.get(n)?.points ?? [] });
   const a = await get<Aggregates>("/api/v1/history/aggregates", {
-    tag: due, start: new Date(end - sparkSpan).toISOString(), end: new Date(end).toISOString(), interval: "30s", function: ["average"],
+    tag: due, start: new Date(end - sparkSpan).toISOString(), end: new Date(end).toISOString(), interval: "30s", function: ["timeAverage"],
   }).catch(() => undefined);
-  for (const s of a?.series ?? []) sparks.set(s.tagName, { at: end, points: s.intervals.map((i) => i.average ?? null) });
+  for (const s of a?.series ?? []) sparks.set(s.tagName, { at: end, points: s.intervals.map((i) => i.timeAverage ?? null) });
   if (sparks.size > 2000) for (const [n, s] of sparks) if (s.at < old) sparks.delete(n);
   sparkled.value++;
 }
@@ -67,7 +67,7 @@ function qualityText(r: Row): string {
   return r.quality === "Good" ? word("quality", "Good") : r.qualityReason ? `${word("quality", r.quality)} · ${word("reason", r.qualityReason)}` : word("quality", r.quality);
 }
 
-function TagRow({ r, attributes, chosen }: { r: Row; attributes: Record<string, unknown>; chosen: boolean }) {
+function TagRow({ r, attributes, chosen, split }: { r: Row; attributes: Record<string, unknown>; chosen: boolean; split: boolean }) {
   void frame.value;
   const a = { ...attributes, class: `${attributes.class}${chosen ? " chosen" : ""}`, "aria-selected": chosen, onClick: () => go("tags", r.name) };
   if (phone.value) {
@@ -84,9 +84,9 @@ function TagRow({ r, attributes, chosen }: { r: Row; attributes: Record<string, 
       <span role="gridcell" class="end"><Figure r={r} /></span>
       <span role="gridcell" class="unit">{r.unit}</span>
       <span role="gridcell"><RangeBar r={r} /></span>
-      <span role="gridcell"><Spark name={r.name} /></span>
+      {!split && <span role="gridcell"><Spark name={r.name} /></span>}
       <span role="gridcell" class={`q q${r.quality}`} title={r.qualityReason}><QualityMark quality={r.quality} />{qualityText(r)}</span>
-      <span role="gridcell" class="end figure time">{when(r.lastUpdated)}</span>
+      {!split && <span role="gridcell" class="end figure time">{when(r.lastUpdated)}</span>}
     </div>
   );
 }
@@ -151,9 +151,9 @@ export function Tags() {
     { id: "value", title: t("value"), width: "minmax(84px, 1fr)", end: true, sort: true },
     { id: "unit", title: t("unit"), width: "54px" },
     { id: "range", title: t("range"), width: "76px" },
-    { id: "spark", title: t("tags.trend"), width: "104px" },
+    ...(chosen ? [] : [{ id: "spark", title: t("tags.trend"), width: "104px" }]),
     { id: "quality", title: t("quality"), width: "minmax(96px, 1.3fr)", sort: true },
-    { id: "time", title: t("time"), width: "84px", end: true, sort: true },
+    ...(chosen ? [] : [{ id: "time", title: t("time"), width: "112px", end: true, sort: true }]),
   ];
   const open = (i: number) => list[i] && go("tags", list[i].name);
   const filtered = !!(text || driver || quality);
@@ -179,7 +179,7 @@ export function Tags() {
           active={active} onActive={setActive} onEnter={open} sorted={sorted}
           onSort={(id) => setSorted((s) => ({ id, down: s.id === id ? !s.down : false }))}
           onRange={(first, last) => setSight(list.slice(first, last).map((r) => r.name))}
-          row={(i, attributes) => <TagRow key={list[i].name} r={list[i]} attributes={attributes} chosen={list[i].name === chosen} />}
+          row={(i, attributes) => <TagRow key={list[i].name} r={list[i]} attributes={attributes} chosen={list[i].name === chosen} split={!!chosen} />}
           empty={state.value === "loading" ? t("loading") : filtered ? t("tags.noneFound") : t("tags.none")}
         />
       </section>

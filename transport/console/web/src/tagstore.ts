@@ -20,6 +20,14 @@ export const state = signal<"none" | "loading" | "ready" | "failed">("none");
 export const frame = signal(0);
 
 const row = (t: Tag): Row => ({ ...t, key: natural(t.name), text: `${t.name} ${t.description ?? ""} ${t.unit ?? ""}`.toLowerCase(), live: 0 });
+/** The row of a tag, which stays the same object as long as the tag is there: views hold it. */
+function merged(t: Tag): Row {
+  const old = rows.get(t.name);
+  if (!old) return row(t);
+  if (t.lastUpdated < old.lastUpdated) t = { ...t, currentValue: old.currentValue, quality: old.quality, qualityReason: old.qualityReason, lastUpdated: old.lastUpdated };
+  return Object.assign(old, row(t), { live: old.live });
+}
+
 const byKey = (a: Row, b: Row) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 
 let loading: AbortController | undefined;
@@ -36,7 +44,7 @@ export async function loadTags(): Promise<void> {
     total.value = await pages<Tag>("/api/v1/tags", {}, (a) => a.tags, (items, n) => {
       total.value = n;
       for (const i of items) {
-        const r = row(i);
+        const r = merged(i);
         fresh.push(r);
         if (first) rows.set(i.name, r);
       }

@@ -9,6 +9,11 @@ const narrow = matchMedia("(max-width: 699px)");
 export const phone = signal(narrow.matches);
 narrow.addEventListener("change", () => (phone.value = narrow.matches));
 
+const single = matchMedia("(max-width: 1100px)");
+/** A detail takes the place of its list. */
+export const narrowed = signal(single.matches);
+single.addEventListener("change", () => (narrowed.value = single.matches));
+
 /** The mark of a priority: colour, shape and digit. */
 export function Mark({ severity, dim, blink, label = true }: { severity: string; dim?: boolean; blink?: boolean; label?: boolean }) {
   const n = rank(severity);
@@ -140,6 +145,9 @@ export function Grid(p: GridProps) {
     else return;
     e.preventDefault();
   };
+  // The head and the rows are as wide as the least widths of the columns.
+  const least = p.columns.reduce((n, c) => n + Number(/\d+/.exec(c.width)![0]) + 8, 24);
+  const minWidth = phone.value ? undefined : `${least}px`;
   const id = (i: number) => `${p.columns[0].id}-row-${i}`;
   const template = { gridTemplateColumns: p.columns.map((c) => c.width).join(" ") };
   const shown = [];
@@ -158,13 +166,13 @@ export function Grid(p: GridProps) {
       aria-multiselectable={p.selectable || undefined} aria-activedescendant={p.active >= first && p.active < last ? id(p.active) : undefined}
       onScroll={look} onKeyDown={onKeyDown} onPointerMove={p.onPointer}
     >
-      <div role="rowgroup" class="head">
+      <div role="rowgroup" class="head" style={{ minWidth }}>
         <div role="row" aria-rowindex={1} class="row" style={template}>
           {p.columns.map((c) => (
             <span role="columnheader" key={c.id} class={c.end ? "end" : ""} aria-sort={c.sort ? (p.sorted?.id === c.id ? (p.sorted.down ? "descending" : "ascending") : "none") : undefined}>
               {c.sort ? (
                 <button type="button" onClick={() => p.onSort?.(c.id)}>
-                  {c.title}<i aria-hidden="true">{p.sorted?.id === c.id ? (p.sorted.down ? "▼" : "▲") : ""}</i>
+                  {c.title}{p.sorted?.id === c.id && <i aria-hidden="true">{p.sorted.down ? "▼" : "▲"}</i>}
                 </button>
               ) : (
                 c.title || <span class="sr">{t("select")}</span>
@@ -173,7 +181,7 @@ export function Grid(p: GridProps) {
           ))}
         </div>
       </div>
-      <div role="rowgroup" class="rows" style={{ height: `${p.count * p.rowHeight}px` }}>{shown}</div>
+      <div role="rowgroup" class="rows" style={{ height: `${p.count * p.rowHeight}px`, minWidth }}>{shown}</div>
       {p.count === 0 && <div class="empty" role="row"><span role="gridcell">{p.empty}</span></div>}
     </div>
   );
