@@ -3,12 +3,8 @@ package accounts
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -29,13 +25,17 @@ type Login struct {
 // Passwords are checked a few at a time. Accounts that had a session from their address lately go first, then by turns one
 // of an address from which others had one and one of any other, one address after the other.
 func (s *Service) Login(ctx context.Context, name, password, remote string) (Login, error) {
-	opened, account, err := s.login(ctx, name, password, remote)
+	return s.reportedLogin(ctx, refreshSecret, name, password, remote)
+}
+
+func (s *Service) reportedLogin(ctx context.Context, kind secretKind, name, password, remote string) (Login, error) {
+	opened, account, err := s.login(ctx, kind, name, password, remote)
 	s.opts.OnLogin(ctx, LoginEvent{Account: account, Role: opened.Account.Role, Address: hostOf(remote), Session: opened.Session.ID, Err: err})
 	return opened, err
 }
 
 // login also returns the name of the account that was tried, if there is one.
-func (s *Service) login(ctx context.Context, name, password, remote string) (_ Login, account string, err error) {
+func (s *Service) login(ctx context.Context, kind secretKind, name, password, remote string) (_ Login, account string, err error) {
 	from := pair{address: addressOf(remote)}
 	if ValidName(name) { // other names belong to nobody and share one count
 		from.account = FoldName(name)
@@ -63,7 +63,7 @@ func (s *Service) login(ctx context.Context, name, password, remote string) (_ L
 		return Login{}, a.Name, err
 	}
 	result = right
-	opened, err := s.open(ctx, at, a, password, hostOf(remote))
+	opened, err := s.open(ctx, kind, at, a, password, hostOf(remote))
 	if err != nil {
 		return Login{}, a.Name, err
 	}
@@ -128,11 +128,11 @@ func (s *Service) rehash(ctx context.Context, at place, a Account, password stri
 	return hash
 }
 
-func (s *Service) open(ctx context.Context, at place, a Account, password, address string) (Login, error) {
+func (s *Service) open(ctx context.Context, kind secretKind, at place, a Account, password, address string) (Login, error) {
 	s.sweep(ctx)
 	now := s.opts.Now().UTC()
 	session := Session{ID: s.opts.NewID(), Account: a.Name, Address: address, CreatedAt: now, ExpiresAt: now.Add(s.opts.RefreshTTL)}
-	token, hash, err := s.newRefreshToken(session.ID)
+	token, hash, err := s.newSecret(kind, session.ID)
 	if err != nil {
 		return Login{}, err
 	}
@@ -163,8 +163,8 @@ func (s *Service) open(ctx context.Context, at place, a Account, password, addre
 // can be exchanged once. For a used token, Refresh ends the session and returns [ErrRefreshToken], because one of the two
 // holders is a thief (RFC 9700, section 4.14.2).
 func (s *Service) Refresh(ctx context.Context, refreshToken string) (Login, error) {
-	id, _, ok := strings.Cut(refreshToken, ".")
-	if !ok || !validSessionID(id) || len(refreshToken) > 256 {
+	id, ok := sessionOf(refreshToken)
+	if !ok {
 		return Login{}, ErrRefreshToken
 	}
 	// Looking first spares the store a write for every made-up token. What can fail comes before the
@@ -180,11 +180,11 @@ func (s *Service) Refresh(ctx context.Context, refreshToken string) (Login, erro
 	case err != nil:
 		return Login{}, err
 	}
-	token, hash, err := s.newRefreshToken(id)
+	token, hash, err := s.newSecret(refreshSecret, id)
 	if err != nil {
 		return Login{}, err
 	}
-	presented := sha256.Sum256([]byte(refreshToken))
+	presented := refreshSecret.hash(refreshToken)
 	var used bool
 	var after Session
 	err = s.sessions.UpdateSession(ctx, id, func(now *Session) error {
@@ -192,7 +192,7 @@ func (s *Service) Refresh(ctx context.Context, refreshToken string) (Login, erro
 		if !now.alive(at) {
 			return ErrRefreshToken
 		}
-		used = subtle.ConstantTimeCompare(presented[:], now.RefreshHash) != 1
+		used = subtle.ConstantTimeCompare(presented, now.RefreshHash) != 1
 		if used {
 			now.EndedAt = at
 		} else {
@@ -250,19 +250,6 @@ func (s *Service) sweep(ctx context.Context) {
 	if err := s.sessions.RemoveSessions(ctx, now.UTC()); err != nil {
 		s.opts.Logger.WarnContext(ctx, "failed to remove expired sessions", "error", err)
 	}
-}
-
-func (s *Service) newRefreshToken(id string) (token string, hash []byte, err error) {
-	var secret [32]byte
-	if _, err := io.ReadFull(s.opts.Rand, secret[:]); err != nil {
-		return "", nil, fmt.Errorf("accounts: random source: %w", err)
-	}
-	if !validSessionID(id) {
-		return "", nil, errors.New("accounts: Options.NewID must return 1 to 64 of letters, digits, _@-")
-	}
-	token = id + "." + base64.RawURLEncoding.EncodeToString(secret[:])
-	sum := sha256.Sum256([]byte(token))
-	return token, sum[:], nil
 }
 
 func validSessionID(id string) bool { return ValidName(id) && !strings.Contains(id, ".") }

@@ -25,12 +25,14 @@ type Options struct {
 	MaxStaleness time.Duration
 	// OnLogin is called after each login, successful or not. It must not block. Default: nil.
 	OnLogin func(ctx context.Context, e LoginEvent)
+	// OnSignOut is called after SignOut has ended a session. It must not block. Default: nil.
+	OnSignOut func(ctx context.Context, e LoginEvent)
 
 	Hash     HashParams
 	Throttle Throttle
 }
 
-// LoginEvent is the end of a login.
+// LoginEvent is the end of a login, or of a session that its holder ended.
 type LoginEvent struct {
 	Account string // name as stored; empty if the name is unknown, because it may be a mistyped password
 	Role    Role   // of a successful login
@@ -75,6 +77,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.OnLogin == nil {
 		o.OnLogin = func(context.Context, LoginEvent) {}
+	}
+	if o.OnSignOut == nil {
+		o.OnSignOut = func(context.Context, LoginEvent) {}
 	}
 	orDefault(&o.RefreshTTL, 7*24*time.Hour)
 	orDefault(&o.MaxStaleness, 5*time.Second)

@@ -37,7 +37,7 @@ type Account struct {
 type Session struct {
 	ID          string // UUIDv7; the claim sid of its access tokens
 	Account     string
-	RefreshHash []byte // SHA-256 of the one refresh token that is valid now
+	RefreshHash []byte // of the one refresh token that is valid now, or of the secret of a browser
 	Address     string // network address of the login; empty if it is not known
 	CreatedAt   time.Time
 	RefreshedAt time.Time // last refresh; zero before the first

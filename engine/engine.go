@@ -25,6 +25,7 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auditapi/auditpart"
+	"github.com/otkit/otkit/transport/console"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/discoveryapi/discoverypart"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
@@ -106,11 +107,19 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 	}
 	list = append(list, e.audit.Part())
 	if !o.WithoutAccounts {
-		o.Accounts.OnLogin = e.onLogin(o.Accounts.OnLogin)
+		o.Accounts.OnLogin = both(e.audit.OnLogin, o.Accounts.OnLogin)
+		o.Accounts.OnSignOut = both(e.audit.OnSignOut, o.Accounts.OnSignOut)
 		if e.accounts, err = accountspart.New(ctx, o.Accounts); err != nil {
 			return list, err
 		}
 		list = append(list, e.accounts.Part())
+	}
+	if o.Console {
+		page, err := console.New(console.Assets())
+		if err != nil {
+			return list, err
+		}
+		list = append(list, page.Part())
 	}
 	if err := o.owner(); err != nil {
 		return list, err
@@ -161,10 +170,10 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 // addr returns where the server listens, nil if it does not, for calls that come once it is made.
 func (e *Engine) addr() net.Addr { return e.Server.Addr() }
 
-// onLogin returns what records logins, and reports them to the embedder.
-func (e *Engine) onLogin(own func(context.Context, accounts.LoginEvent)) func(context.Context, accounts.LoginEvent) {
+// both returns what records an event, and reports it to the embedder.
+func both(record, own func(context.Context, accounts.LoginEvent)) func(context.Context, accounts.LoginEvent) {
 	return func(ctx context.Context, event accounts.LoginEvent) {
-		e.audit.OnLogin(ctx, event)
+		record(ctx, event)
 		if own != nil {
 			own(ctx, event)
 		}

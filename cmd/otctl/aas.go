@@ -59,31 +59,44 @@ func getShellCommand() command {
 			f.BoolVar(&withSubmodels, "submodels", false, "with -o json: the submodels with their values in place of the shell")
 		},
 		run: func(ctx context.Context, c *cli, args []string) error {
-			conn, err := c.connect()
-			if err != nil {
-				return err
-			}
-			s, raw, err := get[aas.Shell](conn.GetShell(ctx, args[0], nil))
-			if err != nil {
-				return err
-			}
-			if c.output == "json" && !withSubmodels {
-				return c.json(raw)
-			}
-			parts, raw, err := get[struct {
-				Items []struct{ ID, IDShort, SubmodelType string }
-			}](conn.ListShellSubmodels(ctx, args[0]))
-			if err != nil {
-				return err
-			}
-			return c.show(raw, func() [][]string {
-				rows := [][]string{{"KIND", "ID", "ID SHORT"}, {"Shell", s.ID, s.IDShort}, {"Asset", s.AssetInformation.GlobalAssetID, ""}}
-				for _, part := range parts.Items {
-					rows = append(rows, []string{"Submodel", part.ID, part.IDShort + part.SubmodelType})
-				}
-				return rows
-			})
+			return c.showShell(ctx, args[0], withSubmodels)
 		}}
+}
+
+func (c *cli) showShell(ctx context.Context, id string, withSubmodels bool) error {
+	conn, err := c.connect()
+	if err != nil {
+		return err
+	}
+	s, raw, err := get[aas.Shell](conn.GetShell(ctx, id, nil)) //nolint:bodyclose // get closes it
+	if err != nil {
+		return err
+	}
+	if c.output == "json" && !withSubmodels {
+		return c.json(raw)
+	}
+	parts, raw, err := get[shellParts](conn.ListShellSubmodels(ctx, id)) //nolint:bodyclose // get closes it
+	if err != nil {
+		return err
+	}
+	return c.show(raw, func() [][]string {
+		rows := [][]string{{"KIND", "ID", "ID SHORT"}, {"Shell", s.ID, s.IDShort}, {"Asset", s.AssetInformation.GlobalAssetID, ""}}
+		for _, part := range parts.Items {
+			rows = append(rows, []string{"Submodel", part.ID, part.IDShort + part.SubmodelType})
+		}
+		return rows
+	})
+}
+
+// shellParts has what a table shows of the submodels of a shell.
+type shellParts struct {
+	Items []struct{ ID, IDShort, SubmodelType string }
+}
+
+// importReport is the answer to an import.
+type importReport struct {
+	Created, Replaced, Files int
+	Findings                 []client.FieldError
 }
 
 func importShellsCommand() command {
@@ -99,10 +112,6 @@ func importShellsCommand() command {
 			if !ok {
 				return usagef("%s: the name of an AASX package, JSON or XML ends in .aasx, .json or .xml", args[0])
 			}
-			conn, err := c.connect()
-			if err != nil {
-				return err
-			}
 			query := url.Values{}
 			if replace {
 				query.Set("replace", "true")
@@ -110,26 +119,30 @@ func importShellsCommand() command {
 			if verification != "" {
 				query.Set("verification", verification)
 			}
-			body, err := c.newUpload(args[0], kind)
-			if err != nil {
-				return err
-			}
-			r, raw, err := change[struct {
-				Created, Replaced, Files int
-				Unused                   []string
-				Findings                 []client.FieldError
-			}](conn.send(withSilence(ctx, bulkSilence), http.MethodPost, "/upload", query, nil, body))
-			body.show.end()
-			if err != nil {
-				return err
-			}
-			for _, f := range r.Findings {
-				c.note("%s: %s", f.Field, f.Message)
-			}
-			return c.show(raw, func() [][]string {
-				return [][]string{{"CREATED", "REPLACED", "FILES", "FINDINGS"}, {fmt.Sprint(r.Created), fmt.Sprint(r.Replaced), fmt.Sprint(r.Files), fmt.Sprint(len(r.Findings))}}
-			})
+			return c.importShells(ctx, args[0], kind, query)
 		}}
+}
+
+func (c *cli) importShells(ctx context.Context, path, kind string, query url.Values) error {
+	conn, err := c.connect()
+	if err != nil {
+		return err
+	}
+	body, err := c.newUpload(path, kind)
+	if err != nil {
+		return err
+	}
+	r, raw, err := change[importReport](conn.send(withSilence(ctx, bulkSilence), http.MethodPost, "/upload", query, nil, body)) //nolint:bodyclose // change closes it
+	body.show.end()
+	if err != nil {
+		return err
+	}
+	for _, f := range r.Findings {
+		c.note("%s: %s", f.Field, f.Message)
+	}
+	return c.show(raw, func() [][]string {
+		return [][]string{{"CREATED", "REPLACED", "FILES", "FINDINGS"}, {fmt.Sprint(r.Created), fmt.Sprint(r.Replaced), fmt.Sprint(r.Files), fmt.Sprint(len(r.Findings))}}
+	})
 }
 
 func exportShellsCommand() command {

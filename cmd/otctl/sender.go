@@ -114,7 +114,7 @@ func (s *sender) once(r *http.Request, token string) (*http.Response, error) {
 	answer, err := s.http.Do(r)
 	if err != nil {
 		timer.Stop()
-		if cause := context.Cause(ctx); cause == silent {
+		if cause := context.Cause(ctx); errors.Is(cause, silent) {
 			err = silent
 		}
 		cancel(nil)
@@ -154,7 +154,7 @@ func (b *readBody) Read(p []byte) (int, error) {
 	b.timer.Reset(b.limit)
 	n, err := b.ReadCloser.Read(p)
 	b.timer.Stop()
-	if err != nil && err != io.EOF && context.Cause(b.ctx) == b.silent {
+	if err != nil && err != io.EOF && errors.Is(context.Cause(b.ctx), b.silent) {
 		err = b.silent
 	}
 	return n, err

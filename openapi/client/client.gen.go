@@ -1674,6 +1674,21 @@ type ConfusionMatrix struct {
 	TruePositive  int `json:"truePositive"`
 }
 
+// ConsoleSession defines model for ConsoleSession.
+type ConsoleSession struct {
+	// AccessToken A JWT for the Authorization header. Keep it in memory.
+	AccessToken string    `json:"accessToken"`
+	ExpiresAt   time.Time `json:"expiresAt"`
+
+	// ExpiresIn Seconds.
+	ExpiresIn int `json:"expiresIn"`
+
+	// Name The name to show.
+	Name     string `json:"name"`
+	Roles    []Role `json:"roles"`
+	Username string `json:"username"`
+}
+
 // CreateDeviceRequest defines model for CreateDeviceRequest.
 type CreateDeviceRequest struct {
 	Description string `json:"description,omitempty,omitzero"`
@@ -3027,7 +3042,10 @@ type TagChange struct {
 	// bytesValue is base64. A tag that never had a value has null.
 	NewValue TagValue `json:"newValue"`
 	Quality  Quality  `json:"quality"`
-	TagName  string   `json:"tagName"`
+
+	// QualityReason Why the quality is not Good.
+	QualityReason string `json:"qualityReason,omitempty,omitzero"`
+	TagName       string `json:"tagName"`
 
 	// Timestamp When the value was taken, or when its quality fell.
 	Timestamp time.Time `json:"timestamp"`
@@ -3139,6 +3157,12 @@ type TagImportResult struct {
 	Count     int `json:"count"`
 	Removed   int `json:"removed"`
 	Unchanged int `json:"unchanged"`
+
+	// WarningCount As in ImportAnswer.
+	WarningCount int `json:"warningCount,omitempty,omitzero"`
+
+	// Warnings As in ImportAnswer.
+	Warnings []TagConfigWarning `json:"warnings,omitempty,omitzero"`
 }
 
 // TagList defines model for TagList.
@@ -3435,6 +3459,9 @@ type CommandID = string
 
 // ConfigTagID defines model for ConfigTagID.
 type ConfigTagID = string
+
+// ConsoleCookie defines model for ConsoleCookie.
+type ConsoleCookie = string
 
 // DerivedTagID defines model for DerivedTagID.
 type DerivedTagID = string
@@ -3955,6 +3982,9 @@ type DeleteDriverParams struct {
 
 // ReplaceDriverParams defines parameters for ReplaceDriver.
 type ReplaceDriverParams struct {
+	// Force Replace it although tags go that are in use.
+	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
 	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
@@ -4120,10 +4150,25 @@ type ListTagsParams struct {
 	// DriverFilter Exact driver id.
 	DriverFilter string `form:"driverFilter,omitempty" json:"driverFilter,omitempty,omitzero"`
 
+	// DriverID The same as driverFilter.
+	DriverID string `form:"driverId,omitempty" json:"driverId,omitempty,omitzero"`
+
 	// NamePattern LIKE pattern over the name: % any text, _ any character, \ escapes; case is ignored.
 	NamePattern string `form:"namePattern,omitempty" json:"namePattern,omitempty,omitzero"`
-	Page        *Page  `form:"page,omitempty" json:"page,omitempty"`
-	PageSize    *int   `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Text Part of the name, the address, the description or the unit; case is ignored.
+	Text string `form:"text,omitempty" json:"text,omitempty,omitzero"`
+
+	// Quality Qualities, separated by commas: tags that have one of them.
+	Quality []Quality `form:"quality,omitempty" json:"quality,omitempty,omitzero"`
+
+	// Sort `name` (tag2 before tag10), `timestamp` (lastUpdated), `quality` (Bad first) or `driver`; with `-` in front descending.
+	Sort string `form:"sort,omitempty" json:"sort,omitempty,omitzero"`
+
+	// Fields Members of Tag, separated by commas: the tags of the answer have only these.
+	Fields   []string `form:"fields,omitempty" json:"fields,omitempty,omitzero"`
+	Page     *Page    `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int     `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // StreamTagsParams defines parameters for StreamTags.
@@ -4148,6 +4193,24 @@ type GetTagHistoryParams struct {
 	// End Default: now.
 	End       time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
 	MaxPoints *int      `form:"maxPoints,omitempty" json:"maxPoints,omitempty"`
+}
+
+// EndConsoleSessionParams defines parameters for EndConsoleSession.
+type EndConsoleSessionParams struct {
+	// OtkitConsole Secret of a session that a browser opened.
+	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
+}
+
+// OpenConsoleSessionParams defines parameters for OpenConsoleSession.
+type OpenConsoleSessionParams struct {
+	// OtkitConsole Secret of a session that a browser opened.
+	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
+}
+
+// RenewConsoleSessionParams defines parameters for RenewConsoleSession.
+type RenewConsoleSessionParams struct {
+	// OtkitConsole Secret of a session that a browser opened.
+	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
 }
 
 // BindBridgeJSONRequestBody defines body for BindBridge for application/json ContentType.
@@ -4296,6 +4359,9 @@ type ReadTagsJSONRequestBody = BatchReadRequest
 
 // WriteTagsJSONRequestBody defines body for WriteTags for application/json ContentType.
 type WriteTagsJSONRequestBody = BatchWriteRequest
+
+// OpenConsoleSessionJSONRequestBody defines body for OpenConsoleSession for application/json ContentType.
+type OpenConsoleSessionJSONRequestBody = LoginRequest
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -5524,7 +5590,7 @@ type ClientInterface interface {
 	// TestDriverDefinitionWithBody Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes any type of body and a specified content type.
@@ -5535,7 +5601,7 @@ type ClientInterface interface {
 	// TestDriverDefinition Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes a body of the `application/json` content type.
@@ -5561,7 +5627,9 @@ type ClientInterface interface {
 	// ReplaceDriverWithBody Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5571,7 +5639,9 @@ type ClientInterface interface {
 	// ReplaceDriver Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5749,6 +5819,10 @@ type ClientInterface interface {
 
 	// ListTags List tags by name
 	//
+	// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+	// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+	// or `quality`.
+	//
 	// Corresponds with GET /api/v1/tags (the `ListTags` operationId).
 	ListTags(ctx context.Context, params *ListTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -5827,6 +5901,36 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/tags:batchWrite (the `WriteTags` operationId).
 	WriteTags(ctx context.Context, body WriteTagsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
+	//
+	// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
+	EndConsoleSession(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OpenConsoleSessionWithBody Sign a browser in; its session is in a cookie that only this path takes
+	//
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+	// that came with the request ends. Pages of other origins are refused.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+	OpenConsoleSessionWithBody(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
+	//
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+	// that came with the request ends. Pages of other origins are refused.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+	OpenConsoleSession(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+	//
+	// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
+	RenewConsoleSession(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetHealth All health checks
 	//
@@ -8697,7 +8801,7 @@ func (c *Client) CreateDriver(ctx context.Context, body CreateDriverJSONRequestB
 // TestDriverDefinitionWithBody Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes any type of body and a specified content type.
@@ -8718,7 +8822,7 @@ func (c *Client) TestDriverDefinitionWithBody(ctx context.Context, params *TestD
 // TestDriverDefinition Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes a body of the `application/json` content type.
@@ -8774,7 +8878,9 @@ func (c *Client) GetDriver(ctx context.Context, id string, reqEditors ...Request
 // ReplaceDriverWithBody Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8794,7 +8900,9 @@ func (c *Client) ReplaceDriverWithBody(ctx context.Context, id string, params *R
 // ReplaceDriver Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9242,6 +9350,10 @@ func (c *Client) PutTagTemplateInstance(ctx context.Context, id string, instance
 
 // ListTags List tags by name
 //
+// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+// or `quality`.
+//
 // Corresponds with GET /api/v1/tags (the `ListTags` operationId).
 func (c *Client) ListTags(ctx context.Context, params *ListTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListTagsRequest(c.Server, params)
@@ -9421,6 +9533,76 @@ func (c *Client) WriteTagsWithBody(ctx context.Context, contentType string, body
 // Corresponds with POST /api/v1/tags:batchWrite (the `WriteTags` operationId).
 func (c *Client) WriteTags(ctx context.Context, body WriteTagsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewWriteTagsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
+//
+// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
+func (c *Client) EndConsoleSession(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndConsoleSessionRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OpenConsoleSessionWithBody Sign a browser in; its session is in a cookie that only this path takes
+//
+// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+// that came with the request ends. Pages of other origins are refused.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+func (c *Client) OpenConsoleSessionWithBody(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenConsoleSessionRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
+//
+// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+// that came with the request ends. Pages of other origins are refused.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+func (c *Client) OpenConsoleSession(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenConsoleSessionRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+//
+// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
+func (c *Client) RenewConsoleSession(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenewConsoleSessionRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -16031,6 +16213,29 @@ func NewReplaceDriverRequestWithBody(server string, id string, params *ReplaceDr
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
 	if err != nil {
 		return nil, err
@@ -17301,12 +17506,60 @@ func NewListTagsRequest(server string, params *ListTagsParams) (*http.Request, e
 			}
 		}
 
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "driverId", params.DriverID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "namePattern", params.NamePattern, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {
 				rawQueryFragments = append(rawQueryFragments, qp)
 			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "text", params.Text, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Quality != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "quality", params.Quality, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Fields != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "fields", params.Fields, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
 		}
 
 		if params.Page != nil {
@@ -17717,6 +17970,148 @@ func NewWriteTagsRequestWithBody(server string, contentType string, body io.Read
 
 	req.Header.Add("Content-Type", contentType)
 
+	return req, nil
+}
+
+// NewEndConsoleSessionRequest constructs an http.Request for the EndConsoleSession method
+func NewEndConsoleSessionRequest(server string, params *EndConsoleSessionParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/console/session")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var cookieParam0 string
+
+		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		cookie0 := &http.Cookie{
+			Name:  "otkit_console",
+			Value: cookieParam0,
+		}
+		req.AddCookie(cookie0)
+
+	}
+	return req, nil
+}
+
+// NewOpenConsoleSessionRequest calls the generic OpenConsoleSession builder with application/json body
+func NewOpenConsoleSessionRequest(server string, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewOpenConsoleSessionRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewOpenConsoleSessionRequestWithBody constructs an http.Request for the OpenConsoleSession method, with any body, and a specified content type
+func NewOpenConsoleSessionRequestWithBody(server string, params *OpenConsoleSessionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/console/session")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var cookieParam0 string
+
+		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		cookie0 := &http.Cookie{
+			Name:  "otkit_console",
+			Value: cookieParam0,
+		}
+		req.AddCookie(cookie0)
+
+	}
+	return req, nil
+}
+
+// NewRenewConsoleSessionRequest constructs an http.Request for the RenewConsoleSession method
+func NewRenewConsoleSessionRequest(server string, params *RenewConsoleSessionParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/console/session")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var cookieParam0 string
+
+		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		cookie0 := &http.Cookie{
+			Name:  "otkit_console",
+			Value: cookieParam0,
+		}
+		req.AddCookie(cookie0)
+
+	}
 	return req, nil
 }
 
@@ -19238,7 +19633,7 @@ type ClientWithResponsesInterface interface {
 	// TestDriverDefinitionWithBodyWithResponse Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -19249,7 +19644,7 @@ type ClientWithResponsesInterface interface {
 	// TestDriverDefinitionWithResponse Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -19279,7 +19674,9 @@ type ClientWithResponsesInterface interface {
 	// ReplaceDriverWithBodyWithResponse Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19289,7 +19686,9 @@ type ClientWithResponsesInterface interface {
 	// ReplaceDriverWithResponse Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19495,6 +19894,10 @@ type ClientWithResponsesInterface interface {
 
 	// ListTagsWithResponse List tags by name
 	//
+	// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+	// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+	// or `quality`.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/tags (the `ListTags` operationId).
@@ -19583,6 +19986,40 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/tags:batchWrite (the `WriteTags` operationId).
 	WriteTagsWithResponse(ctx context.Context, body WriteTagsJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteTagsResponse, error)
+
+	// EndConsoleSessionWithResponse End the session of the cookie with all its tokens, and remove the cookie
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
+	EndConsoleSessionWithResponse(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error)
+
+	// OpenConsoleSessionWithBodyWithResponse Sign a browser in; its session is in a cookie that only this path takes
+	//
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+	// that came with the request ends. Pages of other origins are refused.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+	OpenConsoleSessionWithBodyWithResponse(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
+
+	// OpenConsoleSessionWithResponse Sign a browser in; its session is in a cookie that only this path takes
+	//
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+	// that came with the request ends. Pages of other origins are refused.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+	OpenConsoleSessionWithResponse(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
+
+	// RenewConsoleSessionWithResponse Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
+	RenewConsoleSessionWithResponse(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error)
 
 	// GetHealthWithResponse All health checks
 	//
@@ -34730,6 +35167,283 @@ func (r WriteTagsResponse) ContentType() string {
 	return ""
 }
 
+// EndConsoleSessionResponse204Headers the declared response headers of an HTTP 204 response for EndConsoleSession
+type EndConsoleSessionResponse204Headers struct {
+	SetCookie string
+}
+
+type EndConsoleSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *EndConsoleSessionResponse204Headers
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r EndConsoleSessionResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r EndConsoleSessionResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r EndConsoleSessionResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r EndConsoleSessionResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r EndConsoleSessionResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r EndConsoleSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndConsoleSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndConsoleSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndConsoleSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OpenConsoleSessionResponse200Headers the declared response headers of an HTTP 200 response for OpenConsoleSession
+type OpenConsoleSessionResponse200Headers struct {
+	SetCookie string
+}
+
+type OpenConsoleSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConsoleSession
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *OpenConsoleSessionResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r OpenConsoleSessionResponse) GetJSON200() *ConsoleSession {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r OpenConsoleSessionResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r OpenConsoleSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OpenConsoleSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OpenConsoleSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OpenConsoleSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RenewConsoleSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConsoleSession
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RenewConsoleSessionResponse) GetJSON200() *ConsoleSession {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RenewConsoleSessionResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RenewConsoleSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RenewConsoleSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RenewConsoleSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RenewConsoleSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetHealthResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -37344,7 +38058,7 @@ func (c *ClientWithResponses) CreateDriverWithResponse(ctx context.Context, body
 // TestDriverDefinitionWithBodyWithResponse Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -37361,7 +38075,7 @@ func (c *ClientWithResponses) TestDriverDefinitionWithBodyWithResponse(ctx conte
 // TestDriverDefinitionWithResponse Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -37409,7 +38123,9 @@ func (c *ClientWithResponses) GetDriverWithResponse(ctx context.Context, id stri
 // ReplaceDriverWithBodyWithResponse Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -37425,7 +38141,9 @@ func (c *ClientWithResponses) ReplaceDriverWithBodyWithResponse(ctx context.Cont
 // ReplaceDriverWithResponse Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -37793,6 +38511,10 @@ func (c *ClientWithResponses) PutTagTemplateInstanceWithResponse(ctx context.Con
 
 // ListTagsWithResponse List tags by name
 //
+// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+// or `quality`.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/tags (the `ListTags` operationId).
@@ -37946,6 +38668,64 @@ func (c *ClientWithResponses) WriteTagsWithResponse(ctx context.Context, body Wr
 		return nil, err
 	}
 	return ParseWriteTagsResponse(rsp)
+}
+
+// EndConsoleSessionWithResponse End the session of the cookie with all its tokens, and remove the cookie
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
+func (c *ClientWithResponses) EndConsoleSessionWithResponse(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error) {
+	rsp, err := c.EndConsoleSession(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndConsoleSessionResponse(rsp)
+}
+
+// OpenConsoleSessionWithBodyWithResponse Sign a browser in; its session is in a cookie that only this path takes
+//
+// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+// that came with the request ends. Pages of other origins are refused.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+func (c *ClientWithResponses) OpenConsoleSessionWithBodyWithResponse(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
+	rsp, err := c.OpenConsoleSessionWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOpenConsoleSessionResponse(rsp)
+}
+
+// OpenConsoleSessionWithResponse Sign a browser in; its session is in a cookie that only this path takes
+//
+// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
+// that came with the request ends. Pages of other origins are refused.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
+func (c *ClientWithResponses) OpenConsoleSessionWithResponse(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
+	rsp, err := c.OpenConsoleSession(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOpenConsoleSessionResponse(rsp)
+}
+
+// RenewConsoleSessionWithResponse Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
+func (c *ClientWithResponses) RenewConsoleSessionWithResponse(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error) {
+	rsp, err := c.RenewConsoleSession(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenewConsoleSessionResponse(rsp)
 }
 
 // GetHealthWithResponse All health checks
@@ -50936,6 +51716,253 @@ func ParseWriteTagsResponse(rsp *http.Response) (*WriteTagsResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest BatchWriteAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEndConsoleSessionResponse parses an HTTP response from a EndConsoleSessionWithResponse call
+func ParseEndConsoleSessionResponse(rsp *http.Response) (*EndConsoleSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndConsoleSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers EndConsoleSessionResponse204Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = value
+		}
+		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOpenConsoleSessionResponse parses an HTTP response from a OpenConsoleSessionWithResponse call
+func ParseOpenConsoleSessionResponse(rsp *http.Response) (*OpenConsoleSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OpenConsoleSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConsoleSession
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers OpenConsoleSessionResponse200Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRenewConsoleSessionResponse parses an HTTP response from a RenewConsoleSessionWithResponse call
+func ParseRenewConsoleSessionResponse(rsp *http.Response) (*RenewConsoleSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RenewConsoleSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConsoleSession
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

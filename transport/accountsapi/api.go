@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -21,6 +22,12 @@ type Authority interface {
 	Refresh(ctx context.Context, refreshToken string) (Grant, error)
 	// Logout ends the session of the token that the call carries.
 	Logout(ctx context.Context) error
+	// SignIn opens the session of a browser. Grant.RefreshToken is its secret, which is good until the session ends.
+	SignIn(ctx context.Context, username, password, remote string) (Grant, error)
+	// Renew returns a new access token for the session of a secret. Calls with the same secret may overlap.
+	Renew(ctx context.Context, secret string) (Grant, error)
+	// SignOut ends the session of a secret, if there is one.
+	SignOut(ctx context.Context, secret, remote string) error
 }
 
 // Accounts changes passwords and manages sessions. accounts.Service is one.
@@ -48,6 +55,7 @@ type Options struct {
 
 // Grant is the tokens that a login or a refresh returns.
 type Grant struct {
+	Account      string // name of the account
 	AccessToken  string
 	ExpiresIn    time.Duration // whole seconds
 	ExpiresAt    time.Time     // of the access token
@@ -80,18 +88,24 @@ func New(authority Authority, service Accounts, o Options) (*API, error) {
 
 // Mount registers the routes.
 func (a *API) Mount(r chi.Router) {
-	server := gen.NewStrictHandlerWithOptions(a.handlers, []gen.StrictMiddlewareFunc{withRemote},
+	server := gen.NewStrictHandlerWithOptions(a.handlers, []gen.StrictMiddlewareFunc{withRemote, ownOrigin},
 		gen.StrictHTTPServerOptions{RequestErrorHandlerFunc: restapi.DecodeError, ResponseErrorHandlerFunc: restapi.Error})
 	gen.HandlerWithOptions(server, gen.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: restapi.ParameterError,
 		Middlewares: []gen.MiddlewareFunc{a.body}})
 }
 
-type remoteKey struct{}
+type (
+	remoteKey struct{}
+	secureKey struct{}
+)
 
-// withRemote puts the caller's address, which throttling needs, into the context.
+// withRemote puts the caller's address, which throttling needs, into the context, and whether a browser reached the page
+// that calls by TLS, also through a proxy.
 func withRemote(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
-		return next(context.WithValue(ctx, remoteKey{}, r.RemoteAddr), w, r, request)
+		ctx = context.WithValue(ctx, remoteKey{}, r.RemoteAddr)
+		ctx = context.WithValue(ctx, secureKey{}, r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://"))
+		return next(ctx, w, r, request)
 	}
 }
 

@@ -27,6 +27,16 @@ func (gateway) Refresh(context.Context, string) (accountsapi.Grant, error) {
 	return accountsapi.Grant{}, accounts.ErrRefreshToken
 }
 
+func (gateway) SignIn(ctx context.Context, username, password, remote string) (accountsapi.Grant, error) {
+	return gateway{}.Login(ctx, username, password, remote)
+}
+
+func (gateway) Renew(context.Context, string) (accountsapi.Grant, error) {
+	return accountsapi.Grant{}, accounts.ErrBrowserSession
+}
+
+func (gateway) SignOut(context.Context, string, string) error { return nil }
+
 func (gateway) Logout(context.Context) error { return nil }
 
 // The API over an authority of your own. *auth.Authority issues tokens too; see accountspart.

@@ -18,6 +18,9 @@ type Accounts interface {
 	Login(ctx context.Context, name, password, address string) (accounts.Login, error)
 	Refresh(ctx context.Context, refreshToken string) (accounts.Login, error)
 	Logout(ctx context.Context, sessionID string) error
+	SignIn(ctx context.Context, name, password, address string) (accounts.Login, error)
+	Renew(ctx context.Context, secret string) (accounts.Login, error)
+	SignOut(ctx context.Context, secret, address string) error
 	SessionInfo(ctx context.Context, sessionID string) (accounts.SessionInfo, error)
 }
 
@@ -101,10 +104,11 @@ func New(acc Accounts, keys *Keys, opts Options) (*Authority, error) {
 
 // Grant is the result of a login or a refresh.
 type Grant struct {
+	Account      string // name of the account
 	AccessToken  string
 	ExpiresIn    time.Duration // whole seconds
 	ExpiresAt    time.Time     // of the access token
-	RefreshToken string
+	RefreshToken string        // of SignIn: the secret for Renew and SignOut; of Renew: empty
 	Roles        []string
 }
 
@@ -123,11 +127,39 @@ func (a *Authority) Refresh(ctx context.Context, refreshToken string) (Grant, er
 	if err != nil {
 		return Grant{}, err
 	}
+	a.seen(ctx, login)
+	return a.grant(login)
+}
+
+func (a *Authority) seen(ctx context.Context, login accounts.Login) {
 	from, known := remote.From(ctx)
 	if s, ok := a.accounts.(interface{ Seen(account, remote string) }); ok && known && from.Known {
 		s.Seen(login.Account.Name, from.String())
 	}
+}
+
+// SignIn opens the session of a browser. Errors are those of accounts.Service.SignIn.
+func (a *Authority) SignIn(ctx context.Context, name, password, address string) (Grant, error) {
+	login, err := a.accounts.SignIn(ctx, name, password, address)
+	if err != nil {
+		return Grant{}, err
+	}
 	return a.grant(login)
+}
+
+// Renew returns a new access token for the session of a browser. Errors are those of accounts.Service.Renew.
+func (a *Authority) Renew(ctx context.Context, secret string) (Grant, error) {
+	login, err := a.accounts.Renew(ctx, secret)
+	if err != nil {
+		return Grant{}, err
+	}
+	a.seen(ctx, login)
+	return a.grant(login)
+}
+
+// SignOut ends the session of a browser. Errors are those of accounts.Service.SignOut.
+func (a *Authority) SignOut(ctx context.Context, secret, address string) error {
+	return a.accounts.SignOut(ctx, secret, address)
 }
 
 // Logout ends the session of the call's principal, and with it every token of the session.
@@ -156,7 +188,7 @@ func (a *Authority) grant(login accounts.Login) (Grant, error) {
 		return Grant{}, fmt.Errorf("sign access token: %w", err)
 	}
 	return Grant{
-		AccessToken: token, ExpiresIn: expires.Sub(now), ExpiresAt: expires,
+		Account: login.Account.Name, AccessToken: token, ExpiresIn: expires.Sub(now), ExpiresAt: expires,
 		RefreshToken: login.RefreshToken, Roles: []string{string(login.Account.Role)},
 	}, nil
 }

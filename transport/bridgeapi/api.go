@@ -42,6 +42,7 @@ type Authority interface {
 
 // Grant is the tokens that a login or a refresh returns.
 type Grant struct {
+	Account      string // name of the account
 	AccessToken  string
 	ExpiresIn    time.Duration // whole seconds
 	ExpiresAt    time.Time     // of the access token

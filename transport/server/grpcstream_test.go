@@ -54,6 +54,8 @@ func TestSubscriptionsBeginWithTheCurrentValues(t *testing.T) {
 		require.Equal(t, "line.empty", got[2].GetTagName())
 		require.Nil(t, got[2].GetNewValue())
 		require.Equal(t, "Bad", got[2].GetQuality())
+		require.Contains(t, []string{"WaitingForData", "ConfigError"}, got[2].GetQualityReason(), "before and after the first poll")
+		require.Empty(t, got[0].GetQualityReason())
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // transport is the way by which a connection reaches its client.
@@ -49,11 +51,15 @@ type conn struct {
 	watch     *time.Timer   // limits the time for what the client must do next
 	stopLife  func()
 	queue     [][]byte
-	bytes     int // of queue
+	bytes     int             // of queue
+	values    context.Context // of the request that connected
+	calls     []call          // invocations that wait; the first one is being carried out
+	client    Client          // what methods get
 
 	receiving sync.Mutex
-	early     []byte // received before the transport was known
-	partial   []byte // a message whose end has not arrived
+	early     []byte        // received before the transport was known
+	partial   []byte        // a message whose end has not arrived
+	pace      *rate.Limiter // of invocations; nil before the first one
 }
 
 // begin assigns the connection to a request that will serve it, which must call finish. A connection has
@@ -80,7 +86,8 @@ func (c *conn) assign(t transport, r *http.Request) (first bool, err error) {
 		c.watch.Reset(c.hub.opts.HandshakeTimeout)
 		c.transport = t
 		// The connection keeps the request's values and does not end with it.
-		life, stop := c.hub.opts.Lifetime(context.WithoutCancel(r.Context()))
+		c.values = context.WithoutCancel(r.Context())
+		life, stop := c.hub.opts.Lifetime(c.values)
 		unhook := context.AfterFunc(life, func() { c.end("The lifetime of the connection has ended.", true, errLifetime) })
 		c.stopLife = func() {
 			unhook()
@@ -130,9 +137,6 @@ func (c *conn) beginPoll(r *http.Request) (first bool, err error) {
 		}
 	}
 }
-
-// packs returns 1 for a client that speaks MessagePack, from its handshake on, else 0.
-func (c *conn) packs() int { return int(c.protocol) }
 
 // superseded returns a channel that is closed when another long poll has arrived.
 func (c *conn) superseded() <-chan struct{} {

@@ -6,8 +6,7 @@
 // negotiation versions 0 and 1, WebSocket (also without negotiation), server-sent events and long
 // polling, and the JSON and MessagePack hub protocols version 1; MessagePack needs a WebSocket or long
 // polling, since server-sent events are text. [Hub.Broadcast] invokes a method on every connected
-// client. A hub has no methods of its own: an invocation by a client is answered with an error.
-// Arguments have the form of encoding/json in both protocols: a time is a string, for example.
+// client, and [Client.Send] on one. Clients invoke [Options].Methods; streams from and to clients are not offered. Arguments have the form of encoding/json in both protocols: a time is a string, for example.
 // Stateful reconnect is not offered.
 //
 // # What clients can rely on
@@ -17,7 +16,7 @@
 // present state again.
 //
 // A message is encoded once for each protocol that is in use, and shared. Each connection has a bounded queue and one writer, and
-// Broadcast never waits: a client that does not keep up is cut, and comes back through its own
+// Broadcast and Send never wait: a client that does not keep up is cut, and comes back through its own
 // automatic reconnect. Nothing is compressed, since a compressor costs a megabyte for each client.
 //
 // # Tokens

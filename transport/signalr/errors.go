@@ -16,6 +16,8 @@ var (
 	ErrOriginNotAllowed   = fault.New(fault.Forbidden, "ORIGIN_NOT_ALLOWED", "pages of this origin may not connect")
 	ErrFull               = fault.New(fault.Unavailable, "HUB_FULL", "the hub has as many connections as it takes")
 	ErrTooMany            = fault.New(fault.TooMany, "HUB_TOO_MANY_CONNECTIONS", "the caller has as many connections to the hub as one may have")
+	ErrNoMethod           = fault.New(fault.NotFound, "HUB_METHOD_NOT_FOUND", "the hub has no such method")
+	ErrTooFast            = fault.New(fault.TooMany, "HUB_TOO_MANY_INVOCATIONS", "the client invokes methods too fast")
 	ErrClosed             = fault.New(fault.Unavailable, "HUB_CLOSED", "the hub is closed")
 )
 

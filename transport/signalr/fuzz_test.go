@@ -2,12 +2,15 @@ package signalr_test
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,6 +78,84 @@ func FuzzPackedMessages(f *testing.F) {
 			require.Regexp(t, `^\[(3,\{\},".*",1,"The hub has no methods."|7,("The message is (not valid|too large)\."|null),(true|false))\]$`, m)
 		}
 	})
+}
+
+// FuzzArguments invokes a method that returns its arguments, in both protocols: what is an array comes back with the same
+// values, and all else is refused.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{"[]", `["a",1,-1.5,1e400,null,{"a":[true]}]`, "null", "{}", `["\ud800"]`, "[1", strings.Repeat("[", 200) + strings.Repeat("]", 200),
+		"\x90", "\x93\x01\xc0\xa1a", "\x91\x81\x01\x02", "\x91\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00", "\x91\xd6\xff\x00\x00\x00\x00", "\x91\xc4\x01\xff",
+		strings.Repeat("\x91", 100) + "\x01"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, args []byte) {
+		if bytes.IndexByte(args, 0x1e) >= 0 {
+			return // separates messages
+		}
+		answer := invoked(t, hello, ask("1", "Echo", string(args)), json.Valid(args))
+		var m struct {
+			Type         int
+			InvocationID string
+			Error        *string
+			Result       json.RawMessage
+		}
+		var list []json.RawMessage
+		switch err := json.Unmarshal(args, &list); {
+		case !json.Valid(args): // may end the connection, or add members
+		case err != nil:
+			require.Contains(t, answer, `"error":"INVALID_REQUEST`)
+		default:
+			require.NoError(t, json.Unmarshal([]byte(strings.TrimSuffix(answer, "\x1e")), &m), answer)
+			require.Equal(t, "1", m.InvocationID)
+			require.Nil(t, m.Error)
+			if list != nil {
+				require.Equal(t, numbered(t, args), numbered(t, m.Result))
+			}
+		}
+
+		record := "\x96\x01\x80\xa11\xa4Echo" + string(args) + "\x90"
+		answer = invoked(t, helloPacked, string(binary.AppendUvarint(nil, uint64(len(record))))+record, false)
+		for _, m := range unpack(t, []byte(answer)) {
+			require.Regexp(t, `^\[(3,\{\},"1",(1,"(INVALID_REQUEST|HUB_MESSAGE_NOT).*"|3,(\[.*\]|null))|7,.*)\]$`, m)
+		}
+	})
+}
+
+// numbered returns a JSON value with numbers as they are written.
+func numbered(t *testing.T, data []byte) (v any) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	require.NoError(t, decoder.Decode(&v))
+	return v
+}
+
+// invoked returns what a hub sends for a message of a client after the handshake, which may be nothing if it need not be answered.
+func invoked(t *testing.T, handshake, message string, answered bool) (answer string) {
+	hub, err := signalr.New(signalr.Options{MaxMessageBytes: 2000, Methods: methods(), PollTimeout: time.Millisecond})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, hub.Close(t.Context())) }()
+	do := func(method, path, body string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		hub.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+		return w
+	}
+	var n negotiated
+	require.NoError(t, json.Unmarshal(do("POST", "/hub/negotiate", "").Body.Bytes(), &n))
+	path := "/hub?id=" + n.ConnectionID
+	defer do("DELETE", path, "")
+	require.Equal(t, 200, do("GET", path, "").Code)
+	require.Equal(t, 200, do("POST", path, handshake).Code)
+	require.Equal(t, "{}\x1e", do("GET", path, "").Body.String())
+	if w := do("POST", path, message); w.Code != 200 {
+		require.Contains(t, []int{404, 413}, w.Code)
+		return ""
+	}
+	for range 10_000 {
+		if answer = do("GET", path, "").Body.String(); answer != "" || !answered {
+			break
+		}
+	}
+	return answer
 }
 
 // answers returns all that a hub sends to a client that sends parts, up to the end of the connection.

@@ -21,7 +21,6 @@ type Hub struct {
 	conns   map[string]*conn    // all, by token
 	owned   map[owner]int       // conns of each owner; none with 0
 	clients map[*conn]transport // those past the handshake
-	packed  int                 // clients that speak MessagePack
 	stats   Stats               // the counters; the rest is counted when asked for
 }
 
@@ -47,24 +46,15 @@ func New(opts Options) (*Hub, error) {
 // Broadcast invokes the method target on all connected clients. It never waits for one. If
 // encoding/json cannot encode an argument, it returns [ErrNotEncodable] and sends nothing. After Close it does nothing.
 func (h *Hub) Broadcast(target string, args ...any) error {
-	if args == nil {
-		args = []any{}
-	}
-	record, err := encode(invocation{Type: typeInvocation, Target: target, Arguments: args})
+	m, err := NewMessage(target, args...)
 	if err != nil {
-		return ErrNotEncodable.On("target", target).Wrap(err)
+		return err
 	}
-	records := [...][]byte{jsonProtocol: record, messagePack: nil}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.packed > 0 {
-		if records[messagePack], err = packInvocation(record); err != nil {
-			return ErrNotEncodable.On("target", target).Wrap(err)
-		}
-	}
 	h.stats.Broadcasts++
 	for c := range h.clients {
-		c.push(records[c.protocol])
+		c.push(m.record(c.protocol))
 	}
 	return nil
 }
@@ -203,6 +193,7 @@ func (h *Hub) open(ctx context.Context) (*conn, error) {
 	}
 	h.own(principal, address, 1)
 	c := &conn{hub: h, principal: principal, address: address, id: rand.Text(), token: rand.Text(), wake: make(chan struct{}, 1)}
+	c.client.conn = c
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	h.conns[c.token] = c
 	h.wg.Add(1)
@@ -237,7 +228,6 @@ func (h *Hub) find(ctx context.Context, token string) (*conn, error) {
 func (h *Hub) admit(c *conn, t transport) {
 	if c.ctx.Err() == nil { // else drop was called, or will be
 		h.clients[c] = t
-		h.packed += c.packs()
 	}
 }
 
@@ -247,10 +237,7 @@ func (h *Hub) drop(c *conn) {
 	h.mu.Lock()
 	delete(h.conns, c.token)
 	h.own(c.principal, c.address, -1)
-	if _, was := h.clients[c]; was {
-		delete(h.clients, c)
-		h.packed -= c.packs()
-	}
+	delete(h.clients, c)
 	if errors.Is(cause, errSlow) {
 		h.stats.Cut++
 	}

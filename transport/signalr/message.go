@@ -49,8 +49,11 @@ const (
 
 // message is what a client may send, as far as it matters here.
 type message struct {
-	Type         *int    `json:"type"`
-	InvocationID *string `json:"invocationId"`
+	Type         *int            `json:"type"`
+	InvocationID *string         `json:"invocationId"`
+	Target       string          `json:"target"`
+	Arguments    json.RawMessage `json:"arguments"` // an array
+	wrong        error           // why Arguments cannot be had
 }
 
 // ownMessage is a struct for JSON, with the array for MessagePack.
@@ -63,14 +66,23 @@ type invocation struct {
 }
 
 type completion struct {
-	Type         int    `json:"type"`
-	InvocationID string `json:"invocationId"`
-	Error        string `json:"error"`
+	Type         int             `json:"type"`
+	InvocationID string          `json:"invocationId"`
+	Error        string          `json:"error,omitempty"`
+	Result       json.RawMessage `json:"result,omitempty"`
 }
 
 func (m completion) array() []any {
-	const withError = 1
-	return []any{m.Type, noHeaders, m.InvocationID, withError, m.Error}
+	const withError, void, withResult = 1, 2, 3
+	switch {
+	case m.Error != "":
+		return []any{m.Type, noHeaders, m.InvocationID, withError, m.Error}
+	case m.Result == nil:
+		return []any{m.Type, noHeaders, m.InvocationID, void}
+	}
+	var result any
+	decodeNumbers(m.Result, &result)
+	return []any{m.Type, noHeaders, m.InvocationID, withResult, withNumbers(result)}
 }
 
 type bare struct {

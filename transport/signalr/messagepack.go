@@ -32,14 +32,17 @@ func packed(values []any) []byte {
 
 // packInvocation returns the MessagePack form of an invocation in JSON, so that a client sees the same members and values in
 // both.
-func packInvocation(record []byte) ([]byte, error) {
+func packInvocation(record []byte) []byte {
 	var m invocation
-	decoder := json.NewDecoder(bytes.NewReader(record[:len(record)-1]))
+	decodeNumbers(record[:len(record)-1], &m)
+	return packed([]any{m.Type, noHeaders, nil, m.Target, withNumbers(m.Arguments), []any{}})
+}
+
+// decodeNumbers decodes what encoding/json has encoded, with numbers as they are written.
+func decodeNumbers(data []byte, v any) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
-	if err := decoder.Decode(&m); err != nil {
-		return nil, err
-	}
-	return packed([]any{m.Type, noHeaders, nil, m.Target, withNumbers(m.Arguments), []any{}}), nil
+	_ = decoder.Decode(v)
 }
 
 // withNumbers replaces the numbers of a JSON value by integers where possible, else by floats.
@@ -91,7 +94,41 @@ func parsePacked(record []byte) (message, error) {
 		return m, errPacked
 	}
 	rest, _ = pass(rest, 2)
-	return m, msgpack.Unmarshal(rest, &m.InvocationID)
+	if err := msgpack.Unmarshal(rest, &m.InvocationID); err != nil {
+		return m, err
+	}
+	rest, _ = pass(rest, 1)
+	if err := msgpack.Unmarshal(rest, &m.Target); err != nil {
+		return m, err
+	}
+	rest, _ = pass(rest, 1)
+	m.Arguments, m.wrong = argumentsAsJSON(rest)
+	return m, nil
+}
+
+// maxDepth is how deep values may be nested in arguments.
+const maxDepth = 64
+
+// argumentsAsJSON translates the first value of well-formed data.
+func argumentsAsJSON(data []byte) (json.RawMessage, error) {
+	if _, ok := passNested(data, maxDepth); !ok {
+		return nil, errPacked
+	}
+	var args []any
+	if err := msgpack.Unmarshal(data, &args); err != nil {
+		return nil, err
+	}
+	return json.Marshal(args)
+}
+
+// passNested returns what follows the first value of well-formed data, unless that is nested deeper.
+func passNested(data []byte, depth int) (rest []byte, ok bool) {
+	size, inside, _ := head(data)
+	rest = data[size:]
+	for ok = depth > 0; ok && inside > 0; inside-- {
+		rest, ok = passNested(rest, depth-1)
+	}
+	return rest, ok
 }
 
 // pass returns the bytes that follow a number of values.

@@ -35,6 +35,12 @@ type Options struct {
 	QueueMessages int // default 4,096
 	QueueBytes    int // default 4 MiB
 
+	// Methods are the methods that clients may invoke, by their exact names. What a client invokes beyond the limits is refused with an error,
+	// or dropped if the client expects no answer.
+	Methods        map[string]Method
+	MaxInvocations int // invocations of one connection that may wait for those before; default 16
+	InvocationRate int // invocations of one connection a second, as many of which may come together; default 20
+
 	HandshakeTimeout time.Duration // from negotiation to connection, and from there to the end of the handshake; default 15 s
 	KeepAlive        time.Duration // time without a message to a client after which it gets a ping; default 15 s
 	ClientTimeout    time.Duration // time without a message from a client that pings, after which it is closed; default 30 s
@@ -55,6 +61,8 @@ func (o *Options) complete() error {
 		{"MaxMessageBytes", &o.MaxMessageBytes, 32 << 10},
 		{"QueueMessages", &o.QueueMessages, 4096},
 		{"QueueBytes", &o.QueueBytes, 4 << 20},
+		{"MaxInvocations", &o.MaxInvocations, 16},
+		{"InvocationRate", &o.InvocationRate, 20},
 	} {
 		if err := complete(field.name, field.value, field.defaultValue); err != nil {
 			return err

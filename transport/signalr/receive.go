@@ -137,9 +137,7 @@ func (c *conn) handle(record []byte) bool {
 	}
 	switch *m.Type {
 	case typeInvocation, typeStreamInvocation:
-		if m.InvocationID != nil { // else the client expects no answer
-			c.push(c.protocol.encode(completion{Type: typeCompletion, InvocationID: *m.InvocationID, Error: "The hub has no methods."}))
-		}
+		c.invoke(&m)
 	case typePing:
 		c.mu.Lock()
 		c.pinged = true

@@ -239,6 +239,11 @@ func (p *peer) send(data string) {
 	require.NoError(p.t, p.socket.Write(p.t.Context(), websocket.MessageText, []byte(data)))
 }
 
+func (p *peer) sendPacked(data string) {
+	p.t.Helper()
+	require.NoError(p.t, p.socket.Write(p.t.Context(), websocket.MessageBinary, []byte(data)))
+}
+
 // read returns the next message, or the error that ends the connection.
 func (p *peer) read() (string, error) {
 	for {

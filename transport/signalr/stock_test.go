@@ -207,6 +207,32 @@ func TestStockClient(t *testing.T) {
 	}
 }
 
+func TestStockClientInvokes(t *testing.T) {
+	for name, o := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := startPlant(t, "127.0.0.1:0", signalr.Options{Methods: methods()}, nil)
+			o.URL = p.url()
+			client := startStock(t, "testdata/client.cjs", o)
+			client.await("started")
+			client.tell("echo")
+			require.Equal(t, []any{[]any{"größer", 1.5, []any{nil, map[string]any{"a": true}}}}, client.await("answered").Args)
+			client.tell("tell")
+			require.Equal(t, []any{[]any{"c"}, 60.0}, client.await("message").Args)
+			client.tell("watch")
+			require.Equal(t, []any{[]any{"a", "b"}, 50.0}, client.await("message").Args)
+			require.Equal(t, []any{"nothing"}, client.await("answered").Args)
+			client.tell("stuck")
+			require.Contains(t, client.await("refused").Error, "VALVE_STUCK: the valve is stuck")
+			client.tell("invoke")
+			require.Contains(t, client.await("refused").Error, "HUB_METHOD_NOT_FOUND")
+			client.tell("stop")
+			require.Empty(t, client.await("closed").Error)
+			client.await("stopped")
+		})
+	}
+}
+
 func connected(h *signalr.Hub) int {
 	s := h.Stats()
 	return s.WebSockets + s.ServerSentEvents + s.LongPolling

@@ -155,7 +155,8 @@ func (s *tagStream) next(ctx context.Context) ([]tags.Change, error) {
 func (s *tagStream) send(w http.ResponseWriter, changes []tags.Change) error {
 	event := gen.TagChanges{Changes: make([]gen.TagChange, len(changes))}
 	for i, c := range changes {
-		event.Changes[i] = gen.TagChange{TagName: c.Tag.Name, NewValue: c.Value, Timestamp: c.Time().UTC(), Quality: gen.Quality(c.Quality.String())}
+		event.Changes[i] = gen.TagChange{TagName: c.Tag.Name, NewValue: c.Value, Timestamp: c.Time().UTC(),
+			Quality: gen.Quality(c.Quality.String()), QualityReason: c.Reason.String()}
 	}
 	data, err := json.Marshal(event)
 	if err != nil {

@@ -71,7 +71,9 @@ func TestAStreamOutlivesTheLimitsOfAnAnswer(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, next(), `"tagName":"one"`)
+	first := next()
+	require.Contains(t, first, `"tagName":"one"`)
+	require.Contains(t, first, `"quality":"Bad","qualityReason":"NoDriver"`)
 	time.Sleep(2 * limit) // nothing is said meanwhile
 	define("two")
 	require.Contains(t, next(), `"tagName":"two"`)

@@ -1261,6 +1261,7 @@ type TagChangeNotification struct {
 	NewValue      *TagValue              `protobuf:"bytes,2,opt,name=new_value,json=newValue,proto3" json:"new_value,omitempty"`
 	Timestamp     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=timestamp,proto3" json:"timestamp,omitempty"`
 	Quality       string                 `protobuf:"bytes,4,opt,name=quality,proto3" json:"quality,omitempty"`
+	QualityReason string                 `protobuf:"bytes,5,opt,name=quality_reason,json=qualityReason,proto3" json:"quality_reason,omitempty"` // why the quality is not Good
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1319,6 +1320,13 @@ func (x *TagChangeNotification) GetTimestamp() *timestamppb.Timestamp {
 func (x *TagChangeNotification) GetQuality() string {
 	if x != nil {
 		return x.Quality
+	}
+	return ""
+}
+
+func (x *TagChangeNotification) GetQualityReason() string {
+	if x != nil {
+		return x.QualityReason
 	}
 	return ""
 }
@@ -2380,12 +2388,13 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"\ttag_names\x18\x01 \x03(\tR\btagNames\x12$\n" +
 	"\vthrottle_ms\x18\x02 \x01(\x05H\x00R\n" +
 	"throttleMs\x88\x01\x01B\x0e\n" +
-	"\f_throttle_ms\"\xba\x01\n" +
+	"\f_throttle_ms\"\xe1\x01\n" +
 	"\x15TagChangeNotification\x12\x19\n" +
 	"\btag_name\x18\x01 \x01(\tR\atagName\x122\n" +
 	"\tnew_value\x18\x02 \x01(\v2\x15.platform.v1.TagValueR\bnewValue\x128\n" +
 	"\ttimestamp\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\ttimestamp\x12\x18\n" +
-	"\aquality\x18\x04 \x01(\tR\aquality\"\xad\x01\n" +
+	"\aquality\x18\x04 \x01(\tR\aquality\x12%\n" +
+	"\x0equality_reason\x18\x05 \x01(\tR\rqualityReason\"\xad\x01\n" +
 	"\x17StreamTagChangesRequest\x12\x1b\n" +
 	"\ttag_names\x18\x01 \x03(\tR\btagNames\x12#\n" +
 	"\rname_patterns\x18\x02 \x03(\tR\fnamePatterns\x12$\n" +

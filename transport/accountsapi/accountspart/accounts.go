@@ -33,6 +33,8 @@ type Options struct {
 	OIDC          *auth.OIDC    // accept tokens of this outside issuer as well
 	// OnLogin is called after each login, successful or not. It must not block. It may be nil.
 	OnLogin func(ctx context.Context, e accounts.LoginEvent)
+	// OnSignOut is called when a browser has ended its session. It must not block. It may be nil.
+	OnSignOut func(ctx context.Context, e accounts.LoginEvent)
 
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
@@ -66,7 +68,7 @@ func New(ctx context.Context, o Options) (*Accounts, error) {
 	}
 	a := &Accounts{opts: o}
 	var err error
-	if a.service, err = accounts.New(o.Accounts, o.Sessions, accounts.Options{Now: o.Now, Logger: o.Logger, RefreshTTL: o.RefreshTTL, OnLogin: o.OnLogin}); err != nil {
+	if a.service, err = accounts.New(o.Accounts, o.Sessions, accounts.Options{Now: o.Now, Logger: o.Logger, RefreshTTL: o.RefreshTTL, OnLogin: o.OnLogin, OnSignOut: o.OnSignOut}); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
@@ -154,12 +156,29 @@ func (s sessions) Refresh(ctx context.Context, refreshToken string) (accountsapi
 	return accountsapi.Grant(g), err
 }
 
+// SignIn implements accountsapi.Authority.
+func (s sessions) SignIn(ctx context.Context, username, password, remote string) (accountsapi.Grant, error) {
+	g, err := s.Authority.SignIn(ctx, username, password, remote)
+	return accountsapi.Grant(g), err
+}
+
+// Renew implements accountsapi.Authority.
+func (s sessions) Renew(ctx context.Context, secret string) (accountsapi.Grant, error) {
+	g, err := s.Authority.Renew(ctx, secret)
+	return accountsapi.Grant(g), err
+}
+
 // Operations are the operations of the part.
 func Operations() []auth.Operation {
 	return []auth.Operation{
 		{ID: "login", Method: http.MethodPost, Path: "/api/v1/auth/login", Access: auth.Open,
 			Unaudited: "Options.OnLogin reports logins, also failed ones, with the account's name"},
 		{ID: "refresh", Method: http.MethodPost, Path: "/api/v1/auth/refresh", Access: auth.Open, Unaudited: "continues the session of a recorded login"},
+		{ID: "openConsoleSession", Method: http.MethodPost, Path: "/console/session", Access: auth.Open,
+			Unaudited: "Options.OnLogin reports logins, also failed ones, with the account's name"},
+		{ID: "renewConsoleSession", Method: http.MethodPut, Path: "/console/session", Access: auth.Open, Unaudited: "continues the session of a recorded login"},
+		{ID: "endConsoleSession", Method: http.MethodDelete, Path: "/console/session", Access: auth.Open,
+			Unaudited: "Options.OnSignOut reports the end of sessions, with the account's name"},
 		{ID: "logout", Method: http.MethodPost, Path: "/api/v1/auth/logout", Access: auth.AnyRole, AuditOptional: true},
 		{ID: "changePassword", Method: http.MethodPost, Path: "/api/v1/auth/password", Access: auth.AnyRole},
 		// The handlers ask for the role Admin where the sessions are those of others.

@@ -77,6 +77,12 @@ func (a *Audit) OnLogin(_ context.Context, e accounts.LoginEvent) {
 	a.log.RecordRefused(act, result)
 }
 
+// OnSignOut records that the holder of a session ended it. It is accounts.Options.OnSignOut.
+func (a *Audit) OnSignOut(_ context.Context, e accounts.LoginEvent) {
+	a.log.Record(audit.Act{Actor: e.Account, Role: string(e.Role), Session: e.Session, Address: e.Address, Via: "rest", Action: "logout",
+		Objects: []string{e.Account}}, audit.Result{Outcome: audit.Succeeded})
+}
+
 // Part returns what the audit log contributes to a server. It comes first, so that it is closed last.
 func (a *Audit) Part() server.Part {
 	return server.Part{Name: "audit", Operations: Operations(), Routes: a.routes, Checks: []health.Check{{Name: "audit", Run: a.check}},

@@ -24,7 +24,14 @@ hub.onreconnecting((error) => say({ event: "reconnecting", error: text(error) })
 hub.onreconnected(() => say({ event: "reconnected" }));
 hub.onclose((error) => say({ event: "closed", error: text(error) }));
 
+const answer = (promise) => promise.then(
+  (result) => say({ event: "answered", args: [result === undefined ? "nothing" : result] }),
+  (error) => say({ event: "refused", error: text(error) }));
 const commands = {
+  echo: () => answer(hub.invoke("Echo", "größer", 1.5, [null, { a: true }])),
+  watch: () => answer(hub.invoke("Watch", ["a", "b"], 50)),
+  tell: () => hub.send("Watch", ["c"], 60),
+  stuck: () => answer(hub.invoke("Stuck")),
   stop: () => hub.stop().then(() => say({ event: "stopped" })),
   send: () => hub.send("Nothing", 1).then(() => say({ event: "sent" })),
   invoke: () => hub.invoke("Nothing", { a: 1 }).then(

@@ -240,7 +240,7 @@ func tagOf(s tags.Snapshot) *pb.Tag {
 
 func changeOf(c tags.Change) *pb.TagChangeNotification {
 	return &pb.TagChangeNotification{TagName: c.Tag.Name, NewValue: valueOf(c.Value),
-		Timestamp: timestamppb.New(c.Time()), Quality: c.Quality.String()}
+		Timestamp: timestamppb.New(c.Time()), Quality: c.Quality.String(), QualityReason: c.Reason.String()}
 }
 
 func valueOf(v tags.Value) *pb.TagValue {

@@ -60,6 +60,21 @@ type ChangePasswordRequest struct {
 	NewPassword string `json:"newPassword"`
 }
 
+// ConsoleSession defines model for ConsoleSession.
+type ConsoleSession struct {
+	// AccessToken A JWT for the Authorization header. Keep it in memory.
+	AccessToken string    `json:"accessToken"`
+	ExpiresAt   time.Time `json:"expiresAt"`
+
+	// ExpiresIn Seconds.
+	ExpiresIn int `json:"expiresIn"`
+
+	// Name The name to show.
+	Name     string `json:"name"`
+	Roles    []Role `json:"roles"`
+	Username string `json:"username"`
+}
+
 // LoginRequest defines model for LoginRequest.
 type LoginRequest struct {
 	Password string `json:"password"`
@@ -119,6 +134,9 @@ type Tokens struct {
 // TokensTokenType defines model for Tokens.TokenType.
 type TokensTokenType string
 
+// ConsoleCookie defines model for ConsoleCookie.
+type ConsoleCookie = string
+
 // Page defines model for Page.
 type Page = int
 
@@ -142,6 +160,24 @@ type ListSessionsParams struct {
 	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// EndConsoleSessionParams defines parameters for EndConsoleSession.
+type EndConsoleSessionParams struct {
+	// OtkitConsole Secret of a session that a browser opened.
+	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
+}
+
+// OpenConsoleSessionParams defines parameters for OpenConsoleSession.
+type OpenConsoleSessionParams struct {
+	// OtkitConsole Secret of a session that a browser opened.
+	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
+}
+
+// RenewConsoleSessionParams defines parameters for RenewConsoleSession.
+type RenewConsoleSessionParams struct {
+	// OtkitConsole Secret of a session that a browser opened.
+	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
+}
+
 // LoginJSONRequestBody defines body for Login for application/json ContentType.
 type LoginJSONRequestBody = LoginRequest
 
@@ -150,6 +186,9 @@ type ChangePasswordJSONRequestBody = ChangePasswordRequest
 
 // RefreshJSONRequestBody defines body for Refresh for application/json ContentType.
 type RefreshJSONRequestBody = RefreshRequest
+
+// OpenConsoleSessionJSONRequestBody defines body for OpenConsoleSession for application/json ContentType.
+type OpenConsoleSessionJSONRequestBody = LoginRequest
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -174,6 +213,15 @@ type ServerInterface interface {
 	// EndSession End a session; those of other accounts need the role Admin
 	// (DELETE /api/v1/auth/sessions/{sessionId})
 	EndSession(w http.ResponseWriter, r *http.Request, sessionID string)
+	// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
+	// (DELETE /console/session)
+	EndConsoleSession(w http.ResponseWriter, r *http.Request, params EndConsoleSessionParams)
+	// OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
+	// (POST /console/session)
+	OpenConsoleSession(w http.ResponseWriter, r *http.Request, params OpenConsoleSessionParams)
+	// RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+	// (PUT /console/session)
+	RenewConsoleSession(w http.ResponseWriter, r *http.Request, params RenewConsoleSessionParams)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -219,6 +267,24 @@ func (_ Unimplemented) ListSessions(w http.ResponseWriter, r *http.Request, para
 // EndSession End a session; those of other accounts need the role Admin
 // (DELETE /api/v1/auth/sessions/{sessionId})
 func (_ Unimplemented) EndSession(w http.ResponseWriter, r *http.Request, sessionID string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
+// (DELETE /console/session)
+func (_ Unimplemented) EndConsoleSession(w http.ResponseWriter, r *http.Request, params EndConsoleSessionParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
+// (POST /console/session)
+func (_ Unimplemented) OpenConsoleSession(w http.ResponseWriter, r *http.Request, params OpenConsoleSessionParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+// (PUT /console/session)
+func (_ Unimplemented) RenewConsoleSession(w http.ResponseWriter, r *http.Request, params RenewConsoleSessionParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -418,6 +484,111 @@ func (siw *ServerInterfaceWrapper) EndSession(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// EndConsoleSession operation middleware
+func (siw *ServerInterfaceWrapper) EndConsoleSession(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params EndConsoleSessionParams
+
+	{
+		var cookie *http.Cookie
+
+		if cookie, err = r.Cookie("otkit_console"); err == nil {
+			var value ConsoleCookie
+			err = runtime.BindStyledParameterWithOptions("simple", "otkit_console", cookie.Value, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationCookie, Explode: true, Required: false, Type: "string", Format: ""})
+			if err != nil {
+				siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "otkit_console", Err: err})
+				return
+			}
+			params.OtkitConsole = value
+
+		}
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.EndConsoleSession(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// OpenConsoleSession operation middleware
+func (siw *ServerInterfaceWrapper) OpenConsoleSession(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params OpenConsoleSessionParams
+
+	{
+		var cookie *http.Cookie
+
+		if cookie, err = r.Cookie("otkit_console"); err == nil {
+			var value ConsoleCookie
+			err = runtime.BindStyledParameterWithOptions("simple", "otkit_console", cookie.Value, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationCookie, Explode: true, Required: false, Type: "string", Format: ""})
+			if err != nil {
+				siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "otkit_console", Err: err})
+				return
+			}
+			params.OtkitConsole = value
+
+		}
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.OpenConsoleSession(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RenewConsoleSession operation middleware
+func (siw *ServerInterfaceWrapper) RenewConsoleSession(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RenewConsoleSessionParams
+
+	{
+		var cookie *http.Cookie
+
+		if cookie, err = r.Cookie("otkit_console"); err == nil {
+			var value ConsoleCookie
+			err = runtime.BindStyledParameterWithOptions("simple", "otkit_console", cookie.Value, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationCookie, Explode: true, Required: false, Type: "string", Format: ""})
+			if err != nil {
+				siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "otkit_console", Err: err})
+				return
+			}
+			params.OtkitConsole = value
+
+		}
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RenewConsoleSession(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -515,6 +686,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	handle("DELETE", "/api/v1/auth/sessions", wrapper.EndSessions)
 	handle("GET", "/api/v1/auth/sessions", wrapper.ListSessions)
 	handle("DELETE", "/api/v1/auth/sessions/{sessionId}", wrapper.EndSession)
+	handle("DELETE", "/console/session", wrapper.EndConsoleSession)
+	handle("POST", "/console/session", wrapper.OpenConsoleSession)
+	handle("PUT", "/console/session", wrapper.RenewConsoleSession)
 
 }
 
@@ -661,6 +835,81 @@ func (response EndSession204Response) VisitEndSessionResponse(w http.ResponseWri
 	return nil
 }
 
+type EndConsoleSessionRequestObject struct {
+	Params EndConsoleSessionParams
+}
+
+type EndConsoleSessionResponseObject interface {
+	VisitEndConsoleSessionResponse(w http.ResponseWriter) error
+}
+
+type EndConsoleSession204ResponseHeaders struct {
+	SetCookie string
+}
+
+type EndConsoleSession204Response struct {
+	Headers EndConsoleSession204ResponseHeaders
+}
+
+func (response EndConsoleSession204Response) VisitEndConsoleSessionResponse(w http.ResponseWriter) error {
+	w.Header().Set("Set-Cookie", fmt.Sprint(response.Headers.SetCookie))
+	w.WriteHeader(204)
+	return nil
+}
+
+type OpenConsoleSessionRequestObject struct {
+	Params OpenConsoleSessionParams
+	Body   *OpenConsoleSessionJSONRequestBody
+}
+
+type OpenConsoleSessionResponseObject interface {
+	VisitOpenConsoleSessionResponse(w http.ResponseWriter) error
+}
+
+type OpenConsoleSession200ResponseHeaders struct {
+	SetCookie string
+}
+
+type OpenConsoleSession200JSONResponse struct {
+	Body    ConsoleSession
+	Headers OpenConsoleSession200ResponseHeaders
+}
+
+func (response OpenConsoleSession200JSONResponse) VisitOpenConsoleSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Set-Cookie", fmt.Sprint(response.Headers.SetCookie))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenewConsoleSessionRequestObject struct {
+	Params RenewConsoleSessionParams
+}
+
+type RenewConsoleSessionResponseObject interface {
+	VisitRenewConsoleSessionResponse(w http.ResponseWriter) error
+}
+
+type RenewConsoleSession200JSONResponse ConsoleSession
+
+func (response RenewConsoleSession200JSONResponse) VisitRenewConsoleSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// Login Log in with a name and a password
@@ -684,6 +933,15 @@ type StrictServerInterface interface {
 	// EndSession End a session; those of other accounts need the role Admin
 	// (DELETE /api/v1/auth/sessions/{sessionId})
 	EndSession(ctx context.Context, request EndSessionRequestObject) (EndSessionResponseObject, error)
+	// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
+	// (DELETE /console/session)
+	EndConsoleSession(ctx context.Context, request EndConsoleSessionRequestObject) (EndConsoleSessionResponseObject, error)
+	// OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
+	// (POST /console/session)
+	OpenConsoleSession(ctx context.Context, request OpenConsoleSessionRequestObject) (OpenConsoleSessionResponseObject, error)
+	// RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
+	// (PUT /console/session)
+	RenewConsoleSession(ctx context.Context, request RenewConsoleSessionRequestObject) (RenewConsoleSessionResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -913,6 +1171,91 @@ func (sh *strictHandler) EndSession(w http.ResponseWriter, r *http.Request, sess
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(EndSessionResponseObject); ok {
 		if err := validResponse.VisitEndSessionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// EndConsoleSession operation middleware
+func (sh *strictHandler) EndConsoleSession(w http.ResponseWriter, r *http.Request, params EndConsoleSessionParams) {
+	var request EndConsoleSessionRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.EndConsoleSession(ctx, request.(EndConsoleSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndConsoleSession")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(EndConsoleSessionResponseObject); ok {
+		if err := validResponse.VisitEndConsoleSessionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// OpenConsoleSession operation middleware
+func (sh *strictHandler) OpenConsoleSession(w http.ResponseWriter, r *http.Request, params OpenConsoleSessionParams) {
+	var request OpenConsoleSessionRequestObject
+
+	request.Params = params
+
+	var body OpenConsoleSessionJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.OpenConsoleSession(ctx, request.(OpenConsoleSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "OpenConsoleSession")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(OpenConsoleSessionResponseObject); ok {
+		if err := validResponse.VisitOpenConsoleSessionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RenewConsoleSession operation middleware
+func (sh *strictHandler) RenewConsoleSession(w http.ResponseWriter, r *http.Request, params RenewConsoleSessionParams) {
+	var request RenewConsoleSessionRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RenewConsoleSession(ctx, request.(RenewConsoleSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenewConsoleSession")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RenewConsoleSessionResponseObject); ok {
+		if err := validResponse.VisitRenewConsoleSessionResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
