@@ -25,6 +25,7 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auditapi/auditpart"
+	"github.com/otkit/otkit/transport/console"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/discoveryapi/discoverypart"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
@@ -112,6 +113,13 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 			return list, err
 		}
 		list = append(list, e.accounts.Part())
+	}
+	if o.Console {
+		page, err := console.New(console.Assets())
+		if err != nil {
+			return list, err
+		}
+		list = append(list, page.Part())
 	}
 	if err := o.owner(); err != nil {
 		return list, err

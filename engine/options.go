@@ -51,6 +51,8 @@ type Options struct {
 	Hubs       hubspart.Options
 	Parts      []server.Part // of the embedder; they drain after the others and close before them
 
+	// Console serves the web console at /. It needs the accounts.
+	Console bool
 	// WithoutAccounts leaves out the accounts with their routes; Server.Authenticator is required then.
 	WithoutAccounts bool
 
@@ -80,6 +82,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("engine: Options.DataDir is required")
 	case o.WithoutAccounts && o.Server.Authenticator == nil:
 		return o, errors.New("engine: Options.Server.Authenticator is required when WithoutAccounts is set")
+	case o.WithoutAccounts && o.Console:
+		return o, errors.New("engine: Options.Console needs the accounts, which WithoutAccounts leaves out")
 	}
 	if err := o.share(); err != nil {
 		return o, err

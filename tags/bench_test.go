@@ -238,6 +238,28 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
+// BenchmarkListSorted asks for a page of 50 as a table of all tags does.
+func BenchmarkListSorted(b *testing.B) {
+	e, err := tags.New(tags.Options{})
+	require.NoError(b, err)
+	defer closeEngine(b, e)
+	require.NoError(b, e.DefineTags(plantTags(plant, 1, 0)...))
+	for name, q := range map[string]tags.ListQuery{
+		"plain": {}, "name": {Sort: tags.SortNatural}, "timestamp": {Sort: tags.SortSourceTime, Descending: true}, "quality": {Sort: tags.SortQuality},
+		"driver": {Sort: tags.SortDriver}, "bad": {Qualities: tags.Qualities(tags.Bad)}, "text": {Text: "tag9999"},
+		"timestamp-deep": {Sort: tags.SortSourceTime, Page: 1000},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if list, _, err := e.List(q); err != nil || len(list) == 0 {
+					b.Fatal(len(list), err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkRead(b *testing.B) {
 	e, err := tags.New(tags.Options{})
 	require.NoError(b, err)

@@ -67,7 +67,8 @@ type Engine struct {
 
 	unusable unusable
 
-	sorting sync.Mutex // held while sorted is rebuilt; taken before mu
+	sorting sync.Mutex // held while sorted and natural are rebuilt; taken before mu
+	natural []*entry   // as sorted, in natural order; nil until somebody asks for it; guarded by sorting
 	wheel   *wheel
 }
 

@@ -36,6 +36,20 @@ func ParseQuality(s string) (Quality, error) {
 	return Bad, fmt.Errorf("quality %q is not Good, Bad or Uncertain", s)
 }
 
+// QualitySet is a set of qualities. The zero set is empty.
+type QualitySet uint8
+
+// Qualities returns the set of some qualities.
+func Qualities(list ...Quality) (s QualitySet) {
+	for _, q := range list {
+		s |= 1 << q
+	}
+	return s
+}
+
+// Has reports whether q is in the set.
+func (s QualitySet) Has(q Quality) bool { return s&(1<<q) != 0 }
+
 // Reason is why a quality is not Good. It is ReasonNone for a good value.
 type Reason uint8
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/natural"
 )
 
 // MaxBatch is the most items that one batch of reads or writes may have.
@@ -297,74 +297,28 @@ func (e *Engine) Resolve(driver, address string) (string, error) {
 	return "", ErrInvalidRequest.Because("%d tags have this address, ask for one by its name: %s", len(found), text)
 }
 
-// ListQuery selects and pages tags.
-type ListQuery struct {
-	Driver   string // exact id; empty for all
-	Pattern  string // LIKE pattern over the name; empty for all
-	Page     int    // from 1; 0 counts as 1
-	PageSize int    // 1..500; 0 counts as 50
-}
-
-// The paging limits of lists of tags.
-const (
-	DefaultPageSize = 50
-	MaxPageSize     = 500
-)
-
-// List returns a page of tags by name, and how many there are in all. A bad page or pattern is an
-// ErrInvalidRequest, a page size above MaxPageSize an ErrPageSizeExceeded.
-func (e *Engine) List(q ListQuery) ([]Snapshot, int, error) {
-	page, size := cmp.Or(q.Page, 1), cmp.Or(q.PageSize, DefaultPageSize)
-	switch {
-	case size > MaxPageSize:
-		return nil, 0, ErrPageSizeExceeded.Because("at most %d", MaxPageSize)
-	case page < 1:
-		return nil, 0, ErrInvalidRequest.Invalid(fault.Field{Field: "page", Message: "must be at least 1"})
-	case size < 1:
-		return nil, 0, ErrInvalidRequest.Invalid(fault.Field{Field: "pageSize", Message: "must be at least 1"})
-	}
-	var pattern *Pattern
-	if q.Pattern != "" && q.Pattern != "%" {
-		p, err := CompilePattern(q.Pattern)
-		if err != nil {
-			return nil, 0, err
-		}
-		pattern = p
-	}
-	all := e.sortedEntries()
-	from := math.MaxInt // beyond all of them: multiplying could overflow
-	if page-1 <= len(all)/size {
-		from = (page - 1) * size
-	}
-	if q.Driver == "" && pattern == nil {
-		from = min(from, len(all))
-		return snapshots(all[from:min(from+size, len(all))], size), len(all), nil
-	}
-	found, total := make([]*entry, 0, size), 0
-	for _, en := range all {
-		if (q.Driver == "" || en.tag.Load().Driver == q.Driver) && (pattern == nil || pattern.matchLower(en.lower)) {
-			if total >= from && len(found) < size {
-				found = append(found, en)
-			}
-			total++
-		}
-	}
-	return snapshots(found, size), total, nil
-}
-
-func snapshots(entries []*entry, size int) []Snapshot {
-	list := make([]Snapshot, 0, size)
-	for _, en := range entries {
-		list = append(list, en.snapshot())
-	}
-	return list
-}
-
 // sortedEntries returns all entries by name. The slice is shared and never changed. It is made without the
 // engine's lock, from the last one and what has come and gone since.
 func (e *Engine) sortedEntries() []*entry {
 	e.sorting.Lock()
 	defer e.sorting.Unlock()
+	return e.tidy()
+}
+
+// naturalEntries is sortedEntries in the order of [SortNatural]. The order is kept from the first call on.
+func (e *Engine) naturalEntries() []*entry {
+	e.sorting.Lock()
+	defer e.sorting.Unlock()
+	all := e.tidy()
+	if e.natural == nil {
+		e.natural = slices.Clone(all)
+		slices.SortFunc(e.natural, byNaturalName)
+	}
+	return e.natural
+}
+
+// tidy brings the orders up to date and returns the one by name. e.sorting is held.
+func (e *Engine) tidy() []*entry {
 	e.mu.RLock()
 	sorted, unsorted, gone := e.sorted, e.unsorted, e.gone
 	e.mu.RUnlock()
@@ -373,16 +327,10 @@ func (e *Engine) sortedEntries() []*entry {
 	}
 	late := slices.Clone(unsorted)
 	slices.SortFunc(late, byName)
-	all := make([]*entry, 0, len(sorted)+len(late)-min(gone, len(sorted)+len(late)))
-	for len(sorted) > 0 || len(late) > 0 {
-		from := &sorted
-		if len(sorted) == 0 || len(late) > 0 && byName(late[0], sorted[0]) < 0 {
-			from = &late
-		}
-		if en := (*from)[0]; !en.gone.Load() {
-			all = append(all, en)
-		}
-		*from = (*from)[1:]
+	all := merged(sorted, late, gone, byName)
+	if e.natural != nil {
+		slices.SortFunc(late, byNaturalName)
+		e.natural = merged(e.natural, late, gone, byNaturalName)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -391,4 +339,22 @@ func (e *Engine) sortedEntries() []*entry {
 	return all
 }
 
+// merged returns two sorted lists as one, without the entries that are gone, of which there are about so many.
+func merged(sorted, late []*entry, gone int, compare func(a, b *entry) int) []*entry {
+	all := make([]*entry, 0, len(sorted)+len(late)-min(gone, len(sorted)+len(late)))
+	for len(sorted) > 0 || len(late) > 0 {
+		from := &sorted
+		if len(sorted) == 0 || len(late) > 0 && compare(late[0], sorted[0]) < 0 {
+			from = &late
+		}
+		if en := (*from)[0]; !en.gone.Load() {
+			all = append(all, en)
+		}
+		*from = (*from)[1:]
+	}
+	return all
+}
+
 func byName(a, b *entry) int { return strings.Compare(a.tag.Load().Name, b.tag.Load().Name) }
+
+func byNaturalName(a, b *entry) int { return natural.Compare(a.tag.Load().Name, b.tag.Load().Name) }

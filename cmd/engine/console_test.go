@@ -30,6 +30,41 @@ func (e *engine) page(t *testing.T, c *http.Client, method, body string) (status
 	return answer.StatusCode, session
 }
 
+func TestTheConsoleIsAtTheOneAddressThatTheDemoPrints(t *testing.T) {
+	t.Parallel()
+	e := start(t, known, "-demo", "-data", t.TempDir())
+	first, _, _ := strings.Cut(e.out.String(), "\n")
+	address, found := strings.CutPrefix(first, "Console: ")
+	require.True(t, found, first)
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		_ = answer.Body.Close()
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		require.Equal(t, "text/html; charset=utf-8", answer.Header.Get("Content-Type"))
+		require.NotEmpty(t, answer.Header.Get("Content-Security-Policy"))
+	}
+	for _, unknown := range []string{"/tags", "/index.html", "/console"} {
+		require.Equal(t, http.StatusNotFound, statusOf(t, e.url+unknown), unknown)
+	}
+
+	e = start(t, append([]string{"Console__Enabled=false"}, known...), "-data", t.TempDir())
+	require.NotContains(t, e.out.String(), "Console:")
+	require.Equal(t, http.StatusNotFound, statusOf(t, e.url+"/"))
+}
+
+func statusOf(t *testing.T, url string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
 func TestABrowserSessionSurvivesKill9AndIsNotLogged(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

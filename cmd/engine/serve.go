@@ -174,6 +174,9 @@ func (e *engine) welcome(srv *otkit.Engine, demoDevices, demoPumps bool) {
 		scheme = "https"
 	}
 	var text strings.Builder // written in one piece: whoever reads the first line has them all
+	if s.Console.Enabled {
+		fmt.Fprintf(&text, "Console: %s://%s/\n", scheme, program.Reachable(srv.Addr()))
+	}
 	fmt.Fprintf(&text, "API and its documentation: %s://%s/docs\n", scheme, program.Reachable(srv.Addr()))
 	for _, addr := range srv.PartAddrs() {
 		fmt.Fprintf(&text, "API of devices alone: %s://%s/api/v1/devices\n", scheme, program.Reachable(addr))

@@ -25,6 +25,7 @@ type Engine struct {
 	Server     Server           `key:"server" doc:"The port and its limits."`
 	Storage    Storage          `key:"storage" doc:"Where the engine stores its data."`
 	Auth       Auth             `key:"auth" doc:"Accounts and tokens."`
+	Console    Console          `key:"console" doc:"The web console."`
 	Audit      Audit            `key:"audit" doc:"The audit log."`
 	Metrics    Metrics          `key:"metrics" doc:"The page /metrics."`
 	Log        serverconfig.Log `key:"log" doc:"The log, which is written to standard error."`
@@ -70,6 +71,7 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 			Listen: e.Server.Listen, PartListeners: e.Server.partListeners(), MaxConns: e.Server.MaxConnections, MaxBodyBytes: e.Server.MaxBodyBytes,
 			HeaderTimeout: e.Server.ReadHeaderTimeout, IdleTimeout: e.Server.IdleTimeout,
 			CORSOrigins: e.Server.CORS.AllowedOrigins, AccessLog: e.Log.Requests, Access: e.access()},
+		Console:  e.Console.Enabled,
 		Audit:    e.Audit.options(),
 		Accounts: e.Auth.options(p),
 		Tags: tagspart.Options{ModelPath: e.Tags.ModelPath, MaxConfigured: e.Tags.MaxConfigured, Drivers: drivers(e.Drivers, log, p), History: e.Tags.History.options(),

@@ -13,6 +13,11 @@ type Metrics struct {
 	Token string `key:"token" secret:"true" rule:"token" doc:"Bearer token that /metrics accepts besides those of accounts, from everywhere."`
 }
 
+// Console is the page at /.
+type Console struct {
+	Enabled bool `key:"enabled" default:"true" doc:"Whether the web console is served at /."`
+}
+
 // Tracing sends traces to an OpenTelemetry collector.
 type Tracing struct {
 	Endpoint    string  `key:"endpoint" secret:"url" doc:"URL of a collector, such as http://collector:4318; empty for no tracing."`

@@ -3157,6 +3157,12 @@ type TagImportResult struct {
 	Count     int `json:"count"`
 	Removed   int `json:"removed"`
 	Unchanged int `json:"unchanged"`
+
+	// WarningCount As in ImportAnswer.
+	WarningCount int `json:"warningCount,omitempty,omitzero"`
+
+	// Warnings As in ImportAnswer.
+	Warnings []TagConfigWarning `json:"warnings,omitempty,omitzero"`
 }
 
 // TagList defines model for TagList.
@@ -3976,6 +3982,9 @@ type DeleteDriverParams struct {
 
 // ReplaceDriverParams defines parameters for ReplaceDriver.
 type ReplaceDriverParams struct {
+	// Force Replace it although tags go that are in use.
+	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
 	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
@@ -4141,10 +4150,25 @@ type ListTagsParams struct {
 	// DriverFilter Exact driver id.
 	DriverFilter string `form:"driverFilter,omitempty" json:"driverFilter,omitempty,omitzero"`
 
+	// DriverID The same as driverFilter.
+	DriverID string `form:"driverId,omitempty" json:"driverId,omitempty,omitzero"`
+
 	// NamePattern LIKE pattern over the name: % any text, _ any character, \ escapes; case is ignored.
 	NamePattern string `form:"namePattern,omitempty" json:"namePattern,omitempty,omitzero"`
-	Page        *Page  `form:"page,omitempty" json:"page,omitempty"`
-	PageSize    *int   `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Text Part of the name, the address, the description or the unit; case is ignored.
+	Text string `form:"text,omitempty" json:"text,omitempty,omitzero"`
+
+	// Quality Qualities, separated by commas: tags that have one of them.
+	Quality []Quality `form:"quality,omitempty" json:"quality,omitempty,omitzero"`
+
+	// Sort `name` (tag2 before tag10), `timestamp` (lastUpdated), `quality` (Bad first) or `driver`; with `-` in front descending.
+	Sort string `form:"sort,omitempty" json:"sort,omitempty,omitzero"`
+
+	// Fields Members of Tag, separated by commas: the tags of the answer have only these.
+	Fields   []string `form:"fields,omitempty" json:"fields,omitempty,omitzero"`
+	Page     *Page    `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int     `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // StreamTagsParams defines parameters for StreamTags.
@@ -5566,7 +5590,7 @@ type ClientInterface interface {
 	// TestDriverDefinitionWithBody Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes any type of body and a specified content type.
@@ -5577,7 +5601,7 @@ type ClientInterface interface {
 	// TestDriverDefinition Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes a body of the `application/json` content type.
@@ -5603,7 +5627,9 @@ type ClientInterface interface {
 	// ReplaceDriverWithBody Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5613,7 +5639,9 @@ type ClientInterface interface {
 	// ReplaceDriver Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5790,6 +5818,10 @@ type ClientInterface interface {
 	PutTagTemplateInstance(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTags List tags by name
+	//
+	// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+	// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+	// or `quality`.
 	//
 	// Corresponds with GET /api/v1/tags (the `ListTags` operationId).
 	ListTags(ctx context.Context, params *ListTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8769,7 +8801,7 @@ func (c *Client) CreateDriver(ctx context.Context, body CreateDriverJSONRequestB
 // TestDriverDefinitionWithBody Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes any type of body and a specified content type.
@@ -8790,7 +8822,7 @@ func (c *Client) TestDriverDefinitionWithBody(ctx context.Context, params *TestD
 // TestDriverDefinition Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes a body of the `application/json` content type.
@@ -8846,7 +8878,9 @@ func (c *Client) GetDriver(ctx context.Context, id string, reqEditors ...Request
 // ReplaceDriverWithBody Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8866,7 +8900,9 @@ func (c *Client) ReplaceDriverWithBody(ctx context.Context, id string, params *R
 // ReplaceDriver Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9313,6 +9349,10 @@ func (c *Client) PutTagTemplateInstance(ctx context.Context, id string, instance
 }
 
 // ListTags List tags by name
+//
+// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+// or `quality`.
 //
 // Corresponds with GET /api/v1/tags (the `ListTags` operationId).
 func (c *Client) ListTags(ctx context.Context, params *ListTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -16173,6 +16213,29 @@ func NewReplaceDriverRequestWithBody(server string, id string, params *ReplaceDr
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
 	if err != nil {
 		return nil, err
@@ -17443,12 +17506,60 @@ func NewListTagsRequest(server string, params *ListTagsParams) (*http.Request, e
 			}
 		}
 
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "driverId", params.DriverID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "namePattern", params.NamePattern, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {
 				rawQueryFragments = append(rawQueryFragments, qp)
 			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "text", params.Text, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Quality != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "quality", params.Quality, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Fields != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "fields", params.Fields, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
 		}
 
 		if params.Page != nil {
@@ -19522,7 +19633,7 @@ type ClientWithResponsesInterface interface {
 	// TestDriverDefinitionWithBodyWithResponse Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -19533,7 +19644,7 @@ type ClientWithResponsesInterface interface {
 	// TestDriverDefinitionWithResponse Try the device of a definition that need not be stored
 	//
 	// A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-	// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+	// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 	// same time.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -19563,7 +19674,9 @@ type ClientWithResponsesInterface interface {
 	// ReplaceDriverWithBodyWithResponse Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19573,7 +19686,9 @@ type ClientWithResponsesInterface interface {
 	// ReplaceDriverWithResponse Replace the definition of a driver
 	//
 	// The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-	// keep their names, history and subscriptions. Secrets that are masked keep their values.
+	// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+	// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+	// and the answer is 409 TAG_IN_USE, unless `force=true`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19778,6 +19893,10 @@ type ClientWithResponsesInterface interface {
 	PutTagTemplateInstanceWithResponse(ctx context.Context, id string, instanceID string, params *PutTagTemplateInstanceParams, body PutTagTemplateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTagTemplateInstanceResponse, error)
 
 	// ListTagsWithResponse List tags by name
+	//
+	// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+	// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+	// or `quality`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -37939,7 +38058,7 @@ func (c *ClientWithResponses) CreateDriverWithResponse(ctx context.Context, body
 // TestDriverDefinitionWithBodyWithResponse Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -37956,7 +38075,7 @@ func (c *ClientWithResponses) TestDriverDefinitionWithBodyWithResponse(ctx conte
 // TestDriverDefinitionWithResponse Try the device of a definition that need not be stored
 //
 // A driver of its own connects, reads some points and is closed, within 10 seconds. What is wrong with the device is in the
-// answer. Secrets that are masked are filled in from the driver of the same id and type. At most 4 devices are tried at the
+// answer. Secrets that are masked are filled in from the driver of the same id, type and address. At most 4 devices are tried at the
 // same time.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -38004,7 +38123,9 @@ func (c *ClientWithResponses) GetDriverWithResponse(ctx context.Context, id stri
 // ReplaceDriverWithBodyWithResponse Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38020,7 +38141,9 @@ func (c *ClientWithResponses) ReplaceDriverWithBodyWithResponse(ctx context.Cont
 // ReplaceDriverWithResponse Replace the definition of a driver
 //
 // The driver that runs finishes its queued writes, for at most 5 seconds, and is replaced. Other drivers do not notice. Tags
-// keep their names, history and subscriptions. Secrets that are masked keep their values.
+// keep their names, history and subscriptions. Secrets that are masked keep their values, unless ipAddress or port change: then they
+// must be given again. If something uses a tag that the new settings do not define any more, such as an alarm rule, nothing changes
+// and the answer is 409 TAG_IN_USE, unless `force=true`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38387,6 +38510,10 @@ func (c *ClientWithResponses) PutTagTemplateInstanceWithResponse(ctx context.Con
 }
 
 // ListTagsWithResponse List tags by name
+//
+// Without `sort`, the tags come by the characters of their names. Tags that are equal in what they are sorted by come by
+// name. A value that changes between two pages may move a tag from one to the other when the order is that of `timestamp`
+// or `quality`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

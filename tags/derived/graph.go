@@ -228,6 +228,9 @@ func (g *graph) change(put []Definition, kinds map[string]tags.DataType, remove 
 			n.src.node, g.nodes[d.ID] = n, n
 			n.src.state = state{}
 		}
+		if n.def.Expression != d.Expression || n.def.Target != d.Target {
+			n.src.state.forgetChange()
+		}
 		n.def, n.kind, n.seen = d, kinds[d.ID], false
 		if n.src.state.kind != n.kind {
 			n.src.state = state{kind: n.kind}

@@ -39,6 +39,11 @@ func (s *state) set(v tags.Value, q tags.Quality, reason tags.Reason, at time.Ti
 	s.value, s.quality, s.reason, s.at = v, q, reason, at
 }
 
+// forgetChange makes the next value the first one of which changes are computed: what comes is another signal.
+func (s *state) forgetChange() {
+	s.before, s.beforeAt, s.usable = tags.Value{}, time.Time{}, false
+}
+
 // badError is why a result is Bad.
 type badError struct {
 	reason tags.Reason

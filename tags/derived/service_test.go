@@ -368,6 +368,26 @@ func TestDeltaAndRate(t *testing.T) {
 	p.becomes("delta", "2 Good ")
 }
 
+// A tag that gets another expression is another signal: its changes are not computed from values of the old one.
+func TestDeltaBeginsAnewWithAnotherExpression(t *testing.T) {
+	p := newPlant(t, nil)
+	p.create(derived.Definition{ID: "x", Expression: `tag("plc.n")`})
+	p.create(derived.Definition{ID: "delta", Expression: `delta("x")`})
+	p.set("n", tags.IntValue(10), 1)
+	p.becomes("x", "10 Good ")
+	p.set("n", tags.IntValue(16), 5)
+	p.becomes("delta", "6 Good ")
+	_, err := p.service.Replace(t.Context(), derived.Definition{ID: "x", Expression: `tag("plc.n")`, Unit: "m"}, false, nil)
+	require.NoError(t, err)
+	p.becomes("delta", "6 Good ")
+	_, err = p.service.Replace(t.Context(), derived.Definition{ID: "x", Expression: `tag("plc.n") * 1000`}, false, nil)
+	require.NoError(t, err)
+	p.becomes("x", "16000 Good ")
+	p.becomes("delta", "6 Bad WaitingForData")
+	p.set("n", tags.IntValue(17), 6)
+	p.becomes("delta", "1000 Good ")
+}
+
 func TestAliases(t *testing.T) {
 	p := newPlant(t, nil)
 	stored := p.create(derived.Definition{ID: "press", Target: "plc.a"})

@@ -34,7 +34,7 @@ func (s *Service) Create(ctx context.Context, def Definition) (Info, error) {
 	if err := s.repo.Insert(ctx, def); err != nil {
 		return Info{}, s.reconcile(ctx, def.ID, err)
 	}
-	e := &entry{def: def}
+	e := s.entry(def)
 	e.err = s.run(e, built, known)
 	s.put(def.ID, e)
 	s.logChange("driver created", e)
@@ -62,20 +62,23 @@ func (s *Service) vacant(id string) error {
 // Update replaces a definition, and the driver that runs. Queued writes of the old one are sent first, or refused when Options.StopTimeout
 // has passed. Tags keep their names, subscriptions and history. match returns whether the definition may be replaced, by its revision; nil
 // allows any. A secret that is masked keeps its value. def.ID selects the driver, and its revision and times do not matter. If the driver
-// is of the settings, Update returns ErrFromSettings, and ErrFromPart if it is of another part.
+// is of the settings, Update returns ErrFromSettings, and ErrFromPart if it is of another part. A masked secret is refused where the
+// driver gets another address: it is not to be sent there unless the caller knows it.
 func (s *Service) Update(ctx context.Context, def Definition, match func(revision int64) error) (Info, error) {
-	return s.change(ctx, def.ID, match, func(old Definition) (Definition, error) {
-		stored := old.Settings
-		if def.Type != "" && !sameType(s, def.Type, old.Type) {
-			stored = nil // the secrets of another type
-		}
-		return def, s.unmasked(&def, stored)
+	return s.UpdateIf(ctx, def, match, nil)
+}
+
+// UpdateIf is Update where fits is asked whether the tags may be replaced by those that the new settings define, once these are valid.
+// It may be nil.
+func (s *Service) UpdateIf(ctx context.Context, def Definition, match func(revision int64) error, fits func(known []tags.Tag) error) (Info, error) {
+	return s.change(ctx, def.ID, match, fits, func(old Definition) (Definition, error) {
+		return def, s.unmasked(&def, &old)
 	})
 }
 
 // SetEnabled starts or stops a driver and stores that it is so. match is as in Update.
 func (s *Service) SetEnabled(ctx context.Context, id string, enabled bool, match func(revision int64) error) (Info, error) {
-	return s.change(ctx, id, match, func(old Definition) (Definition, error) {
+	return s.change(ctx, id, match, nil, func(old Definition) (Definition, error) {
 		old.Enabled = enabled
 		return old, nil
 	})
@@ -88,7 +91,7 @@ func sameType(s *Service, a, b string) bool {
 }
 
 // change replaces a definition by what edit makes of it.
-func (s *Service) change(ctx context.Context, id string, match func(int64) error, edit func(Definition) (Definition, error)) (Info, error) {
+func (s *Service) change(ctx context.Context, id string, match func(int64) error, fits func([]tags.Tag) error, edit func(Definition) (Definition, error)) (Info, error) {
 	leave, err := s.enter(ctx, id)
 	if err != nil {
 		return Info{}, err
@@ -103,6 +106,9 @@ func (s *Service) change(ctx context.Context, id string, match func(int64) error
 		return Info{}, err
 	}
 	built, known, err := s.build(&def)
+	if err == nil && fits != nil {
+		err = fits(known)
+	}
 	if err != nil {
 		return Info{}, err
 	}
@@ -117,7 +123,7 @@ func (s *Service) change(ctx context.Context, id string, match func(int64) error
 
 // replace lets a driver run as its new definition says. It is stored, so that the caller's context must not stop it half way.
 func (s *Service) replace(ctx context.Context, old *entry, def Definition, built tags.Driver, known []tags.Tag) {
-	e := &entry{def: def}
+	e := s.entry(def)
 	if old.driver != nil && runsAlike(&old.def, &def) {
 		e.driver = old.driver
 		s.put(def.ID, e)

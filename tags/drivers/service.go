@@ -71,6 +71,7 @@ type Service struct {
 	tests chan struct{}
 
 	mu    sync.Mutex
+	hung  int               // trials that are left behind, see aside
 	fixed map[string]*entry // those of the settings
 	all   map[string]*entry // those of the repository
 	turns map[string]*turn  // calls that change a driver, by id
@@ -79,6 +80,7 @@ type Service struct {
 // entry is a driver. It is replaced, and never changed.
 type entry struct {
 	def      Definition
+	shown    Definition  // def with its secrets masked
 	err      error       // why it does not run although it is enabled
 	driver   tags.Driver // nil unless it was started
 	shadowed bool        // a driver of the settings has its id
@@ -115,7 +117,9 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 		fixed: map[string]*entry{}, all: map[string]*entry{}, turns: map[string]*turn{}}
 	for _, f := range d.Fixed {
 		f.Definition.Enabled = true
-		s.fixed[f.Definition.ID] = &entry{def: f.Definition, driver: f.Driver}
+		e := s.entry(f.Definition)
+		e.driver = f.Driver
+		s.fixed[f.Definition.ID] = e
 	}
 	list, err := s.repo.Load(ctx, o.Engine)
 	if err != nil {
@@ -127,9 +131,11 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 	return s, nil
 }
 
+func (s *Service) entry(def Definition) *entry { return &entry{def: def, shown: s.masked(def)} }
+
 // begin starts a driver that was stored before, or says why it cannot.
 func (s *Service) begin(def Definition) *entry {
-	e := &entry{def: def}
+	e := s.entry(def)
 	if s.fixed[def.ID] != nil {
 		e.shadowed = true
 		s.opts.Logger.Warn("stored driver is not started: the settings have a driver with its id", "driver", def.ID)
@@ -279,7 +285,7 @@ func ofPart(status tags.DriverStatus) Info {
 
 // info returns how a driver is shown. s.mu is held.
 func (s *Service) info(e *entry, status tags.DriverStatus, running bool) Info {
-	i := Info{Definition: s.masked(e.def), Origin: FromAPI, Status: status}
+	i := Info{Definition: e.shown, Origin: FromAPI, Status: status}
 	if !running {
 		i.Status = tags.DriverStatus{ID: e.def.ID, Type: e.def.Type, State: tags.DriverStopped}
 		if e.err != nil {
@@ -289,7 +295,7 @@ func (s *Service) info(e *entry, status tags.DriverStatus, running bool) Info {
 	if s.fixed[e.def.ID] == e {
 		i.Origin = FromSettings
 		if other := s.all[e.def.ID]; other != nil {
-			hidden := s.masked(other.def)
+			hidden := other.shown
 			i.Shadowed = &hidden
 		}
 	}
@@ -319,16 +325,27 @@ func (s *Service) Types() driverconfig.Types {
 	return list
 }
 
-// unmasked sets the secrets that are masked to those that are stored. Mask of a secret that is not stored is refused.
-func (s *Service) unmasked(def *Definition, stored json.RawMessage) error {
+// unmasked sets the secrets that are masked to those of a driver that is stored, nil for none. The mask of a secret that is not stored there, or
+// that was for another type or another address, is refused.
+func (s *Service) unmasked(def, stored *Definition) error {
 	t, ok := s.types.Find(def.Type)
 	if !ok {
 		return nil // building it says so
 	}
 	def.Type = t.Name
-	def.Settings = driverconfig.Unmask(t.SettingsSchema(), def.Settings, stored)
-	if masked := driverconfig.Mask(t.SettingsSchema(), def.Settings); bytes.Contains(masked, []byte(driverconfig.Masked)) && bytes.Contains(def.Settings, []byte(`"`+driverconfig.Masked+`"`)) {
-		return ErrInvalid.Invalid(fault.Field{Field: "settings", Message: "must have the secret itself where none is stored, not " + driverconfig.Masked})
+	where := "where none is stored"
+	var secrets json.RawMessage
+	switch {
+	case stored == nil || !sameType(s, def.Type, stored.Type):
+	case def.IPAddress != stored.IPAddress || s.port(def) != s.port(stored):
+		where = "for another ipAddress or port"
+	default:
+		secrets = stored.Settings
+	}
+	schema := t.SettingsSchema()
+	def.Settings = driverconfig.Unmask(schema, def.Settings, secrets)
+	if masked := driverconfig.Mask(schema, def.Settings); bytes.Contains(masked, []byte(driverconfig.Masked)) && bytes.Contains(def.Settings, []byte(`"`+driverconfig.Masked+`"`)) {
+		return ErrInvalid.Invalid(fault.Field{Field: "settings", Message: "must have the secret itself " + where + ", not " + driverconfig.Masked})
 	}
 	return nil
 }

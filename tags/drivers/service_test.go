@@ -170,6 +170,19 @@ func TestSecretsAreNotShownAndKeptWhenTheMaskComesBack(t *testing.T) {
 	def.Settings = settings(`{"Host": "h", "Devices": [{"Name": "new", "Key": "********"}]}`)
 	_, err = r.Update(t.Context(), def, nil)
 	require.ErrorIs(t, err, drivers.ErrInvalid)
+	// A stored secret is for its device: nobody gets it sent to another one.
+	def.Settings = settings(`{"Host": "h", "Code": "********"}`)
+	for _, moved := range []drivers.Definition{{IPAddress: "10.9.9.9"}, {Port: 4711}} {
+		moved.ID, moved.Type, moved.Settings = "a", "Secretive", def.Settings
+		_, err = r.Update(t.Context(), moved, nil)
+		require.ErrorContains(t, err, "must have the secret itself for another ipAddress or port")
+		_, err = r.Test(t.Context(), moved, 0)
+		require.ErrorContains(t, err, "must have the secret itself for another ipAddress or port")
+		moved.Settings = settings(`{"Host": "h", "Code": "again"}`)
+		_, err = r.Test(t.Context(), moved, 0)
+		require.NoError(t, err)
+		require.Equal(t, "again", r.secret.last(t).Code)
+	}
 	_, err = r.Create(t.Context(), drivers.Definition{ID: "b", Type: "Secretive", Settings: settings(`{"Host": "h", "Code": "********"}`)})
 	require.ErrorIs(t, err, drivers.ErrInvalid)
 	// A trial has the stored secrets as well.

@@ -108,14 +108,12 @@ func (s *Service) trial(def *Definition) (tags.Driver, []tags.Tag, error) {
 		e = s.all[def.ID]
 	}
 	s.mu.Unlock()
-	stored := []byte(nil)
+	var stored *Definition
 	if e != nil {
 		if def.Type == "" {
 			*def = e.def
 		}
-		if sameType(s, def.Type, e.def.Type) {
-			stored = e.def.Settings
-		}
+		stored = &e.def
 	} else if def.Type == "" && def.ID != "" {
 		return nil, nil, ErrNotFound.On("driverId", clip(def.ID))
 	}
@@ -306,8 +304,11 @@ func (s *Service) Browse(ctx context.Context, def Definition, offset, limit int)
 	return found.list[offset:min(offset+max(0, limit), total)], total, nil
 }
 
+// maxHung is how many trials may be left behind in addition to those that run.
+const maxHung = 16
+
 // aside runs try, which uses a driver that nobody else has, and closes the driver. finished is false for a driver that does not return
-// when its time is over. It is left behind then, with its place among the trials, until it does.
+// when its time is over. It is left behind then until it does, and its place is free for others, unless maxHung are left behind already.
 func (s *Service) aside(ctx context.Context, d tags.Driver, try func(context.Context)) (finished bool, err error) {
 	select {
 	case s.tests <- struct{}{}:
@@ -316,9 +317,17 @@ func (s *Service) aside(ctx context.Context, d tags.Driver, try func(context.Con
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.TestTimeout)
 	done := make(chan struct{})
+	left := false // guarded by mu, as is that done is closed
 	go func() {
-		defer func() { <-s.tests }()
-		defer close(done)
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if close(done); left {
+				s.hung--
+				return
+			}
+			<-s.tests
+		}()
 		try(ctx)
 		_ = call(d.Close)
 	}()
@@ -332,8 +341,20 @@ func (s *Service) aside(ctx context.Context, d tags.Driver, try func(context.Con
 	case <-done:
 		return true, nil
 	case <-time.After(time.Second):
-		return false, nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-done:
+		return true, nil
+	default:
+	}
+	if s.hung < maxHung {
+		s.hung++
+		left = true
+		<-s.tests
+	}
+	return false, nil
 }
 
 // text returns an error for people: what has ended by the time of the trial says so.

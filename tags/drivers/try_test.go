@@ -1,7 +1,9 @@
 package drivers_test
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,8 +64,28 @@ func TestADriverThatHangsIsLeftBehind(t *testing.T) {
 	got, err := r.Test(t.Context(), def, 0)
 	require.NoError(t, err)
 	require.Contains(t, got.Error, "did not return")
-	_, err = r.Test(t.Context(), def, 0)
-	require.ErrorIs(t, err, drivers.ErrBusy, "it has its place until it returns")
+	got, err = r.Test(t.Context(), drivers.Definition{Type: "Simulation"}, 0)
+	require.NoError(t, err, "its place is free for others")
+	require.True(t, got.OK)
+	close(hangs)
+}
+
+// Drivers that hang are left behind up to a limit; beyond it they keep their places until they return.
+func TestOnlySoManyDriversAreLeftBehind(t *testing.T) {
+	const places, left = 20, 16
+	r := start(t, nil, func(_ *drivers.Deps, o *drivers.Options) { o.TestTimeout, o.MaxTests = 20*time.Millisecond, places })
+	hangs := make(chan struct{})
+	r.secret.hangs = hangs
+	def := drivers.Definition{Type: "Secretive", Settings: settings(`{"Host": "h"}`)}
+	for range 2 {
+		var all sync.WaitGroup
+		for range places {
+			all.Go(func() { _, _ = r.Test(context.Background(), def, 0) }) // in the second round some find no place
+		}
+		all.Wait()
+	}
+	_, err := r.Test(t.Context(), def, 0)
+	require.ErrorIs(t, err, drivers.ErrBusy, "%d are left behind, and as many as there are places hang beside them", left)
 	close(hangs)
 	require.Eventually(t, func() bool {
 		_, err := r.Test(t.Context(), def, 0)

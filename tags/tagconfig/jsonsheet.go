@@ -145,16 +145,7 @@ func (t *table) readItems(in *jsonReader) error {
 			return err
 		}
 		add := func(member, format string, args ...any) { t.bad.add(indexPlace(i, member), format, args...) }
-		ok := c.decodeFast(raw, common)
-		if !ok {
-			*c = Config{}
-			if ok = utf8.Valid(raw); ok {
-				ok = decodeItem(raw, c, add)
-			} else {
-				t.bad.add(fmt.Sprintf("[%d]", i), "is not UTF-8")
-			}
-		}
-		if ok {
+		if c.decodeFast(raw, common) || t.decodeOdd(i, raw, c, add) {
 			c.normalize()
 			c.validate(add)
 		}
@@ -164,6 +155,22 @@ func (t *table) readItems(in *jsonReader) error {
 	}
 	_, err := in.token()
 	return err
+}
+
+// decodeOdd reads an item that is not in the usual form, and reports whether that worked.
+func (t *table) decodeOdd(i int, raw []byte, c *Config, add func(member, format string, args ...any)) bool {
+	*c = Config{}
+	if !utf8.Valid(raw) {
+		t.bad.add(fmt.Sprintf("[%d]", i), "is not UTF-8")
+		return false
+	}
+	if !decodeItem(raw, c, add) {
+		return false
+	}
+	if t.limits.Odd != nil {
+		t.limits.Odd(raw, c)
+	}
+	return true
 }
 
 // lines remembers where the last lines of a text begin.

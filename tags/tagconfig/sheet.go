@@ -86,6 +86,9 @@ type Limits struct {
 	// Progress, unless nil, is called with the number of items that have been read, after every 1,000. If it returns an
 	// error, Import stops and returns it.
 	Progress func(items int) error
+	// Odd, unless nil, is called with each item of a JSON file that may have members that [Config] does not have, and with what was
+	// understood of it.
+	Odd func(item []byte, c *Config)
 }
 
 func (l Limits) complete() (Limits, error) {

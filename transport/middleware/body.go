@@ -95,13 +95,19 @@ func JSONBody(others map[string][]string) func(http.Handler) http.Handler {
 			}
 			r.Body, r.ContentLength = http.NoBody, int64(len(body))
 			if len(body) > 0 {
-				r.Body = io.NopCloser(bytes.NewReader(body))
+				r.Body = wholeBody{bytes.NewReader(body)}
 				r.Header.Set("Content-Type", "application/json")
 			}
 			next.ServeHTTP(w, r)
 		})
 	}
 }
+
+// wholeBody is a body that has arrived. It is an io.Seeker, so that who finds it wrong can look where.
+type wholeBody struct{ *bytes.Reader }
+
+// Close implements io.Closer.
+func (wholeBody) Close() error { return nil }
 
 // isEmpty looks whether a body of unknown length has anything in it.
 func isEmpty(r *http.Request) bool {

@@ -108,3 +108,27 @@ func TestMisspeltMembersAreTold(t *testing.T) {
 	}, bulk.object(t)["warnings"])
 	require.NotNil(t, p.configOf("x"))
 }
+
+// An import of JSON warns as a bulk does, and one that nobody waits for shows it in its state.
+func TestImportsWarnToo(t *testing.T) {
+	t.Parallel()
+	p := start(t, withTypes)
+	require.Equal(t, 201, p.call(accounts.Admin, http.MethodPost, driversPath, map[string]any{"id": "press", "type": "Modbus", "ipAddress": "127.0.0.1", "port": 1}).status)
+	file := `[{"tagId": "x", "driverId": "nobody", "adress": "1", "dataType": "Float"}, {"tagId": "y", "driverId": "nobody", "dataType": "Float", "owner": "me"},
+		{"tagId": "press.z", "driverId": "press", "address": "ZZ:10", "dataType": "Float"}]`
+	requireWarnings := func(answer map[string]any) {
+		t.Helper()
+		require.EqualValues(t, "2", answer["warningCount"], answer)
+		list := answer["warnings"].([]any)
+		require.Equal(t, map[string]any{"tagId": "x", "member": "adress", "message": "is not a known member; did you mean address?"}, list[0])
+		require.Equal(t, "press.z", list[1].(map[string]any)["tagId"])
+		require.Equal(t, "address", list[1].(map[string]any)["member"])
+	}
+	dry := p.load("?dryRun=true", "application/json", strings.NewReader(file))
+	require.Equal(t, 200, dry.status, "%s", dry.body)
+	requireWarnings(dry.object(t))
+	path := p.loadLater("", "application/json", strings.NewReader(file))
+	require.Equal(t, "done", p.ended(path).Phase)
+	state := p.call(nobody, http.MethodGet, path, nil).object(t)
+	requireWarnings(state["result"].(map[string]any))
+}

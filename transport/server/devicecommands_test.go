@@ -111,6 +111,7 @@ func TestACommandThatBreaksARuleIsRefused(t *testing.T) {
 		`"commandId":"c","commandType":"MoveTo","parameters":{"x":1,"x":"2","y":1}`:              "parameters.x",
 		`"commandId":"c","commandType":"PickUp","parameters":{"target":3}`:                       "parameters.target",
 		`"commandId":"c","commandType":"MoveTo","parameters":{"x":1,"y":1},"deviceId":"nothing"`: "",
+		`"commandId":"c","commandType":"MoveTo","timestamp":"yesterday"`:                         "timestamp",
 	} {
 		a := p.callWrong(accounts.Operator, http.MethodPost, commandsPath, `{"deviceId":"agv-1",`+members+`}`)
 		require.Equal(t, 400, a.status, "%s: %s", members, a.body)

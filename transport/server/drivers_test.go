@@ -161,6 +161,19 @@ func TestADriverWhoseTagsAreInUseStays(t *testing.T) {
 	require.True(t, p.Tags().HasDriver("made"))
 	requireProblem(t, p.conditional(http.MethodDelete, driversPath+"/made?force=true", `"1"`, nil), 412, "VERSION_CHANGED")
 
+	// A definition that does not define the tag any more is as a removal of it.
+	other := map[string]any{"id": "made", "type": "Modbus", "ipAddress": "127.0.0.1", "port": 1}
+	inUse := requireProblem(t, p.call(accounts.Admin, http.MethodPut, driversPath+"/made", other), 409, "TAG_IN_USE")
+	require.Equal(t, "made.device1.tag1", inUse["errors"].([]any)[0].(map[string]any)["field"])
+	same := definitionOf("made")
+	same["pollIntervalMs"] = 1234
+	require.Equal(t, 200, p.call(accounts.Admin, http.MethodPut, driversPath+"/made", same).status)
+	require.Equal(t, 200, p.call(accounts.Admin, http.MethodPut, driversPath+"/made?force=true", other).status)
+	_, gone := p.Tags().Read("made.device1.tag1")
+	require.ErrorIs(t, gone, tags.ErrTagNotFound)
+	requireProblem(t, p.conditional(http.MethodPut, driversPath+"/made", "", same), 400, "INVALID_REQUEST")
+	require.Equal(t, 200, p.call(accounts.Admin, http.MethodPut, driversPath+"/made", same).status)
+
 	// Configured, the tag stays when the driver goes.
 	p.configure(map[string]any{"tagId": "made.device1.tag1", "driverId": "made", "address": "device1.tag1", "dataType": "Float"})
 	require.Equal(t, 204, p.call(accounts.Admin, http.MethodDelete, driversPath+"/made", nil).status)

@@ -3,9 +3,12 @@ package tagsapi
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
+	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/transport/internal/restapi"
 	"github.com/otkit/otkit/transport/tagsapi/internal/gen"
@@ -27,7 +30,7 @@ type tagAnswer struct{ tag tags.Snapshot }
 func (a tagAnswer) VisitReadTagResponse(w http.ResponseWriter) error {
 	buffer := single.Get().(*[]byte)
 	defer single.Put(buffer)
-	body, err := appendTag(append((*buffer)[:0], `{"tag":`...), a.tag)
+	body, err := appendTag(append((*buffer)[:0], `{"tag":`...), a.tag, allMembers)
 	if err != nil {
 		return err
 	}
@@ -37,13 +40,14 @@ func (a tagAnswer) VisitReadTagResponse(w http.ResponseWriter) error {
 
 // tagList is the schema TagList.
 type tagList struct {
-	tags  []tags.Snapshot
-	total int
+	tags   []tags.Snapshot
+	total  int
+	wanted members
 }
 
 // VisitListTagsResponse implements gen.ListTagsResponseObject.
 func (l tagList) VisitListTagsResponse(w http.ResponseWriter) error {
-	body, err := appendTags(append(make([]byte, 0, 40+len(l.tags)*tagSize), `{"tags":`...), l.tags)
+	body, err := appendTags(append(make([]byte, 0, 40+len(l.tags)*tagSize), `{"tags":`...), l.tags, l.wanted)
 	if err != nil {
 		return err
 	}
@@ -64,58 +68,120 @@ func (a batchAnswer) VisitReadTagsResponse(w http.ResponseWriter) error {
 		return err
 	}
 	body := append(make([]byte, 0, 40+len(failed)+len(a.tags)*tagSize), `{"errors":`...)
-	body, err = appendTags(append(append(body, failed...), `,"tags":`...), a.tags)
+	body, err = appendTags(append(append(body, failed...), `,"tags":`...), a.tags, allMembers)
 	if err != nil {
 		return err
 	}
 	return restapi.WriteJSON(w, http.StatusOK, append(body, '}'))
 }
 
-func appendTags(dst []byte, list []tags.Snapshot) ([]byte, error) {
+func appendTags(dst []byte, list []tags.Snapshot, wanted members) ([]byte, error) {
 	dst = append(dst, '[')
 	var err error
 	for i := range list {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = appendTag(dst, list[i]); err != nil {
+		if dst, err = appendTag(dst, list[i], wanted); err != nil {
 			return nil, err
 		}
 	}
 	return append(dst, ']'), nil
 }
 
-// appendTag appends the schema Tag: its members in the order of encoding/json for the generated type.
-func appendTag(dst []byte, s tags.Snapshot) ([]byte, error) {
-	t := s.Tag
-	dst = restapi.AppendString(append(dst, `{"accessMode":`...), string(t.Access))
-	dst = restapi.AppendString(append(dst, `,"address":`...), t.Address)
-	dst, err := s.Sample.Value.AppendJSON(append(dst, `,"currentValue":`...))
-	if err != nil {
-		return nil, err
+// members is a set of members of the schema Tag, by their places in memberNames.
+type members uint32
+
+const allMembers = ^members(0)
+
+// memberNames are in the order of encoding/json for the generated type.
+var memberNames = [...]string{"accessMode", "address", "currentValue", "dataType", "description", "driver", "lastUpdated", "maxValue",
+	"minValue", "name", "quality", "qualityReason", "receivedAt", "unit"}
+
+const (
+	withAccessMode members = 1 << iota
+	withAddress
+	withCurrentValue
+	withDataType
+	withDescription
+	withDriver
+	withLastUpdated
+	withMaxValue
+	withMinValue
+	withName
+	withQuality
+	withQualityReason
+	withReceivedAt
+	withUnit
+)
+
+// membersOf reads the query member fields.
+func membersOf(names []string) (members, error) {
+	if names == nil {
+		return allMembers, nil
 	}
-	dst = restapi.AppendString(append(dst, `,"dataType":`...), string(t.DataType))
-	if t.Description != "" {
+	var wanted members
+	for _, name := range names {
+		i := slices.Index(memberNames[:], name)
+		if i < 0 {
+			return 0, tags.ErrInvalidRequest.Invalid(fault.Field{Field: "fields", Message: "must be of " + strings.Join(memberNames[:], ", ")})
+		}
+		wanted |= 1 << i
+	}
+	return wanted, nil
+}
+
+// appendTag appends the schema Tag, or those of its members that are wanted.
+func appendTag(dst []byte, s tags.Snapshot, wanted members) ([]byte, error) {
+	t, start := s.Tag, len(dst)
+	if wanted&withAccessMode != 0 {
+		dst = restapi.AppendString(append(dst, `,"accessMode":`...), string(t.Access))
+	}
+	if wanted&withAddress != 0 {
+		dst = restapi.AppendString(append(dst, `,"address":`...), t.Address)
+	}
+	if wanted&withCurrentValue != 0 {
+		var err error
+		if dst, err = s.Sample.Value.AppendJSON(append(dst, `,"currentValue":`...)); err != nil {
+			return nil, err
+		}
+	}
+	if wanted&withDataType != 0 {
+		dst = restapi.AppendString(append(dst, `,"dataType":`...), string(t.DataType))
+	}
+	if wanted&withDescription != 0 && t.Description != "" {
 		dst = restapi.AppendString(append(dst, `,"description":`...), t.Description)
 	}
-	dst = restapi.AppendString(append(dst, `,"driver":`...), t.Driver)
-	dst = restapi.AppendTime(append(dst, `,"lastUpdated":`...), s.Sample.SourceTime)
-	if t.Max != nil {
+	if wanted&withDriver != 0 {
+		dst = restapi.AppendString(append(dst, `,"driver":`...), t.Driver)
+	}
+	if wanted&withLastUpdated != 0 {
+		dst = restapi.AppendTime(append(dst, `,"lastUpdated":`...), s.Sample.SourceTime)
+	}
+	if wanted&withMaxValue != 0 && t.Max != nil {
 		dst = restapi.AppendFloat(append(dst, `,"maxValue":`...), *t.Max)
 	}
-	if t.Min != nil {
+	if wanted&withMinValue != 0 && t.Min != nil {
 		dst = restapi.AppendFloat(append(dst, `,"minValue":`...), *t.Min)
 	}
-	dst = restapi.AppendString(append(dst, `,"name":`...), t.Name)
-	dst = restapi.AppendString(append(dst, `,"quality":`...), s.Sample.Quality.String())
-	if reason := s.Sample.Reason.String(); reason != "" {
+	if wanted&withName != 0 {
+		dst = restapi.AppendString(append(dst, `,"name":`...), t.Name)
+	}
+	if wanted&withQuality != 0 {
+		dst = restapi.AppendString(append(dst, `,"quality":`...), s.Sample.Quality.String())
+	}
+	if reason := s.Sample.Reason.String(); wanted&withQualityReason != 0 && reason != "" {
 		dst = restapi.AppendString(append(dst, `,"qualityReason":`...), reason)
 	}
-	if !s.Sample.ServerTime.IsZero() {
+	if wanted&withReceivedAt != 0 && !s.Sample.ServerTime.IsZero() {
 		dst = restapi.AppendTime(append(dst, `,"receivedAt":`...), s.Sample.ServerTime)
 	}
-	if t.Unit != "" {
+	if wanted&withUnit != 0 && t.Unit != "" {
 		dst = restapi.AppendString(append(dst, `,"unit":`...), t.Unit)
 	}
+	if len(dst) == start {
+		return append(dst, "{}"...), nil
+	}
+	dst[start] = '{' // in place of the comma before the first member
 	return append(dst, '}'), nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,7 +52,33 @@ func TestAnswersAreEncodedAsTheDocumentSays(t *testing.T) {
 	for i := range list {
 		check(gen.TagAnswer{Tag: all[i]}, func(w *httptest.ResponseRecorder) error { return tagAnswer{list[i]}.VisitReadTagResponse(w) })
 	}
-	check(gen.TagList{Tags: all, TotalCount: 7}, func(w *httptest.ResponseRecorder) error { return tagList{list, 7}.VisitListTagsResponse(w) })
+	check(gen.TagList{Tags: all, TotalCount: 7}, func(w *httptest.ResponseRecorder) error { return tagList{list, 7, allMembers}.VisitListTagsResponse(w) })
 	check(gen.TagList{Tags: []gen.Tag{}}, func(w *httptest.ResponseRecorder) error { return tagList{}.VisitListTagsResponse(w) })
 	check(gen.BatchReadAnswer{Tags: all, Errors: failed}, func(w *httptest.ResponseRecorder) error { return batchAnswer{list, failed}.VisitReadTagsResponse(w) })
+}
+
+func TestAnswersHaveTheFieldsThatWereAskedFor(t *testing.T) {
+	list := []tags.Snapshot{{Tag: &tags.Tag{Name: "a", Driver: "d", Unit: "bar"}, Sample: tags.Sample{Value: tags.IntValue(7), Quality: tags.Good}}}
+	for fields, want := range map[string]string{
+		"name,currentValue": `{"tags":[{"currentValue":{"int64Value":7},"name":"a"}],"totalCount":1}`,
+		"unit":              `{"tags":[{"unit":"bar"}],"totalCount":1}`,
+		"description":       `{"tags":[{}],"totalCount":1}`,
+	} {
+		wanted, err := membersOf(strings.Split(fields, ","))
+		require.NoError(t, err)
+		w := httptest.NewRecorder()
+		require.NoError(t, tagList{list, 1, wanted}.VisitListTagsResponse(w))
+		require.Equal(t, want, w.Body.String(), fields)
+	}
+	// Each name is that of the member: alone, it leaves this member and no other.
+	full := tags.Snapshot{Tag: &tags.Tag{Name: "a", Driver: "d", Unit: "bar", Description: "x", Min: tags.Ptr(1), Max: tags.Ptr(2)},
+		Sample: tags.Sample{Reason: tags.ReasonStale, ServerTime: time.Unix(1, 0)}}
+	for i, name := range memberNames {
+		text, err := appendTag(nil, full, 1<<i)
+		require.NoError(t, err)
+		var one map[string]any
+		require.NoError(t, json.Unmarshal(text, &one))
+		require.Len(t, one, 1)
+		require.Contains(t, one, name)
+	}
 }

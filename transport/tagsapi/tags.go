@@ -15,19 +15,6 @@ import (
 
 var _ gen.StrictServerInterface = (*handlers)(nil)
 
-// ListTags implements GET /api/v1/tags.
-func (t *handlers) ListTags(_ context.Context, r gen.ListTagsRequestObject) (gen.ListTagsResponseObject, error) {
-	page, size, err := paging(r.Params.Page, r.Params.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	list, total, err := t.engine.List(tags.ListQuery{Driver: r.Params.DriverFilter, Pattern: r.Params.NamePattern, Page: page, PageSize: size})
-	if err != nil {
-		return nil, err
-	}
-	return tagList{tags: list, total: total}, nil
-}
-
 // paging distinguishes a page or size that is absent, and so takes its default, from one that is 0, and so
 // is refused.
 func paging(page, size *int) (int, int, error) {

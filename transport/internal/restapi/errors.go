@@ -19,7 +19,7 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 
 // DecodeError answers a request whose body cannot be decoded.
 func DecodeError(w http.ResponseWriter, r *http.Request, err error) {
-	Error(w, r, problem.FromDecode(err))
+	Error(w, r, decodeError(r, err))
 }
 
 // ParameterError answers a request with a path or query parameter that cannot be read.

@@ -13,7 +13,7 @@ import (
 func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
 
 // IfMatch returns whether the values of the header If-Match (RFC 9110, section 13.1.1) allow a change of what has an entity tag. Without
-// values it is nil: any may be changed. A weak tag matches none.
+// the header it is nil: any may be changed. A weak tag matches none, and neither does a header without a tag, which [Unquoted] refuses.
 func IfMatch(values []string) func(etag string) bool {
 	var list []string
 	for _, value := range values {
@@ -30,7 +30,7 @@ func IfMatch(values []string) func(etag string) bool {
 		}
 	}
 	switch {
-	case list == nil:
+	case len(values) == 0:
 		return nil
 	case slices.Contains(list, "*"):
 		return func(string) bool { return true }
@@ -38,10 +38,14 @@ func IfMatch(values []string) func(etag string) bool {
 	return func(etag string) bool { return slices.Contains(list, etag) }
 }
 
-// Unquoted returns an error if a value of If-Match is an entity tag without its quotes, which would never match.
+// Unquoted returns an error if a value of If-Match is an entity tag without its quotes or empty, which would never match.
 func Unquoted(values []string) error {
 	for _, v := range values {
-		if v = strings.TrimSpace(v); v != "" && v != "*" && !strings.Contains(v, `"`) {
+		v = strings.TrimSpace(v)
+		switch {
+		case strings.Trim(v, ", ") == "": // such as a variable of a script that is not set: it did not mean to change anything
+			return problem.ErrInvalidRequest.Invalid(fault.Field{Field: "If-Match", Message: "must not be empty: send an ETag with its quotes, * or no such header"})
+		case v != "*" && !strings.Contains(v, `"`):
 			return problem.ErrInvalidRequest.Invalid(fault.Field{Field: "If-Match", Message: `must be an ETag with its quotes, such as "` + v[:min(len(v), 40)] + `"`})
 		}
 	}

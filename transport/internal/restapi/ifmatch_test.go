@@ -11,7 +11,6 @@ import (
 
 func TestIfMatch(t *testing.T) {
 	require.Nil(t, restapi.IfMatch(nil))
-	require.Nil(t, restapi.IfMatch([]string{"", " , "}))
 	for _, c := range []struct {
 		values []string
 		want   bool
@@ -22,6 +21,8 @@ func TestIfMatch(t *testing.T) {
 		{[]string{`"6"`, `"7"`}, true},
 		{[]string{`"6,7"`}, false},
 		{[]string{`7`}, false},
+		{[]string{""}, false},
+		{[]string{"", " , "}, false},
 		{[]string{`W/"7"`}, false},
 		{[]string{`"70"`}, false},
 	} {
@@ -30,8 +31,11 @@ func TestIfMatch(t *testing.T) {
 }
 
 func TestUnquotedEntityTagsAreRefused(t *testing.T) {
-	for _, fine := range []string{"", "*", `"7"`, `W/"7"`, `"6", "7"`} {
+	for _, fine := range []string{"*", `"7"`, `W/"7"`, `"6", "7"`} {
 		require.NoError(t, restapi.Unquoted([]string{fine}), fine)
+	}
+	for _, empty := range []string{"", " ", " , "} { // a variable of a script that is not set
+		require.ErrorContains(t, restapi.Unquoted([]string{empty}), "If-Match must not be empty")
 	}
 	err := restapi.Unquoted([]string{"512b"})
 	require.ErrorIs(t, err, problem.ErrInvalidRequest)

@@ -1,12 +1,15 @@
 package restapi
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/internal/suggest"
@@ -28,6 +31,9 @@ func DecodeAs(r *http.Request, v, shape any, also ...string) error {
 		err = json.Unmarshal(raw, v)
 	}
 	if err != nil {
+		if bad, ok := errors.AsType[*time.ParseError](err); ok {
+			return badTime(json.NewDecoder(bytes.NewReader(raw)), bad, err)
+		}
 		return problem.FromDecode(err)
 	}
 	if bad := UnknownMembers(raw, shape, also...); len(bad) > 0 {

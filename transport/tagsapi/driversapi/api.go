@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/transport/internal/restapi"
 )
@@ -21,6 +22,9 @@ type Options struct {
 	// MayRemove returns an error if something uses a tag that goes with a driver: those that its settings define, and with configured
 	// those of the tag configuration too. Default: nothing uses any.
 	MayRemove func(ctx context.Context, driverID string, configured bool) error
+	// MayChange returns an error if something uses a tag that the settings of a driver define now, and that is not among known, which
+	// new ones define. Default: nothing uses any.
+	MayChange func(ctx context.Context, driverID string, known []tags.Tag) error
 	// RemoveTags removes the configured tags of a driver that is removed, and returns how many there were. Default: there are none.
 	RemoveTags func(ctx context.Context, driverID string) (int, error)
 }
@@ -41,6 +45,9 @@ func New(service *drivers.Service, o Options) (*API, error) {
 	}
 	if o.MayRemove == nil {
 		o.MayRemove = func(context.Context, string, bool) error { return nil }
+	}
+	if o.MayChange == nil {
+		o.MayChange = func(context.Context, string, []tags.Tag) error { return nil }
 	}
 	if o.RemoveTags == nil {
 		o.RemoveTags = func(context.Context, string) (int, error) { return 0, nil }
@@ -163,7 +170,16 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request) error {
 		return drivers.ErrInvalid.Invalid(fault.Field{Field: "id", Message: "must be that of the path"})
 	}
 	def.ID = name
-	i, err := a.service.Update(r.Context(), def, match(r))
+	force, err := flag(r, "force")
+	if err != nil {
+		return err
+	}
+	i, err := a.service.UpdateIf(r.Context(), def, match(r), func(known []tags.Tag) error {
+		if force {
+			return nil
+		}
+		return a.opts.MayChange(r.Context(), name, known)
+	})
 	if err != nil {
 		return err
 	}

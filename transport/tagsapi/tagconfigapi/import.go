@@ -108,7 +108,8 @@ func (a *API) load(w http.ResponseWriter, r *http.Request) {
 
 // carryOut reads a file and does what the order says.
 func (a *API) carryOut(ctx context.Context, file io.Reader, o order, j *job) (outcome, error) {
-	edit, err := tagconfig.Limits{Rows: a.opts.MaxItems, Bytes: a.opts.MaxImportBytes, Progress: func(items int) error {
+	var done outcome
+	edit, err := tagconfig.Limits{Rows: a.opts.MaxItems, Bytes: a.opts.MaxImportBytes, Odd: done.warnings.unknown, Progress: func(items int) error {
 		j.rows.Store(int64(items))
 		return ctx.Err()
 	}}.ImportEdit(file, o.format)
@@ -121,7 +122,7 @@ func (a *API) carryOut(ctx context.Context, file io.Reader, o order, j *job) (ou
 	}
 	j.rows.Store(int64(len(edit.Put)))
 	j.enter(comparing)
-	done := outcome{Differences: tagconfig.Diff(a.store.All(), edit.Put)}
+	done.Differences = tagconfig.Diff(a.store.All(), edit.Put)
 	if o.replace {
 		done.removed = tagconfig.Missing(a.store.AllConfigured(), edit.Put)
 		edit.Remove = done.removed

@@ -67,6 +67,7 @@ type counts struct {
 	Changed   int `json:"changed"`
 	Unchanged int `json:"unchanged"`
 	Removed   int `json:"removed"`
+	warnings
 }
 
 // importError is the schema TagImportError.
@@ -247,7 +248,7 @@ func (a *API) work(ctx context.Context, j *job) {
 	switch {
 	case err == nil:
 		j.state.Phase = done
-		j.state.Result = &counts{Count: result.count(), Added: len(result.Added), Changed: len(result.Changed), Unchanged: len(result.Unchanged), Removed: len(result.removed)}
+		j.state.Result = &counts{Count: result.count(), Added: len(result.Added), Changed: len(result.Changed), Unchanged: len(result.Unchanged), Removed: len(result.removed), warnings: result.warnings}
 		log.Info("tag configuration imported", "dryRun", j.order.dryRun, "added", len(result.Added), "changed", len(result.Changed), "removed", len(result.removed))
 		return
 	case j.ctx.Err() != nil && problem.FaultOf(err).Kind == fault.Canceled:

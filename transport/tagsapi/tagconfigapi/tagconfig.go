@@ -55,7 +55,7 @@ func (a *API) change(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var found warnings
-	found.unknown(raw)
+	found.bulk(raw)
 	for i := range items {
 		found.refused(&items[i], a.opts.Refused)
 	}

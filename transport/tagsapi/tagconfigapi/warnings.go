@@ -37,22 +37,26 @@ func (w *warnings) refused(c *tagconfig.Config, why func(*tagconfig.Config) stri
 	}
 }
 
-// unknown warns of members that items do not have and that are like one that they have. Others are kept for who put them there.
-func (w *warnings) unknown(body []byte) {
+// bulk warns of members of the items of a list.
+func (w *warnings) bulk(body []byte) {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) != nil {
 		return
 	}
 	for _, item := range list {
-		if tagconfig.Regular(item) {
-			continue
+		if !tagconfig.Regular(item) {
+			var c tagconfig.Config
+			_ = json.Unmarshal(item, &c) // it has been read before
+			w.unknown(item, &c)
 		}
-		var c tagconfig.Config
-		_ = json.Unmarshal(item, &c) // it has been read before
-		for _, f := range restapi.UnknownMembers(item, c) {
-			if strings.Contains(f.Message, "did you mean") {
-				w.add(c.TagID, f.Field, f.Message)
-			}
+	}
+}
+
+// unknown warns of members that items do not have and that are like one that they have. Others are kept for who put them there.
+func (w *warnings) unknown(item []byte, c *tagconfig.Config) {
+	for _, f := range restapi.UnknownMembers(item, c) {
+		if strings.Contains(f.Message, "did you mean") {
+			w.add(c.TagID, f.Field, f.Message)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package tagspart
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/drivers"
@@ -89,6 +90,20 @@ func (t *Tags) mayRemoveTags(ctx context.Context, driverID string, configured bo
 	if configured {
 		ids = append(ids, t.configuredOf(driverID)...)
 	}
+	return t.unused(ctx, ids)
+}
+
+// mayChangeTags returns [tagconfig.ErrInUse] if something uses a tag that would be gone if a driver knew others.
+func (t *Tags) mayChangeTags(ctx context.Context, driverID string, known []tags.Tag) error {
+	stays := make(map[string]bool, len(known))
+	for i := range known {
+		stays[known[i].Name] = true
+	}
+	return t.unused(ctx, slices.DeleteFunc(t.binder.Only(driverID), func(name string) bool { return stays[name] }))
+}
+
+// unused returns [tagconfig.ErrInUse] if something uses one of the tags.
+func (t *Tags) unused(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}

@@ -235,7 +235,7 @@ func (t *Tags) routes(r server.Router) error {
 	if err != nil {
 		return err
 	}
-	managed, err := driversapi.New(t.drivers, driversapi.Options{MayRemove: t.mayRemoveTags, RemoveTags: t.removeTags})
+	managed, err := driversapi.New(t.drivers, driversapi.Options{MayRemove: t.mayRemoveTags, MayChange: t.mayChangeTags, RemoveTags: t.removeTags})
 	if err != nil {
 		return err
 	}

@@ -642,10 +642,25 @@ type ListTagsParams struct {
 	// DriverFilter Exact driver id.
 	DriverFilter string `form:"driverFilter,omitempty" json:"driverFilter,omitempty,omitzero"`
 
+	// DriverID The same as driverFilter.
+	DriverID string `form:"driverId,omitempty" json:"driverId,omitempty,omitzero"`
+
 	// NamePattern LIKE pattern over the name: % any text, _ any character, \ escapes; case is ignored.
 	NamePattern string `form:"namePattern,omitempty" json:"namePattern,omitempty,omitzero"`
-	Page        *Page  `form:"page,omitempty" json:"page,omitempty"`
-	PageSize    *int   `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Text Part of the name, the address, the description or the unit; case is ignored.
+	Text string `form:"text,omitempty" json:"text,omitempty,omitzero"`
+
+	// Quality Qualities, separated by commas: tags that have one of them.
+	Quality []Quality `form:"quality,omitempty" json:"quality,omitempty,omitzero"`
+
+	// Sort `name` (tag2 before tag10), `timestamp` (lastUpdated), `quality` (Bad first) or `driver`; with `-` in front descending.
+	Sort string `form:"sort,omitempty" json:"sort,omitempty,omitzero"`
+
+	// Fields Members of Tag, separated by commas: the tags of the answer have only these.
+	Fields   []string `form:"fields,omitempty" json:"fields,omitempty,omitzero"`
+	Page     *Page    `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int     `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // StreamTagsParams defines parameters for StreamTags.
@@ -1071,6 +1086,19 @@ func (siw *ServerInterfaceWrapper) ListTags(w http.ResponseWriter, r *http.Reque
 		return
 	}
 
+	// ------------- Optional query parameter "driverId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "driverId", r.URL.Query(), &params.DriverID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "driverId"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "driverId", Err: err})
+		}
+		return
+	}
+
 	// ------------- Optional query parameter "namePattern" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "namePattern", r.URL.Query(), &params.NamePattern, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -1080,6 +1108,58 @@ func (siw *ServerInterfaceWrapper) ListTags(w http.ResponseWriter, r *http.Reque
 			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namePattern"})
 		} else {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namePattern", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "text" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "text", r.URL.Query(), &params.Text, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "text"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "text", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "quality" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", false, false, "quality", r.URL.Query(), &params.Quality, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "quality"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "quality", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", r.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "sort"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "sort", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "fields" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", false, false, "fields", r.URL.Query(), &params.Fields, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "fields"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "fields", Err: err})
 		}
 		return
 	}
