@@ -207,7 +207,7 @@ func (f *alarmFeed) check(ctx context.Context, p, last position) error {
 	if err != nil {
 		return err
 	}
-	whole := p.seq == last.seq // else everything behind it is gone
+	whole := p.seq == max(newest, last.seq) // else everything behind it is gone
 	if len(events) > 0 {
 		first := positionOf(&events[0])
 		whole = first.seq == p.seq+1 || first.seq == p.seq && (p.check == "" || first.check == p.check)
@@ -288,12 +288,18 @@ func (f *alarmFeed) step(ctx context.Context) error {
 	}
 	reading, cancel := context.WithTimeout(ctx, feedTimeout)
 	defer cancel()
-	events, err := f.journal.Events(reading, after.seq, alarmsInMessage)
+	newest, err := f.journal.End(reading)
 	if err != nil {
 		return err
 	}
-	if len(events) > 0 {
+	events, err := f.journal.Events(reading, after.seq, alarmsInMessage)
+	switch {
+	case err != nil:
+		return err
+	case len(events) > 0:
 		f.publish(after, events)
+	case newest > after.seq:
+		f.skip(after, position{seq: newest})
 	}
 	if len(events) < alarmsInMessage {
 		wait(ctx, feedInterval)
@@ -321,6 +327,21 @@ func (f *alarmFeed) publish(after position, events []alarms.Event) {
 			r.after = f.last
 		default:
 			f.catchUp(r)
+		}
+	}
+}
+
+// skip passes over events that were trimmed before they were read.
+func (f *alarmFeed) skip(after, to position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.begun || f.last != after {
+		return
+	}
+	f.last = to
+	for _, r := range f.readers {
+		if r.live && r.after.seq < to.seq {
+			r.after = to
 		}
 	}
 }
