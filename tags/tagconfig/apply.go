@@ -205,7 +205,7 @@ func (s *Store) carryOut(d *draft, r *request) {
 		if len(b.changes) == 0 && len(d.changes) == 0 {
 			r.result.Revision = d.from.revision
 		}
-		r.changes = b.edit()
+		r.changes = b.editOf(r.edit.Put, len(named))
 		if r.edit.Report {
 			r.result.Changes.Changes, r.result.Changes.Total = b.differences(100)
 		}

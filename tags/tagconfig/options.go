@@ -18,7 +18,7 @@ type Options struct {
 
 	MaxItems int // most tags in the configuration; default 200,000
 
-	// OnChange gets what has changed, by tag id: by Open all items that there are, and each edit before the call that made
+	// OnChange gets what has changed, in any order: by Open all items that there are, and each edit before the call that made
 	// it returns. Calls come one after the other. It must not call methods that change the configuration.
 	OnChange func(Edit)
 	// OnFileEdit gets what a model file has changed that was edited, before OnChange. It must not block. Default: none.

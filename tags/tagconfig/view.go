@@ -185,6 +185,23 @@ func (d *draft) edit() Edit {
 	return e
 }
 
+// editOf is edit for a draft that has put items, some of them for the same tag if there are fewer distinct ones. Where all of them have
+// changed something and nothing else has, the edit shares them, for the memory that a large import takes.
+func (d *draft) editOf(put []Config, distinct int) Edit {
+	if len(put) != distinct || len(put) != len(d.changes) {
+		return d.edit()
+	}
+	e := Edit{Put: put, kept: make([]*Config, len(put))}
+	for i := range put {
+		c := d.changes[put[i].TagID]
+		if c.new == nil {
+			return d.edit()
+		}
+		e.kept[i] = &c.new.Config
+	}
+	return e
+}
+
 // differences returns the changes for people, by tag id, at most limit of them, and the number of all.
 func (d *draft) differences(limit int) (list []ItemChange, total int) {
 	for _, id := range slices.Sorted(maps.Keys(d.changes)) {

@@ -1,13 +1,16 @@
 package tagconfigapi_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/stretchr/testify/require"
@@ -70,6 +73,40 @@ func TestAnImportLeavesWhatTheDriverSays(t *testing.T) {
 		configured = append(configured, c.TagID)
 	}
 	require.Equal(t, []string{"d.b"}, configured)
+}
+
+// The file of an import that nobody waits for lives no longer than its engine, and what a killed one has left goes when the next one starts.
+func TestFilesOfImportsDoNotStay(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	t.Setenv("TMP", folder)
+	left := filepath.Join(folder, "otkit-import-1")
+	require.NoError(t, os.WriteFile(left, []byte("tagId"), 0o600))
+	other := filepath.Join(folder, "other-import-1")
+	require.NoError(t, os.WriteFile(other, nil, 0o600))
+	store, err := tagconfig.Open(t.Context(), tagconfig.Options{Path: filepath.Join(t.TempDir(), "model.json")})
+	require.NoError(t, err)
+	api, err := tagconfigapi.New(store, tagconfigapi.Options{})
+	require.NoError(t, err)
+	routes := chi.NewRouter()
+	api.Mount(routes)
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodPost, "/api/v1.0/config/tags/import?async=true", strings.NewReader("tagId,driverId,dataType\nd.a,d,Int\n"))
+	r.Header.Set("Content-Type", "text/csv")
+	routes.ServeHTTP(w, r)
+	require.Equal(t, 202, w.Code, w.Body)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		api.Run(ctx)
+	}()
+	require.Eventually(t, func() bool { return store.Len() == 1 }, 10*time.Second, time.Millisecond)
+	cancel()
+	<-ended
+	names, err := filepath.Glob(filepath.Join(folder, "*"))
+	require.NoError(t, err)
+	require.Equal(t, []string{other}, names)
 }
 
 // A misspelt dryRun must not become an import.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -187,10 +188,11 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request, o order) {
 
 // keep copies a file to the disk, for as long as it takes to import it.
 func (a *API) keep(body io.Reader) (*os.File, error) {
-	file, err := os.CreateTemp("", "otkit-import-*")
+	file, err := os.CreateTemp("", keptFiles)
 	if err != nil {
 		return nil, notKept(err)
 	}
+	_ = os.Remove(file.Name()) // it lives until it is closed, so that nothing is left of it by a kill; on Windows, discard removes it
 	n, err := io.Copy(file, body)
 	if err == nil && n == 0 {
 		err = tagconfig.ErrEmpty
@@ -218,11 +220,23 @@ func notKept(err error) error {
 
 func discard(file *os.File) {
 	_ = file.Close()
-	_ = os.Remove(file.Name()) // in a folder that the system empties
+	_ = os.Remove(file.Name())
+}
+
+// keptFiles is the pattern of the names of files that are kept.
+const keptFiles = "otkit-import-*"
+
+// removeLeft removes what an engine that was killed has left. That of one that runs is open, which Windows does not remove, or has no name.
+func removeLeft() {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), keptFiles)) // the pattern is valid
+	for _, name := range left {
+		_ = os.Remove(name)
+	}
 }
 
 // Run carries out the imports that callers do not wait for, until ctx ends. Call it once.
 func (a *API) Run(ctx context.Context) {
+	removeLeft()
 	for {
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/otkit/otkit/internal/backoff"
+	"github.com/otkit/otkit/openapi/client"
+)
+
+func alarmCommands() []command {
+	return []command{listAlarmsCommand(), acknowledgeCommand(), shelveCommand(), unshelveCommand(), watchAlarmsCommand()}
+}
+
+// alarmFilter is what list, ack and watch select by.
+type alarmFilter struct {
+	client.ListAlarmsParams
+	labels  list
+	unacked bool
+}
+
+// list is a flag that may be repeated.
+type list []string
+
+func (l *list) String() string { return fmt.Sprint(*l) }
+
+func (l *list) Set(text string) error {
+	*l = append(*l, text)
+	return nil
+}
+
+func (a *alarmFilter) addFlags(f *flag.FlagSet) {
+	f.StringVar(&a.SeverityFilter, "severity", "", "only `SEVERITY`: Critical, Warning or Info")
+	f.StringVar(&a.Source, "source", "", "only alarms with `TEXT` in their source")
+	f.StringVar(&a.Text, "text", "", "only alarms with `TEXT` in their message")
+	f.Var(&a.labels, "label", "only alarms with the label `NAME=VALUE`; may be repeated")
+}
+
+// fetch reads all alarms of a state that the filter selects.
+func (a *alarmFilter) fetch(ctx context.Context, conn *connection, state string, limit int) ([]client.AlarmInfo, []byte, error) {
+	params := a.ListAlarmsParams
+	params.State, params.OnlyUnacknowledged, params.Label = state, a.unacked, client.AlarmLabel(a.labels)
+	return pages[client.AlarmInfo](ctx, "alarms", 500, limit, func(page, size int) (*http.Response, error) {
+		params.Page, params.PageSize = &page, &size
+		return conn.ListAlarms(ctx, &params)
+	})
+}
+
+func listAlarmsCommand() command {
+	var (
+		filter alarmFilter
+		state  string
+		limit  int
+	)
+	return command{name: "alarms list", about: "List alarms, newest first",
+		flags: func(f *flag.FlagSet) {
+			filter.addFlags(f)
+			f.BoolVar(&filter.unacked, "unacknowledged", false, "only alarms that nobody has acknowledged")
+			f.StringVar(&state, "state", "active", "active, returned-unacknowledged, shelved, suppressed, out-of-service or all")
+			f.IntVar(&limit, "limit", 0, "list at most `N` alarms (default: all)")
+		},
+		run: func(ctx context.Context, c *cli, _ []string) error {
+			conn, err := c.connect()
+			if err != nil {
+				return err
+			}
+			alarms, raw, err := filter.fetch(ctx, conn, state, limit)
+			if err != nil {
+				return err
+			}
+			return c.show(raw, func() [][]string {
+				rows := [][]string{{"TIME", "SEVERITY", "STATE", "SOURCE", "CODE", "ID", "MESSAGE"}}
+				for _, a := range alarms {
+					rows = append(rows, []string{local(a.TriggeredAt), string(a.Severity), alarmState(a), a.Source, strconv.FormatInt(a.Code, 10), a.ID, a.Message})
+				}
+				return rows
+			})
+		}}
+}
+
+// alarmState names the state as operators do.
+func alarmState(a client.AlarmInfo) string {
+	switch acknowledged := a.AcknowledgedAt != nil; {
+	case a.IsActive && acknowledged:
+		return "acknowledged"
+	case a.IsActive:
+		return "unacknowledged"
+	case acknowledged:
+		return "cleared"
+	}
+	return "returned"
+}
+
+func acknowledgeCommand() command {
+	var (
+		filter  alarmFilter
+		comment string
+		all     bool
+	)
+	return command{name: "alarms ack", args: "ID...", about: "Acknowledge alarms", most: -1, takes: []string{"alarm"},
+		flags: func(f *flag.FlagSet) {
+			f.StringVar(&comment, "comment", "", "`TEXT` for the journal")
+			f.BoolVar(&all, "all", false, "acknowledge all that the filters select, active or returned")
+			filter.addFlags(f)
+		},
+		run: func(ctx context.Context, c *cli, args []string) error {
+			if all == (len(args) > 0) {
+				return usagef("usage: otctl alarms ack ID... or otctl alarms ack -all [filters]")
+			}
+			conn, err := c.connect()
+			if err != nil {
+				return err
+			}
+			if all {
+				filter.unacked = true
+				alarms, _, err := filter.fetch(ctx, conn, "all", 0)
+				if err != nil {
+					return err
+				}
+				for _, a := range alarms {
+					args = append(args, a.ID)
+				}
+			}
+			return c.acknowledge(ctx, conn, args, comment)
+		}}
+}
+
+// acknowledge sends the ids in requests of at most 500.
+func (c *cli) acknowledge(ctx context.Context, conn *connection, ids []string, comment string) error {
+	whole := client.AcknowledgeAlarmsAnswer{Acknowledged: []string{}, Errors: []client.AcknowledgeError{}}
+	var failed error
+	for some := range slices.Chunk(ids, 500) {
+		answer, _, err := change[client.AcknowledgeAlarmsAnswer](conn.AcknowledgeAlarms(ctx, client.AcknowledgeAlarmsRequest{AlarmIds: some, Comment: comment}))
+		if err != nil {
+			failed = err
+			break
+		}
+		whole.Acknowledged = append(whole.Acknowledged, answer.Acknowledged...)
+		whole.Errors = append(whole.Errors, answer.Errors...)
+	}
+	raw, err := json.Marshal(whole)
+	if err != nil {
+		return err
+	}
+	err = c.show(raw, func() [][]string {
+		rows := [][]string{{"ID", "RESULT"}}
+		for _, id := range whole.Acknowledged {
+			rows = append(rows, []string{id, "acknowledged"})
+		}
+		for _, e := range whole.Errors {
+			rows = append(rows, []string{e.AlarmID, e.Message})
+		}
+		return rows
+	})
+	if failed == nil && len(whole.Errors) > 0 {
+		code := exitNotFound
+		for _, e := range whole.Errors {
+			if e.Code != "ALARM_NOT_FOUND" {
+				code = exitRefused
+			}
+		}
+		failed = failf(code, "%d of %d alarms were not acknowledged", len(whole.Errors), len(ids))
+	}
+	return errors.Join(failed, err)
+}
+
+func shelveCommand() command {
+	var comment, length string
+	return command{name: "alarms shelve", args: "CODE", about: "Put an alarm aside for a time", least: 1, most: 1, takes: []string{"code"},
+		flags: func(f *flag.FlagSet) {
+			f.StringVar(&length, "for", "1h", "for how `LONG`: 30m, 8h or 2d, at most 7d")
+			f.StringVar(&comment, "comment", "", "`TEXT` for the journal")
+		},
+		run: func(ctx context.Context, c *cli, args []string) error {
+			code, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return usagef("CODE %q is no number; otctl alarms list has codes", args[0])
+			}
+			d, err := parseDuration(length)
+			if err != nil || d < time.Minute {
+				return usagef("-for %q: a time of at least 1m is expected", length)
+			}
+			conn, err := c.connect()
+			if err != nil {
+				return err
+			}
+			return c.suppressed(change[client.SuppressedAlarm](conn.ShelveAlarm(ctx, code, client.ShelveRequest{Minutes: int(d.Minutes()), Comment: comment})))
+		}}
+}
+
+func unshelveCommand() command {
+	var comment string
+	return command{name: "alarms unshelve", args: "CODE", about: "Bring a shelved alarm back", least: 1, most: 1, takes: []string{"code"},
+		flags: func(f *flag.FlagSet) { f.StringVar(&comment, "comment", "", "`TEXT` for the journal") },
+		run: func(ctx context.Context, c *cli, args []string) error {
+			code, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return usagef("CODE %q is no number; otctl alarms list has codes", args[0])
+			}
+			conn, err := c.connect()
+			if err != nil {
+				return err
+			}
+			return c.suppressed(change[client.SuppressedAlarm](conn.UnshelveAlarm(ctx, code, client.AcknowledgeRequest{Comment: comment})))
+		}}
+}
+
+func (c *cli) suppressed(a client.SuppressedAlarm, raw []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.show(raw, func() [][]string {
+		return [][]string{{"CODE", "STATE", "UNTIL", "BY"}, {strconv.FormatInt(a.Code, 10), string(a.State), local(a.ShelvedUntil), a.ShelvedBy}}
+	})
+}
+
+func watchAlarmsCommand() command {
+	var (
+		filter   alarmFilter
+		interval time.Duration
+		count    int
+	)
+	return command{name: "alarms watch", about: "Print alarms as they come, are acknowledged and go",
+		flags: func(f *flag.FlagSet) {
+			filter.addFlags(f)
+			f.DurationVar(&interval, "interval", 2*time.Second, "time between two looks, at least 500ms")
+			f.IntVar(&count, "count", 0, "end after `N` lines")
+		},
+		run: func(ctx context.Context, c *cli, _ []string) error {
+			conn, err := c.connect()
+			if err != nil {
+				return err
+			}
+			w := alarmWatcher{watcher: watcher{c: c, left: count}}
+			return c.poll(ctx, max(interval, 500*time.Millisecond), func() error {
+				alarms, _, err := filter.fetch(withSilence(ctx, 15*time.Second), conn, "all", 0)
+				if err != nil {
+					return err
+				}
+				return w.look(alarms)
+			})
+		}}
+}
+
+// poll looks again and again until ctx ends. What fails is tried again with growing delays.
+func (c *cli) poll(ctx context.Context, interval time.Duration, look func() error) error {
+	var lost time.Time
+	for failures := 0; ; {
+		delay := interval
+		err := look()
+		var local *localError
+		switch {
+		case errors.Is(err, errEnough):
+			return nil
+		case errors.As(err, &local):
+			return local.error
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			if failures > 0 {
+				c.note("otctl: connected again after %s; alarms that came, were acknowledged and went in between are missing here", time.Since(lost).Round(100*time.Millisecond))
+			}
+			failures = 0
+		case final(err):
+			return err
+		default:
+			if failures++; failures == 1 {
+				lost = time.Now()
+				c.note("otctl: connection lost at %s: %v; connecting again", lost.Format("15:04:05"), err)
+			}
+			delay = backoff.Jitter(delayOf(err, failures))
+		}
+		if !backoff.Wait(ctx, delay) {
+			return ctx.Err()
+		}
+	}
+}
+
+// alarmWatcher prints what is different from the look before.
+type alarmWatcher struct {
+	watcher
+	known map[string]client.AlarmInfo
+}
+
+// look prints new alarms and new states, the oldest first. An alarm that is not listed any more has been cleared and acknowledged,
+// or is suppressed.
+func (w *alarmWatcher) look(alarms []client.AlarmInfo) error {
+	gone := w.known
+	now := make(map[string]client.AlarmInfo, len(alarms))
+	slices.SortStableFunc(alarms, func(a, b client.AlarmInfo) int { return a.TriggeredAt.Compare(b.TriggeredAt) })
+	for _, a := range alarms {
+		now[a.ID] = a
+		before, listed := gone[a.ID]
+		delete(gone, a.ID)
+		if listed && alarmState(before) == alarmState(a) && before.Message == a.Message && before.Severity == a.Severity {
+			continue
+		}
+		if err := w.print(a, alarmState(a)); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(gone)) {
+		if err := w.print(gone[id], "gone"); err != nil {
+			return err
+		}
+	}
+	w.known = now
+	if err := w.c.out.Flush(); err != nil {
+		return &localError{err}
+	}
+	return nil
+}
+
+func (w *alarmWatcher) print(a client.AlarmInfo, state string) error {
+	var err error
+	if w.c.output == "json" {
+		err = w.c.jsonLine(struct {
+			State string           `json:"state"`
+			Alarm client.AlarmInfo `json:"alarm"`
+		}{state, a})
+	} else {
+		err = w.row(local(a.TriggeredAt), string(a.Severity), state, a.Source, a.ID, a.Message)
+	}
+	if err != nil {
+		return &localError{err}
+	}
+	if w.left--; w.left == 0 {
+		return errEnough
+	}
+	return nil
+}

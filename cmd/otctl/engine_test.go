@@ -1,0 +1,228 @@
+package main_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// One engine serves all: its start takes seconds, and most of what the commands do is theirs alone.
+func TestEveryCommandAtAnEngine(t *testing.T) {
+	e := startEngine(t)
+	u := newUser(t, e.addr)
+	u.fails(3, "not signed in to http://"+e.addr, "tags", "list")
+	u.login()
+	t.Run("sessions", func(t *testing.T) { sessionsAreKept(t, u) })
+	t.Run("tags", func(t *testing.T) { tagsAreUsed(t, u) })
+	t.Run("names", func(t *testing.T) { namesMayHaveAnything(t, u) })
+	t.Run("alarms", func(t *testing.T) { alarmsAreUsed(t, u) })
+	t.Run("shells", func(t *testing.T) { shellsAreMoved(t, u) })
+	t.Run("plant", func(t *testing.T) { plantIsUsed(t, u) })
+	t.Run("predictions", func(t *testing.T) { predictionsAreTold(t, u) })
+	t.Run("completion", func(t *testing.T) { namesAreCompleted(t, u) })
+	u.ok("logout")
+	u.fails(3, "not signed in", "tags", "list")
+	u.ok("logout")
+}
+
+func sessionsAreKept(t *testing.T, u *user) {
+	path := filepath.Join(u.dir, "sessions.json")
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	}
+	require.Contains(t, u.ok("servers", "list"), "admin  yes")
+	// A token that is about to end is renewed, once, by whichever of several processes is first.
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var saved struct {
+		Current  string                    `json:"current"`
+		Sessions map[string]map[string]any `json:"sessions"`
+	}
+	require.NoError(t, json.Unmarshal(text, &saved))
+	saved.Sessions[saved.Current]["expiresAt"] = time.Now()
+	before := saved.Sessions[saved.Current]["refreshToken"]
+	text, err = json.Marshal(saved)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	results := make([]result, 6)
+	var wg sync.WaitGroup
+	for i := range results {
+		wg.Go(func() { results[i] = u.run("tags", "get", "sim.setpoint") })
+	}
+	wg.Wait()
+	for _, r := range results {
+		require.Equal(t, 0, r.code, r.err)
+	}
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &saved))
+	require.NotEqual(t, before, saved.Sessions[saved.Current]["refreshToken"])
+	r := u.runWith("wrong\n", "login", "-user", "admin", "-password-stdin")
+	require.Equal(t, 3, r.code)
+	u.fails(4, "no session", "servers", "use", "https://elsewhere:1")
+	u.ok("servers", "use", saved.Current)
+}
+
+func tagsAreUsed(t *testing.T, u *user) {
+	require.Regexp(t, `(?m)^NAME +VALUE +UNIT`, u.ok("tags", "list", "sim.*"))
+	require.NotContains(t, u.ok("tags", "list", "sim.*"), "pump1.")
+	var list struct {
+		Tags       []struct{ Name string }
+		TotalCount int
+	}
+	require.NoError(t, json.Unmarshal([]byte(u.ok("tags", "list", "-o", "json", "-driver", "pump1")), &list))
+	require.Len(t, list.Tags, list.TotalCount)
+	require.Equal(t, "pump1.current", list.Tags[0].Name)
+	require.Contains(t, u.ok("tags", "set", "sim.setpoint", "42.5", "-confirm"), "Confirmed")
+	require.Equal(t, "42.5\n", u.ok("tags", "get", "-value", "sim.setpoint"))
+	u.fails(5, "outside 20..95", "tags", "set", "sim.setpoint", "-5")
+	u.fails(5, "read-only", "tags", "set", "sim.temperature", "5")
+	u.fails(4, "nope", "tags", "set", "nope", "5")
+	u.fails(4, "nope", "tags", "get", "sim.setpoint", "nope")
+	u.fails(2, "usage", "tags", "get")
+	u.fails(2, "-o xml", "tags", "list", "-o", "xml")
+	var queued struct{ WriteID string }
+	require.NoError(t, json.Unmarshal([]byte(u.ok("-o", "json", "tags", "set", "sim.recipe", "two words 50%", "-no-wait")), &queued))
+	require.Contains(t, u.ok("tags", "outcome", queued.WriteID, "-wait", "30s"), "two words 50%")
+	require.Equal(t, "two words 50%\n", u.ok("tags", "get", "-value", "sim.recipe"))
+	u.fails(6, "unknown", "tags", "outcome", "nope")
+	require.Equal(t, 3, strings.Count(u.ok("tags", "watch", "sim.*", "-count", "3"), "\n"))
+	for _, line := range strings.Split(strings.TrimSpace(u.ok("tags", "watch", "-o", "json", "sim.temperature", "-count", "2")), "\n") {
+		require.True(t, json.Valid([]byte(line)), line)
+	}
+	require.Contains(t, u.ok("tags", "history", "sim.temperature", "-start", "1h", "-points", "5"), "Good")
+	require.Regexp(t, `START +MIN +AVERAGE`, u.ok("tags", "history", "sim.temperature", "-start", "1h", "-interval", "20m"))
+	require.Contains(t, u.ok("tags", "export", "sim.temperature", "-start", "1h"), "tag,timestamp,value")
+	u.ok("tags", "export", "sim.temperature", "-file", "samples.csv")
+	u.fails(5, "exists", "tags", "export", "sim.temperature", "-file", "samples.csv")
+	text := u.ok("config", "tags", "export", "-")
+	require.Contains(t, text, "sim.setpoint")
+	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "tags.csv"), []byte(strings.Replace(text, "Set temperature", "Wanted temperature", 1)), 0o600))
+	require.Regexp(t, `change +sim.setpoint +description +Set .* Wanted`, u.ok("config", "tags", "import", "tags.csv", "-dry-run"))
+	require.Regexp(t, `done +\d+ +1 `, u.ok("config", "tags", "import", "tags.csv")+" ")
+	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "bad.csv"), []byte("tagId,dataType\nx,Nothing\n"), 0o600))
+	r := u.run("config", "tags", "import", "bad.csv")
+	require.Equal(t, 5, r.code, r.err)
+	u.fails(1, "missing.csv", "config", "tags", "import", "missing.csv")
+}
+
+func namesMayHaveAnything(t *testing.T, u *user) {
+	const name = "sim.100% A/B, two\x1b[31m"
+	item := `[{"tagId":"sim.100% A/B, two","driverId":"sim","address":"device1.tag1","dataType":"Float"}]`
+	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "odd.json"), []byte(item), 0o600))
+	u.ok("config", "tags", "import", "odd.json")
+	plain := strings.TrimSuffix(name, "\x1b[31m")
+	require.Contains(t, u.ok("tags", "get", plain), plain)
+	require.Contains(t, u.ok("tags", "list", "sim.100%*"), plain)
+	require.Contains(t, u.ok("tags", "watch", plain, "-count", "1"), plain)
+	require.Contains(t, u.ok("tags", "watch", "sim.100% A/B, t?o", "-count", "1"), plain)
+	require.Contains(t, u.ok("__complete", "tags", "get", "sim.100%"), plain)
+	r := u.run("tags", "get", name)
+	require.Equal(t, 4, r.code)
+	require.NotContains(t, r.err, "\x1b", "a name must not control the terminal")
+	u.ok("tags", "set", "sim.recipe", "red\x1b[31m")
+	require.Contains(t, u.ok("tags", "get", "sim.recipe"), `red\u001b[31m`)
+	require.NotContains(t, u.ok("tags", "get", "sim.recipe", "-o", "json"), "\x1b")
+}
+
+func alarmsAreUsed(t *testing.T, u *user) {
+	var list struct {
+		Alarms []struct {
+			ID   string
+			Code json.Number
+		}
+	}
+	eventually(t, "the demo has no alarms", func() bool {
+		require.NoError(t, json.Unmarshal([]byte(u.ok("alarms", "list", "-state", "all", "-unacknowledged", "-o", "json")), &list))
+		return len(list.Alarms) > 1
+	})
+	require.Contains(t, u.ok("alarms", "list", "-state", "all"), list.Alarms[0].ID)
+	require.Contains(t, u.ok("alarms", "watch", "-count", "1"), "\n")
+	require.Equal(t, 2, strings.Count(u.ok("alarms", "ack", list.Alarms[0].ID, list.Alarms[1].ID, "-comment", "seen"), " acknowledged"))
+	u.fails(5, "1 of 1", "alarms", "ack", list.Alarms[0].ID)
+	u.fails(4, "1 of 1", "alarms", "ack", "nope")
+	u.fails(2, "-all", "alarms", "ack")
+	u.ok("alarms", "ack", "-all", "-severity", "Info")
+	code := list.Alarms[0].Code.String()
+	require.Contains(t, u.ok("alarms", "shelve", code, "-for", "2h"), "Shelved")
+	u.ok("alarms", "unshelve", code)
+	u.fails(4, "", "alarms", "shelve", "999999")
+	u.fails(2, "no number", "alarms", "shelve", "x")
+	u.ok("alerts", "list", "-limit", "2")
+	var silence struct{ SilenceID string }
+	require.NoError(t, json.Unmarshal([]byte(u.ok("silences", "add", "tank*", "-reason", "works", "-for", "30m", "-o", "json")), &silence))
+	require.Contains(t, u.ok("silences", "list"), silence.SilenceID)
+	u.ok("silences", "remove", silence.SilenceID)
+	require.NotContains(t, u.ok("silences", "list", "-all"), silence.SilenceID)
+}
+
+func shellsAreMoved(t *testing.T, u *user) {
+	const pump = "https://demo.otkit.example/aas/PumpP102"
+	require.Contains(t, u.ok("aas", "list"), pump)
+	require.Contains(t, u.ok("aas", "get", pump), "TechnicalData")
+	require.True(t, json.Valid([]byte(u.ok("aas", "get", pump, "-submodels", "-o", "json"))))
+	u.fails(4, "", "aas", "get", "nope")
+	u.ok("aas", "export", pump, "-file", "pump.aasx")
+	u.fails(5, "exists", "aas", "export", pump, "-file", "pump.aasx")
+	require.Regexp(t, `(?m)^0 +[1-9]\d* `, u.ok("aas", "import", "pump.aasx", "-replace"))
+	r := u.run("aas", "import", "pump.aasx")
+	require.Equal(t, 5, r.code, r.err)
+	u.ok("aas", "export", pump, "-file", "pump.json")
+	text, err := os.ReadFile(filepath.Join(u.dir, "pump.json"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "other.json"), []byte(strings.ReplaceAll(string(text), "PumpP102", "PumpP103")), 0o600))
+	require.Regexp(t, `(?m)^[1-9]\d* +0 `, u.ok("aas", "import", "other.json"))
+	require.Contains(t, u.ok("aas", "list"), "PumpP103")
+	require.True(t, json.Valid([]byte(u.ok("aas", "export", "-file", "-"))))
+	u.fails(2, ".aasx", "aas", "import", "tags.csv")
+}
+
+func plantIsUsed(t *testing.T, u *user) {
+	require.Regexp(t, `sim +Simulation +Online`, u.ok("drivers", "list"))
+	u.fails(4, "", "drivers", "test", "nope")
+	require.Contains(t, u.run("drivers", "test", "pump1").out, "POINT")
+	require.Contains(t, u.ok("devices", "list"), "sim-arm-1")
+	u.fails(5, "geofence", "devices", "command", "sim-amr-1", "MoveTo", "x=1000", "y=-2")
+	require.Contains(t, u.ok("devices", "commands", "sim-amr-1"), "geofence")
+	r := u.run("devices", "command", "sim-arm-1", "EmergencyStop", "-id", "stop-1")
+	require.Equal(t, 0, r.code, r.err)
+	require.Contains(t, u.ok("devices", "outcome", "sim-arm-1", "stop-1"), "Succeeded")
+	u.fails(4, "", "devices", "outcome", "sim-arm-1", "nope")
+	u.ok("devices", "command", "sim-arm-1", "ResetEmergencyStop")
+	u.ok("bridges", "scan", "-seconds", "1")
+	u.ok("bridges", "list")
+	u.fails(4, "nope", "bridges", "unbind", "nope")
+	u.fails(4, "not found on the network", "bridges", "bind", "nope")
+	u.fails(1, "BRIDGE_CONNECTION_FAILED", "bridges", "bind", "nope", "http://127.0.0.1:1")
+}
+
+func predictionsAreTold(t *testing.T, u *user) {
+	require.Contains(t, u.ok("predict", "equipments"), "pump1.vibration")
+	require.Contains(t, u.ok("predict", "train", "RUL"), "Succeeded")
+	require.Contains(t, u.ok("predict", "rul", "pump1", "Bearing"), "pump1")
+	require.Contains(t, u.ok("predict", "train", "FailurePrediction"), "Succeeded")
+	require.Contains(t, u.ok("predict", "failure", "pump1", "pump1.vibration"), "24 h")
+	require.Contains(t, u.ok("predict", "anomaly", "sim.temperature"), "sim.temperature")
+	u.fails(5, "UNKNOWN_EQUIPMENT", "predict", "rul", "nope", "Bearing")
+}
+
+func namesAreCompleted(t *testing.T, u *user) {
+	require.Equal(t, "get\tRead tags\n", u.ok("__complete", "tags", "ge"))
+	require.Contains(t, u.ok("__complete", "tags", "get", "sim.se"), "sim.setpoint\t")
+	require.NotContains(t, u.ok("__complete", "tags", "get", "sim_"), "sim")
+	require.Contains(t, u.ok("__complete", "drivers", "test", ""), "pump1\t")
+	require.Contains(t, u.ok("__complete", "tags", "list", "-driver", "pu"), "pump1\t")
+	require.Contains(t, u.ok("__complete", "devices", "command", "sim-arm-1", "Em"), "EmergencyStop")
+	require.Equal(t, "export\n", strings.SplitAfter(u.ok("__complete", "config", "tags", "e"), "\t")[0][:6]+"\n")
+	require.Contains(t, u.ok("__complete", "tags", "list", "-"), "-limit\t")
+	require.Empty(t, u.ok("__complete", "aas", "import", ""))
+}
