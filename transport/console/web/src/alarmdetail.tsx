@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { acknowledge } from "./alarms";
-import { AcknowledgeDialog, CommentDialog, ShelveDialog } from "./alarmdialogs";
+import { AcknowledgeDialog, ShelveDialog } from "./alarmdialogs";
 import { alarms, changed, isSuppressed, needsAck, stateOf } from "./alarmstore";
 import { get, pages, post, problemText, type Alarm, type AlarmEvent, type Value } from "./api";
 import { decimal, full, when } from "./format";
@@ -22,7 +22,7 @@ function figure(v: unknown): string {
 export const alarmFigure = (a: Alarm): string => figure(a.value);
 export const alarmLimit = (a: Alarm): string => figure(a.limit);
 
-type Dialogs = "ack" | "shelve" | "comment";
+type Dialogs = "ack" | "shelve";
 
 export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
   void changed.value;
@@ -31,7 +31,6 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
   const [events, setEvents] = useState<AlarmEvent[]>();
   const [error, setError] = useState<unknown>();
   const [dialog, setDialog] = useState<Dialogs>();
-  const [readAgain, setAgain] = useState(0);
   useEffect(() => { if (known) setOld(known); }, [known]);
   const a = known ?? (old ? { ...old, isActive: false } : undefined);
   const state = known ? stateOf(known) : "Normal";
@@ -44,7 +43,7 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
       void get<{ alarms: Alarm[] }>("/api/v1/alarms/history", { start, end, pageSize: 500 }).then((x) => { const one = x.alarms.find((y) => y.id === id); if (!gone && one) setOld(one); }, () => undefined);
     }
     return () => void (gone = true);
-  }, [id, state, readAgain]);
+  }, [id, state]);
 
   const act = async (what: string, done: string) => {
     if (!a) return;
@@ -70,7 +69,6 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
             <p class="lead">{a.message}</p>
             <div class="tools flat">
               {known && needsAck(known) && <button type="button" class="primary" onClick={() => setDialog("ack")}>{t("ack")}</button>}
-              <button type="button" onClick={() => setDialog("comment")}>{t("comment")}</button>
               {known && !isSuppressed(state) && <button type="button" onClick={() => setDialog("shelve")}>{t("shelve")}</button>}
               {state === "Shelved" && <button type="button" onClick={() => void act("unshelve", t("unshelve.done"))}>{t("unshelve")}</button>}
               {state === "SuppressedByDesign" && may() && <button type="button" onClick={() => void act("unsuppress", t("unshelve.done"))}>{t("unsuppress")}</button>}
@@ -104,7 +102,6 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
       </div>
       {a && dialog === "ack" && <AcknowledgeDialog list={[a]} onClose={() => setDialog(undefined)} onDone={(comment) => { setDialog(undefined); void acknowledge([a.id], comment); }} />}
       {a && dialog === "shelve" && <ShelveDialog a={a} onClose={() => setDialog(undefined)} onDone={() => setDialog(undefined)} />}
-      {a && dialog === "comment" && <CommentDialog a={a} onClose={() => setDialog(undefined)} onDone={() => { setDialog(undefined); setAgain((n) => n + 1); }} />}
     </aside>
   );
 }

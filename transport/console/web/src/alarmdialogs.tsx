@@ -50,26 +50,3 @@ export function ShelveDialog({ a, onClose, onDone }: { a: Alarm; onClose: () => 
     </Dialog>
   );
 }
-
-export function CommentDialog({ a, onClose, onDone }: { a: Alarm; onClose: () => void; onDone: () => void }) {
-  const [comment, setComment] = useState("");
-  const [error, setError] = useState<unknown>();
-  const submit = async (e: Event) => {
-    e.preventDefault();
-    try {
-      await post(`/api/v1/alarms/${encodeURIComponent(a.id)}/comment`, { comment: comment.trim() });
-      onDone();
-    } catch (err) {
-      setError(err);
-    }
-  };
-  return (
-    <Dialog title={t("comment")} onClose={onClose}>
-      <form method="dialog" onSubmit={(e) => void submit(e)}>
-        <label>{t("comment")}<textarea rows={4} maxLength={4096} required autofocus value={comment} onInput={(e) => setComment(e.currentTarget.value)} /></label>
-        {error ? <p class="error" role="alert">{problemText(error)}</p> : null}
-        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary" disabled={!comment.trim()}>{t("save")}</button></footer>
-      </form>
-    </Dialog>
-  );
-}
