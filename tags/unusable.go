@@ -46,13 +46,19 @@ func (e *Engine) Unusable() []UnusableTag {
 	return list
 }
 
+// addressRefusal is why a driver refuses the address of a definition.
+type addressRefusal struct {
+	of  *Tag
+	err error
+}
+
 // refusals returns why a driver refuses the addresses of those of its tags that it does.
-func (r *runner) refusals(part []*entry) map[*entry]error {
+func (r *runner) refusals(part []*entry) map[*entry]addressRefusal {
 	c, ok := r.driver.(PointValidator)
 	if !ok {
 		return nil
 	}
-	var found map[*entry]error
+	var found map[*entry]addressRefusal
 	for _, en := range part {
 		t := en.tag.Load()
 		if t.Driver != r.id {
@@ -60,9 +66,9 @@ func (r *runner) refusals(part []*entry) map[*entry]error {
 		}
 		if err := guard(func() error { return c.ValidatePoint(t.point()) }); err != nil {
 			if found == nil {
-				found = make(map[*entry]error)
+				found = make(map[*entry]addressRefusal)
 			}
-			found[en] = err
+			found[en] = addressRefusal{t, err}
 		}
 	}
 	return found
