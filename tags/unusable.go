@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // UnusableTag is a tag whose driver runs and refuses its address.
@@ -32,6 +33,20 @@ func (u *unusable) remove(en *entry) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.all, en)
+}
+
+// degradeOther makes a tag Bad unless its driver refuses it: its ConfigError outlasts a lost connection. It asks with the lock of the entry held, so
+// that whoever refuses the tag meanwhile has the last word.
+func (u *unusable) degradeOther(en *entry, reason Reason, now time.Time) (Change, bool) {
+	en.mu.Lock()
+	defer en.mu.Unlock()
+	u.mu.Lock()
+	_, refused := u.all[en]
+	u.mu.Unlock()
+	if refused {
+		return Change{}, false
+	}
+	return en.lowerTo(Bad, reason, now)
 }
 
 // Unusable returns the tags whose drivers run and refuse their addresses, by name. They are Bad with reason ConfigError.
