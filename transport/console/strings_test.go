@@ -17,13 +17,35 @@ import (
 	"github.com/otkit/otkit/transport/console"
 )
 
+// texts returns the texts that all views share and those of each view.
 func texts(t *testing.T, language string) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("web", "src", language+".json"))
-	require.NoError(t, err)
-	var all map[string]string
-	require.NoError(t, json.Unmarshal(text, &all))
+	all := map[string]string{}
+	for _, file := range sources(t, language+".json", "*."+language+".json") {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var part map[string]string
+		require.NoError(t, json.Unmarshal(text, &part), file)
+		for key := range part {
+			require.NotContains(t, all, key, file)
+		}
+		maps.Copy(all, part)
+	}
 	return all
+}
+
+// sources returns the files of the console that one of the patterns fits.
+func sources(t *testing.T, patterns ...string) (files []string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		for _, folder := range []string{"", "views"} {
+			found, err := filepath.Glob(filepath.Join("web", "src", folder, pattern))
+			require.NoError(t, err)
+			files = append(files, found...)
+		}
+	}
+	require.NotEmpty(t, files)
+	return files
 }
 
 // A text that one language lacks would be shown as its key.
@@ -39,20 +61,15 @@ func TestEachTextIsThereInEachLanguage(t *testing.T) {
 	used := regexp.MustCompile(`\bt\("([^"]+)"`)
 	between := regexp.MustCompile(`>[^<>{}()=;]*\pL{2}[^<>{}()=;]*</`) // text in markup instead of in the files of texts
 	attribute := regexp.MustCompile(`(?:title|placeholder|aria-label)="[^"]`)
-	for _, pattern := range []string{"*.ts", "*.tsx"} {
-		files, err := filepath.Glob(filepath.Join("web", "src", pattern))
+	for _, file := range sources(t, "*.ts", "*.tsx") {
+		source, err := os.ReadFile(file)
 		require.NoError(t, err)
-		require.NotEmpty(t, files)
-		for _, file := range files {
-			source, err := os.ReadFile(file)
-			require.NoError(t, err)
-			for _, match := range used.FindAllSubmatch(source, -1) {
-				require.Contains(t, en, string(match[1]), file)
-			}
-			if filepath.Ext(file) == ".tsx" {
-				require.Empty(t, between.FindAllString(string(source), -1), file)
-				require.Empty(t, attribute.FindAllString(string(source), -1), file)
-			}
+		for _, match := range used.FindAllSubmatch(source, -1) {
+			require.Contains(t, en, string(match[1]), file)
+		}
+		if filepath.Ext(file) == ".tsx" {
+			require.Empty(t, between.FindAllString(string(source), -1), file)
+			require.Empty(t, attribute.FindAllString(string(source), -1), file)
 		}
 	}
 }

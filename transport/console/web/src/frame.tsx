@@ -1,14 +1,15 @@
 import { effect, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { flood, loaded, severities, stateOf, summary } from "./alarmstore";
 import { clock, count, when } from "./format";
 import { link } from "./hub";
 import { href, route } from "./route";
 import { session, signOut, unreachable } from "./session";
 import { blocked, setSound, silence, soundOn, sounding } from "./sound";
-import { language, setLanguage, t, word, type Language } from "./strings";
-import { Icon, Mark, notice } from "./ui";
+import { language, setLanguage, t, word, type Key, type Language } from "./strings";
+import { Icon, Mark, notice, type icons } from "./ui";
+import { allowed, views } from "./views";
 
 type Theme = "system" | "light" | "dark";
 const stored = localStorage.getItem("otkit.theme");
@@ -41,21 +42,40 @@ export function Preferences() {
   );
 }
 
-const views = ["overview", "tags", "alarms", "drivers"] as const;
+const everywhere = ["overview", "tags", "alarms"] as const;
 
 function Navigation() {
   const at = route.value[0] ?? "overview";
+  const menu = useRef<HTMLDetailsElement>(null);
   const waiting = summary.value.unacknowledged;
   const n = waiting.Critical + waiting.Warning + waiting.Info;
+  const open = Object.entries(views).filter(([, v]) => allowed(v)).map(([name, v]) => ({ name: name as Key, ...v }));
+  const rest = [...open.filter((v) => !v.first), { name: "drivers" as Key, icon: "drivers" as const }];
+  const close = () => menu.current?.removeAttribute("open");
+  const entry = (v: { name: Key; icon: keyof typeof icons }, extra = "") => (
+    <a key={v.name} class={extra} href={href(v.name)} aria-current={at === v.name ? "page" : undefined} onClick={close}>
+      <Icon name={v.icon} />
+      <span>{t(v.name)}</span>
+      {v.name === "alarms" && n > 0 && <b class="badge">{count(n)}</b>}
+    </a>
+  );
+  useEffect(() => {
+    const outside = (e: Event) => void (menu.current?.contains(e.target as Node) || close());
+    document.addEventListener("pointerdown", outside);
+    return () => document.removeEventListener("pointerdown", outside);
+  }, []);
+  const inside = rest.some((v) => v.name === at);
   return (
     <nav aria-label={t("navigation")}>
-      {views.map((v) => (
-        <a key={v} href={href(v)} aria-current={at === v ? "page" : undefined}>
-          <Icon name={v} />
-          <span>{t(v)}</span>
-          {v === "alarms" && n > 0 && <b class="badge">{count(n)}</b>}
-        </a>
-      ))}
+      {everywhere.map((name) => entry({ name, icon: name }))}
+      {open.filter((v) => v.first).map((v) => entry(v, "wider"))}
+      <details
+        ref={menu} class={`more${inside ? " inside" : ""}`} onKeyDown={(e) => { if (e.key === "Escape") { close(); menu.current?.querySelector("summary")?.focus(); } }}
+        onFocusOut={(e) => { if (e.relatedTarget && !e.currentTarget.contains(e.relatedTarget as Node)) close(); }}
+      >
+        <summary><Icon name="more" /><span>{inside ? t(at as Key) : t("more")}</span></summary>
+        <div>{open.filter((v) => v.first).map((v) => entry(v, "narrower"))}{rest.map((v) => entry(v))}</div>
+      </details>
     </nav>
   );
 }

@@ -5,7 +5,7 @@ import ko from "./ko.json";
 export type Key = keyof typeof en;
 export type Language = "en" | "ko";
 
-const texts: Record<Language, Record<string, string>> = { en, ko };
+const all: Record<Language, Record<string, string>> = { en: { ...en }, ko: { ...ko } };
 
 function initial(): Language {
   const stored = localStorage.getItem("otkit.language");
@@ -24,12 +24,21 @@ export function setLanguage(l: Language): void {
 
 /** Text of a key, with its {placeholders} filled. Components that call it follow the language. */
 export function t(key: Key, values?: Record<string, string | number>): string {
-  const text = texts[language.value][key] ?? key;
+  const text = all[language.value][key] ?? key;
   return values ? text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")) : text;
+}
+
+type Filled<K> = (key: K, values?: Record<string, string | number>) => string;
+
+/** Adds the texts of a view, which come with it, and returns t for its keys and those that all views share. */
+export function texts<K extends string>(en: Record<K, string>, ko: Record<K, string>): Filled<K | Key> {
+  Object.assign(all.en, en);
+  Object.assign(all.ko, ko);
+  return t as Filled<K | Key>;
 }
 
 /** Text of a word of the API, such as a state; the word itself when it is unknown. */
 export function word(group: string, value: string | null | undefined): string {
   if (!value) return "";
-  return texts[language.value][`${group}.${value}`] ?? value;
+  return all[language.value][`${group}.${value}`] ?? value;
 }

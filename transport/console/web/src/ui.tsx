@@ -37,11 +37,22 @@ export function QualityMark({ quality }: { quality: Quality }) {
   );
 }
 
-const icons = {
+export const icons = {
   overview: "M3 3h6v6H3zM11 3h6v4h-6zM11 9h6v8h-6zM3 11h6v6H3z",
   tags: "M3 4h14M3 8h14M3 12h14M3 16h14",
   alarms: "M10 3a5 5 0 0 0-5 5v4l-2 3h14l-2-3V8a5 5 0 0 0-5-5M8 17h4",
   drivers: "M4 4h12v5H4zM4 11h12v5H4zM7 6.5h.1M7 13.5h.1",
+  shells: "M10 2l7 4v8l-7 4-7-4V6zM3 6l7 4 7-4M10 10v8",
+  devices: "M4 8h12v8H4zM10 8V4M8 4h4M7.5 12h.1M12.5 12h.1",
+  predictions: "M3 16h14M4 13l4-5 3 3 5-7M16 4v4M16 4h-4",
+  alerts: "M3 5h14v10H3zM3 5l7 6 7-6",
+  rules: "M4 5h7M4 10h12M4 15h5M14 3v4M8 13v4",
+  configuration: "M3 4h14v12H3zM3 8h14M8 4v12M13 4v12",
+  bridges: "M3 14V9a7 7 0 0 1 14 0v5M3 12h14M7 12v2M13 12v2",
+  engines: "M4 3h12v6H4zM4 11h12v6H4zM7 6h3M7 14h3",
+  audit: "M5 3h8l3 3v11H5zM8 9h5M8 12h5",
+  users: "M10 10a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M3 17a7 7 0 0 1 14 0",
+  more: "M4 10h.1M10 10h.1M16 10h.1",
   sound: "M3 8v4h3l4 3V5L6 8zM13 7a4 4 0 0 1 0 6M15 5a7 7 0 0 1 0 10",
   mute: "M3 8v4h3l4 3V5L6 8zM13 8l4 4M17 8l-4 4",
   theme: "M10 3a7 7 0 1 0 0 14zM10 3a7 7 0 0 1 0 14",
