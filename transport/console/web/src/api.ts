@@ -51,22 +51,39 @@ export function problemText(err: unknown): string {
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
-async function send(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
-  const headers: Record<string, string> = { Accept: "application/json", Authorization: `Bearer ${session.peek()?.accessToken ?? ""}` };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  return fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+interface Request {
+  method: string;
+  path: string;
+  /** Sent as JSON, but for a Blob or FormData, which says itself what it is. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
 }
 
-async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  let r = await send(method, path, body, signal);
-  if (r.status === 401 && (await renew())) r = await send(method, path, body, signal);
-  for (let tries = 0; r.status === 429 && method === "GET" && tries < 5; tries++) {
+async function send({ method, path, body, headers, signal }: Request): Promise<Response> {
+  const own = body instanceof Blob || body instanceof FormData;
+  const all: Record<string, string> = { Accept: "application/json", Authorization: `Bearer ${session.peek()?.accessToken ?? ""}`, ...headers };
+  if (body !== undefined && !own) all["Content-Type"] = "application/json";
+  return fetch(path, { method, headers: all, body: own ? body : body === undefined ? undefined : JSON.stringify(body), signal });
+}
+
+/** The answer to a request with the session's token, which is renewed where it has to be; a Problem unless it is well. */
+export async function answer(q: Request): Promise<Response> {
+  let r = await send(q);
+  if (r.status === 401 && (await renew())) r = await send(q);
+  for (let tries = 0; r.status === 429 && q.method === "GET" && tries < 5; tries++) {
     await pause(1000 * Math.max(1, Number(r.headers.get("Retry-After")) || 1) + Math.random() * 500);
-    r = await send(method, path, body, signal);
+    r = await send(q);
   }
   if (r.status === 401 && !unreachable.peek()) signedOut();
   if (!r.ok) throw await problem(r);
-  return r.status === 204 ? (undefined as T) : ((await r.json()) as T);
+  return r;
+}
+
+async function call<T>(q: Request): Promise<T> {
+  const r = await answer(q);
+  const text = await r.text();
+  return (text ? JSON.parse(text) : undefined) as T;
 }
 
 export async function problem(r: Response): Promise<Problem> {
@@ -86,8 +103,27 @@ export function query(path: string, q: Query): string {
   return text ? `${path}?${text}` : path;
 }
 
-export const get = <T>(path: string, q: Query = {}, signal?: AbortSignal) => call<T>("GET", query(path, q), undefined, signal);
-export const post = <T>(path: string, body: unknown) => call<T>("POST", path, body);
+export const get = <T>(path: string, q: Query = {}, signal?: AbortSignal) => call<T>({ method: "GET", path: query(path, q), signal });
+export const post = <T>(path: string, body?: unknown) => call<T>({ method: "POST", path, body });
+/** Changes what still is as the ETag has it; anything without one. */
+export const put = <T>(path: string, body: unknown, etag?: string) => call<T>({ method: "PUT", path, body, headers: etag ? { "If-Match": etag } : undefined });
+export const del = <T = void>(path: string, etag?: string) => call<T>({ method: "DELETE", path, headers: etag ? { "If-Match": etag } : undefined });
+
+/** A resource and its ETag. */
+export async function getTagged<T>(path: string): Promise<{ value: T; etag?: string }> {
+  const r = await answer({ method: "GET", path });
+  return { value: (await r.json()) as T, etag: r.headers.get("ETag") ?? undefined };
+}
+
+/** Saves what a path answers as a file. */
+export async function download(path: string, name: string): Promise<void> {
+  const r = await answer({ method: "GET", path, headers: { Accept: "*/*" } });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await r.blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
 
 /** All pages of a list, four at a time; each is handed over as it comes. */
 export async function pages<T>(path: string, q: Query, items: (answer: any) => T[], take: (items: T[], total: number) => void, signal?: AbortSignal): Promise<number> {
