@@ -27,6 +27,7 @@ generate: ## Rebuild the generated code from the documents in openapi/ and proto
 	cd $(CONSOLE) && { test node_modules -nt package-lock.json || npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules; }
 	cd $(CONSOLE) && npm run --silent types && npm run --silent check
 	cd internal/tools && go run ./bundle ../../$(CONSOLE) ../../transport/console/dist
+	cd internal/tools && go run ./bundle ../../$(CONSOLE) ../../transport/console/dist-bridge src/bridge
 
 test: ## Run the tests
 	go test ./...

@@ -38,7 +38,7 @@ func texts(t *testing.T, language string) map[string]string {
 func sources(t *testing.T, patterns ...string) (files []string) {
 	t.Helper()
 	for _, pattern := range patterns {
-		for _, folder := range []string{"", "views"} {
+		for _, folder := range []string{"", "views", "bridge"} {
 			found, err := filepath.Glob(filepath.Join("web", "src", folder, pattern))
 			require.NoError(t, err)
 			files = append(files, found...)

@@ -1,5 +1,6 @@
-// Command bundle builds the assets of the console from its TypeScript sources: bundle WEB DIST, where WEB has the sources and
-// their installed npm packages. DIST is written anew. The same sources make the same bytes.
+// Command bundle builds the assets of the console from its TypeScript sources: bundle WEB DIST [SOURCES], where WEB has the
+// sources and their installed npm packages, and SOURCES is the folder below it with main.tsx and style.css, src by default. DIST
+// is written anew. The same sources make the same bytes.
 package main
 
 import (
@@ -20,15 +21,20 @@ const base = "/console/assets/"
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: bundle WEB DIST")
+	sources := "src"
+	switch len(os.Args) {
+	case 3:
+	case 4:
+		sources = os.Args[3]
+	default:
+		log.Fatal("usage: bundle WEB DIST [SOURCES]")
 	}
-	if err := bundle(os.Args[1], os.Args[2]); err != nil {
+	if err := bundle(os.Args[1], os.Args[2], sources); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func bundle(web, dist string) error {
+func bundle(web, dist, sources string) error {
 	web, err := filepath.Abs(web)
 	if err != nil {
 		return err
@@ -36,7 +42,7 @@ func bundle(web, dist string) error {
 	assets := filepath.Join(dist, "assets")
 	result := api.Build(api.BuildOptions{
 		AbsWorkingDir:     web,
-		EntryPoints:       []string{"src/main.tsx", "src/style.css"},
+		EntryPoints:       []string{sources + "/main.tsx", sources + "/style.css"},
 		Outdir:            assets,
 		EntryNames:        "[name]-[hash]",
 		ChunkNames:        "[name]-[hash]",

@@ -1,46 +1,17 @@
-import { effect, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { flood, loaded, severities, stateOf, summary } from "./alarmstore";
 import { clock, count, when } from "./format";
 import { link } from "./hub";
+import { Preferences, theme } from "./preferences";
 import { href, route } from "./route";
 import { session, signOut, unreachable } from "./session";
 import { blocked, setSound, silence, soundOn, sounding } from "./sound";
-import { language, setLanguage, t, word, type Key, type Language } from "./strings";
+import { t, word, type Key } from "./strings";
 import { Icon, Mark, notice, type icons } from "./ui";
 import { allowed, views } from "./views";
 
-type Theme = "system" | "light" | "dark";
-const stored = localStorage.getItem("otkit.theme");
-export const theme = signal<Theme>(stored === "light" || stored === "dark" ? stored : "system");
-effect(() => {
-  if (theme.value === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme.value;
-  localStorage.setItem("otkit.theme", theme.value);
-});
-
-export function Preferences() {
-  return (
-    <>
-      <label class="choice">
-        <span>{t("theme")}</span>
-        <select value={theme.value} onChange={(e) => (theme.value = e.currentTarget.value as Theme)}>
-          <option value="system">{t("theme.system")}</option>
-          <option value="light">{t("theme.light")}</option>
-          <option value="dark">{t("theme.dark")}</option>
-        </select>
-      </label>
-      <label class="choice">
-        <span>{t("language")}</span>
-        <select value={language.value} onChange={(e) => setLanguage(e.currentTarget.value as Language)}>
-          <option value="en" lang="en">{t("language.en")}</option>
-          <option value="ko" lang="ko">{t("language.ko")}</option>
-        </select>
-      </label>
-    </>
-  );
-}
+export { theme, Preferences };
 
 const everywhere = ["overview", "tags", "alarms"] as const;
 
