@@ -34,3 +34,9 @@ func TestTheAdminOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
 	drive(t, "admin.cjs")
 }
+
+// An operator silences messages and ends a silence.
+func TestTheAlertsOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "alerts.cjs")
+}
