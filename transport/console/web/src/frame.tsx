@@ -20,7 +20,7 @@ function Navigation() {
   const menu = useRef<HTMLDetailsElement>(null);
   const waiting = summary.value.unacknowledged;
   const n = waiting.Critical + waiting.Warning + waiting.Info;
-  const open = Object.entries(views).filter(([, v]) => allowed(v)).map(([name, v]) => ({ name: name as Key, ...v }));
+  const open = Object.entries(views).filter(([, v]) => !v.unlisted && allowed(v)).map(([name, v]) => ({ name: name as Key, ...v }));
   const rest = [...open.filter((v) => !v.first), { name: "drivers" as Key, icon: "drivers" as const }];
   const close = () => menu.current?.removeAttribute("open");
   const entry = (v: { name: Key; icon: keyof typeof icons }, extra = "") => (
@@ -37,7 +37,7 @@ function Navigation() {
   }, []);
   const inside = rest.some((v) => v.name === at);
   return (
-    <nav aria-label={t("navigation")}>
+    <nav class="views" aria-label={t("navigation")}>
       {everywhere.map((name) => entry({ name, icon: name }))}
       {open.filter((v) => v.first).map((v) => entry(v, "wider"))}
       <details
@@ -123,8 +123,9 @@ export function Frame({ children }: { children: ComponentChildren }) {
         <details class="menu">
           <summary>{s?.name || s?.username}</summary>
           <div>
-            <p>{s?.username}<small>{s?.roles.join(", ")}</small></p>
+            <p>{s?.username}<small>{s?.roles.map((r) => word("role", r)).join(", ")}</small></p>
             <Preferences />
+            <a class="button" href={href("account")} onClick={(e) => e.currentTarget.closest("details")?.removeAttribute("open")}><Icon name="users" />{t("account")}</a>
             <button type="button" onClick={() => void signOut()}><Icon name="out" />{t("signout")}</button>
           </div>
         </details>
