@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/internal/npmtest"
 	"github.com/otkit/otkit/internal/realtest"
 )
 
@@ -22,7 +23,9 @@ import (
 const ownTerminal = "# in a terminal of its own\n"
 
 // The tutorial is carried out as the page has it, with a new home and other ports: each block of commands is typed, and each block of
-// text must appear in a terminal.
+// text must appear in a terminal. While the alarm is active, a browser sees what the page says of the consoles.
+//
+// With OTKIT_PICTURES=$PWD/docs/images the pictures of the page are made anew.
 func TestTheTutorialWorksWordForWord(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/tutorial.md")
@@ -45,6 +48,9 @@ func TestTheTutorialWorksWordForWord(t *testing.T) {
 			r.types(text)
 		default:
 			r.types(text)
+		}
+		if strings.Contains(text, "otctl alarms list") {
+			t.Run("in a browser", func(t *testing.T) { r.looks(t) })
 		}
 	}
 	require.NoDirExists(t, filepath.Join(r.dir, "tutorial"), "the last step removes everything")
@@ -85,6 +91,21 @@ func newReader(t testing.TB) *reader {
 	r.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "GOCACHE=" + known[0], "GOMODCACHE=" + known[1],
 		"GOFLAGS=" + known[2], "Discovery__Mdns=false", "OTCTL_SERVER=" + r.ports.Replace("http://localhost:5001")}
 	return r
+}
+
+// looks sees in a browser what the page says of the consoles, and takes its pictures.
+func (r *reader) looks(t *testing.T) {
+	chromium := realtest.Need(t, "chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+	packages := npmtest.Need(t, "playwright-core@1.65.1", "axe-core@4.14.1")
+	folder := os.Getenv("OTKIT_PICTURES")
+	if folder == "" {
+		folder = t.TempDir()
+	}
+	script, err := filepath.Abs("../../transport/console/web/test/tutorial.cjs")
+	require.NoError(t, err)
+	out, err := npmtest.Command(t, packages, script, chromium, r.ports.Replace("http://localhost:5001"), "admin", "correct horse battery",
+		r.ports.Replace("http://localhost:5100"), "zebra tractor lamp 83", folder).CombinedOutput()
+	require.NoError(t, err, string(out))
 }
 
 func (r *reader) shell(text string) (*exec.Cmd, *output) {
@@ -145,7 +166,7 @@ func (r *reader) types(text string) {
 	require.NoError(r.t, cmd.Run(), "%s\n%s", text, out)
 }
 
-// sees waits until each line is in a terminal. "..." is what differs from run to run.
+// sees waits until each line is in a terminal, whatever its blanks are. "..." is what differs from run to run.
 func (r *reader) sees(text string) {
 	r.t.Helper()
 	for line := range strings.Lines(text) {
@@ -153,7 +174,7 @@ func (r *reader) sees(text string) {
 		for i, word := range words {
 			words[i] = strings.ReplaceAll(regexp.QuoteMeta(word), `\.\.\.`, `.*`)
 		}
-		pattern := regexp.MustCompile(strings.Join(words, `\s+(?:.*\s)?`))
+		pattern := regexp.MustCompile(strings.Join(words, `[ \t]+`))
 		eventually(r.t, "no terminal shows "+line, func() bool {
 			for _, terminal := range r.terminals {
 				if pattern.MatchString(strings.ReplaceAll(terminal.String(), "127.0.0.1", "localhost")) || pattern.MatchString(terminal.String()) {
