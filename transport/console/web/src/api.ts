@@ -18,16 +18,7 @@ export type Suppressed = Schemas["SuppressedAlarm"];
 export type Aggregates = Schemas["HistoryAggregates"];
 export type History = Schemas["TagHistory"];
 
-/** An alarm, with what the console shows where the engine knows it. */
-export type Alarm = Schemas["AlarmInfo"] & {
-  tagName?: string;
-  ruleId?: string;
-  value?: Value | number | string | null;
-  limit?: number | string | null;
-  state?: string;
-  labels?: Record<string, string>;
-  instructions?: string;
-};
+export type Alarm = Schemas["AlarmInfo"];
 
 /** What the engine answered instead of doing what was asked. */
 export class Problem extends Error {
