@@ -1,9 +1,9 @@
 package main_test
 
 import (
+	"net/http"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,22 +11,28 @@ import (
 	"github.com/otkit/otkit/internal/realtest"
 )
 
+func browser(t testing.TB) string {
+	t.Helper()
+	return realtest.Need(t, "chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+}
+
+// drive runs a script of the console's tests in a browser, with more arguments behind those that each has.
+func (e *engine) drive(name string, more ...string) {
+	e.t.Helper()
+	chromium := browser(e.t)
+	packages := npmtest.Need(e.t, "playwright-core@1.65.1", "axe-core@4.14.1")
+	script := filepath.Join(repository, "transport", "console", "web", "test", name)
+	out, err := npmtest.Command(e.t, packages, script, append([]string{chromium, e.url, "admin", password}, more...)...).CombinedOutput()
+	require.NoError(e.t, err, string(out))
+}
+
 // drive runs a script of the console's tests in a browser, with an engine of the demo.
 func drive(t *testing.T, name string) {
 	t.Helper()
+	browser(t) // rather than an engine for nothing
 	e := start(t, known, "-demo", "-data", t.TempDir())
 	e.admin().good("sim.running")
-	driveAt(t, e, name)
-}
-
-// driveAt runs a script in a browser at an engine.
-func driveAt(t *testing.T, e *engine, name string, more ...string) {
-	t.Helper()
-	chromium := realtest.Need(t, "chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
-	packages := npmtest.Need(t, "playwright-core@1.65.1", "axe-core@4.14.1")
-	script := filepath.Join(repository, "transport", "console", "web", "test", name)
-	out, err := npmtest.Command(t, packages, script, append([]string{chromium, e.url, "admin", password}, more...)...).CombinedOutput()
-	require.NoError(t, err, string(out))
+	e.drive(name)
 }
 
 // Somebody signs in, sees values change, writes one, acknowledges an alarm and opens seven tabs; every view is read by a checker
@@ -42,15 +48,15 @@ func TestTheAdminOfTheConsoleInABrowser(t *testing.T) {
 	drive(t, "admin.cjs")
 }
 
-// What a real Alertmanager raises is seen and acknowledged in the console, and goes when it is resolved there.
-func TestAnAlertIsAcknowledgedInABrowser(t *testing.T) {
+// Somebody looks at remaining lives and trains a model again.
+func TestThePredictionsOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
-	e := start(t, known, "-data", t.TempDir())
-	am := startAlertmanager(t, e.url+"/api/v1.0/alertsource/webhook", alone)
-	driveAt(t, e, "alert.cjs", am.url)
-	past := e.admin().raisedSince("reactor-7", time.Now().Add(-time.Hour))
-	require.Len(t, past, 1)
-	require.False(t, past[0].IsActive)
-	require.Equal(t, "admin", *past[0].AcknowledgedBy)
-	require.Equal(t, "I am on my way", past[0].Comment)
+	browser(t)
+	e := start(t, with(known, []string{withPumps}), "-demo", "-data", t.TempDir())
+	eventually(t, "the first models are not trained", func() bool {
+		failure, _ := e.answer(http.MethodGet, "metrics/FailurePrediction", "")
+		life, _ := e.answer(http.MethodGet, "metrics/RUL", "")
+		return failure == http.StatusOK && life == http.StatusOK
+	})
+	e.drive("predictions.cjs")
 }
