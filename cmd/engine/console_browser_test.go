@@ -11,7 +11,7 @@ import (
 	"github.com/otkit/otkit/internal/realtest"
 )
 
-func browser(t testing.TB) string {
+func chromiumOf(t testing.TB) string {
 	t.Helper()
 	return realtest.Need(t, "chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
 }
@@ -19,7 +19,7 @@ func browser(t testing.TB) string {
 // drive runs a script of the console's tests in a browser, with more arguments behind those that each has.
 func (e *engine) drive(name string, more ...string) {
 	e.t.Helper()
-	chromium := browser(e.t)
+	chromium := chromiumOf(e.t)
 	packages := npmtest.Need(e.t, "playwright-core@1.65.1", "axe-core@4.14.1")
 	script := filepath.Join(repository, "transport", "console", "web", "test", name)
 	out, err := npmtest.Command(e.t, packages, script, append([]string{chromium, e.url, "admin", password}, more...)...).CombinedOutput()
@@ -29,7 +29,7 @@ func (e *engine) drive(name string, more ...string) {
 // drive runs a script of the console's tests in a browser, with an engine of the demo.
 func drive(t *testing.T, name string) {
 	t.Helper()
-	browser(t) // rather than an engine for nothing
+	chromiumOf(t) // rather than an engine for nothing
 	e := start(t, known, "-demo", "-data", t.TempDir())
 	e.admin().good("sim.running")
 	e.drive(name)
@@ -51,7 +51,7 @@ func TestTheAdminOfTheConsoleInABrowser(t *testing.T) {
 // Somebody looks at remaining lives and trains a model again.
 func TestThePredictionsOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
-	browser(t)
+	chromiumOf(t)
 	e := start(t, with(known, []string{withPumps}), "-demo", "-data", t.TempDir())
 	eventually(t, "the first models are not trained", func() bool {
 		failure, _ := e.answer(http.MethodGet, "metrics/FailurePrediction", "")
