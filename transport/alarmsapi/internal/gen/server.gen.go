@@ -390,7 +390,7 @@ type AlarmStateCounts struct {
 	OutOfService           int `json:"outOfService"`
 	ReturnedUnacknowledged int `json:"returnedUnacknowledged"`
 
-	// Shelved Active or unacknowledged
+	// Shelved Active or unacknowledged, as those below.
 	Shelved            int `json:"shelved"`
 	SuppressedByDesign int `json:"suppressedByDesign"`
 
