@@ -60,3 +60,9 @@ func TestThePredictionsOfTheConsoleInABrowser(t *testing.T) {
 	})
 	e.drive("predictions.cjs")
 }
+
+// Somebody looks at a shell with live values, downloads it and uploads it again.
+func TestTheShellsOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "shells.cjs")
+}

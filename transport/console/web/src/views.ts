@@ -17,6 +17,7 @@ export interface View {
 
 /** The views beside those that every page has, in the order of the menu; each has a text of its name. */
 export const views: Partial<Record<Key, View>> = {
+  shells: { icon: "shells", first: true, load: () => import("./views/shells") },
   predictions: { icon: "predictions", first: true, load: () => import("./views/predictions") },
   audit: { icon: "audit", admin: true, load: () => import("./views/audit") },
   users: { icon: "users", admin: true, load: () => import("./views/users") },
