@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"net/http"
 	"path/filepath"
 	"testing"
 
@@ -10,16 +11,28 @@ import (
 	"github.com/otkit/otkit/internal/realtest"
 )
 
+func chromiumOf(t testing.TB) string {
+	t.Helper()
+	return realtest.Need(t, "chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+}
+
+// drive runs a script of the console's tests in a browser, with more arguments behind those that each has.
+func (e *engine) drive(name string, more ...string) {
+	e.t.Helper()
+	chromium := chromiumOf(e.t)
+	packages := npmtest.Need(e.t, "playwright-core@1.65.1", "axe-core@4.14.1")
+	script := filepath.Join(repository, "transport", "console", "web", "test", name)
+	out, err := npmtest.Command(e.t, packages, script, append([]string{chromium, e.url, "admin", password}, more...)...).CombinedOutput()
+	require.NoError(e.t, err, string(out))
+}
+
 // drive runs a script of the console's tests in a browser, with an engine of the demo.
 func drive(t *testing.T, name string) {
 	t.Helper()
-	chromium := realtest.Need(t, "chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
-	packages := npmtest.Need(t, "playwright-core@1.65.1", "axe-core@4.14.1")
+	chromiumOf(t) // rather than an engine for nothing
 	e := start(t, known, "-demo", "-data", t.TempDir())
 	e.admin().good("sim.running")
-	script := filepath.Join(repository, "transport", "console", "web", "test", name)
-	out, err := npmtest.Command(t, packages, script, chromium, e.url, "admin", password).CombinedOutput()
-	require.NoError(t, err, string(out))
+	e.drive(name)
 }
 
 // Somebody signs in, sees values change, writes one, acknowledges an alarm and opens seven tabs; every view is read by a checker
@@ -33,4 +46,29 @@ func TestTheConsoleInABrowser(t *testing.T) {
 func TestTheAdminOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
 	drive(t, "admin.cjs")
+}
+
+// An operator silences messages and ends a silence.
+func TestTheAlertsOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "alerts.cjs")
+}
+
+// Somebody looks at remaining lives and trains a model again.
+func TestThePredictionsOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	chromiumOf(t)
+	e := start(t, with(known, []string{withPumps}), "-demo", "-data", t.TempDir())
+	eventually(t, "the first models are not trained", func() bool {
+		failure, _ := e.answer(http.MethodGet, "metrics/FailurePrediction", "")
+		life, _ := e.answer(http.MethodGet, "metrics/RUL", "")
+		return failure == http.StatusOK && life == http.StatusOK
+	})
+	e.drive("predictions.cjs")
+}
+
+// Somebody looks at a shell with live values, downloads it and uploads it again.
+func TestTheShellsOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "shells.cjs")
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func alarmCommands() []command {
-	return []command{listAlarmsCommand(), acknowledgeCommand(), shelveCommand(), unshelveCommand(), watchAlarmsCommand()}
+	return []command{listAlarmsCommand(), acknowledgeCommand(), commentCommand(), shelveCommand(), unshelveCommand(), watchAlarmsCommand()}
 }
 
 // alarmFilter is what list, ack and watch select by.
@@ -128,6 +128,21 @@ func acknowledgeCommand() command {
 				}
 			}
 			return c.acknowledge(ctx, conn, args, comment)
+		}}
+}
+
+func commentCommand() command {
+	return command{name: "alarms comment", args: "ID TEXT", about: "Comment on an alarm without acknowledging it", least: 2, most: 2, takes: []string{"alarm"},
+		run: func(ctx context.Context, c *cli, args []string) error {
+			conn, err := c.connect()
+			if err != nil {
+				return err
+			}
+			_, raw, err := change[client.Success](conn.CommentAlarm(ctx, args[0], client.CommentRequest{Comment: args[1]}))
+			if err != nil {
+				return err
+			}
+			return c.show(raw, func() [][]string { return [][]string{{"ID", "RESULT"}, {args[0], "commented"}} })
 		}}
 }
 

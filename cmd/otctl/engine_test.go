@@ -29,6 +29,7 @@ func TestEveryCommandAtAnEngine(t *testing.T) {
 	t.Run("tags", func(t *testing.T) { tagsAreUsed(t, u) })
 	t.Run("names", func(t *testing.T) { namesMayHaveAnything(t, u) })
 	t.Run("alarms", func(t *testing.T) { alarmsAreUsed(t, u) })
+	t.Run("rules", func(t *testing.T) { rulesAreManaged(t, u) })
 	t.Run("shells", func(t *testing.T) { shellsAreMoved(t, u) })
 	t.Run("plant", func(t *testing.T) { plantIsUsed(t, u) })
 	t.Run("predictions", func(t *testing.T) { predictionsAreTold(t, u) })
@@ -170,6 +171,36 @@ func alarmsAreUsed(t *testing.T, u *user) {
 	require.Contains(t, u.ok("silences", "list"), silence.SilenceID)
 	u.ok("silences", "remove", silence.SilenceID)
 	require.NotContains(t, u.ok("silences", "list", "-all"), silence.SilenceID)
+}
+
+func rulesAreManaged(t *testing.T, u *user) {
+	added := u.ok("rules", "add", "sim.temperature", "high", "150.5", "-id", "hot", "-severity", "Critical", "-deadband", "2", "-on-delay", "5s", "-instructions", "Close V7")
+	require.Regexp(t, `(?m)^hot +sim\.temperature +High +150\.5 +Critical`, added)
+	u.ok("rules", "add", "sim.temperature", "Stale", "-id", "old")
+	require.Regexp(t, `(?m)^old +sim\.temperature +Stale +- +Warning`, u.ok("rules", "list", "-tag", "sim.temperature"))
+	var list struct {
+		Rules []struct {
+			ID                  string
+			Instructions        string
+			Deadband, OnDelayMs float64
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(u.ok("rules", "list", "-tag", "sim.temperature", "-o", "json")), &list))
+	for _, r := range list.Rules {
+		if r.ID == "hot" {
+			require.Equal(t, "Close V7", r.Instructions)
+			require.Equal(t, []float64{2, 5000}, []float64{r.Deadband, r.OnDelayMs})
+		}
+	}
+	u.fails(5, "hot", "rules", "add", "sim.temperature", "High", "1", "-id", "hot")
+	u.fails(2, "a number is expected", "rules", "add", "sim.temperature", "High", "warm")
+	u.fails(2, "need a limit", "rules", "add", "sim.temperature", "High")
+	u.fails(2, "are known", "rules", "add", "sim.temperature", "Deviation", "3")
+	u.fails(2, "are known", "rules", "add", "sim.temperature", "High", "3", "-severity", "Grave")
+	u.ok("rules", "remove", "hot")
+	u.ok("rules", "remove", "old")
+	require.NotContains(t, u.ok("rules", "list", "-tag", "sim.temperature"), "hot")
+	u.fails(4, "", "rules", "remove", "hot")
 }
 
 func shellsAreMoved(t *testing.T, u *user) {

@@ -45,7 +45,8 @@ async function read(r: Row, from: number, to: number, interval: string, signal: 
 
 const columns = (points: Point[]): AlignedData => [points.map((p) => p.at), points.map((p) => p.mid), points.map((p) => p.lo), points.map((p) => p.hi)];
 
-function Trend({ r }: { r: Row }) {
+/** The trend of a tag beside its range, or beside other lines. */
+export function Trend({ r, lines }: { r: Row; lines?: { at: number; name: string }[] }) {
   const [span, setSpan] = useState(900);
   const [zoom, setZoom] = useState<[number, number][]>([]);
   const [choice, setChoice] = useState("auto");
@@ -90,7 +91,7 @@ function Trend({ r }: { r: Row }) {
       if (gone || plot.current) return;
       plot.current = trend(e, columns(points), bounds, {
         decimals: decimalsOf(r), stepped: r.dataType === "Bool",
-        limits: (r.maxValue ?? 0) > (r.minValue ?? 0) ? [{ at: r.minValue!, name: t("limit.low") }, { at: r.maxValue!, name: t("limit.high") }] : [],
+        limits: lines ?? ((r.maxValue ?? 0) > (r.minValue ?? 0) ? [{ at: r.minValue!, name: t("limit.low") }, { at: r.maxValue!, name: t("limit.high") }] : []),
         onZoom: (from, to) => setZoom((z) => [...z, [from, to]]),
         onCursor: setCursor,
       });

@@ -207,10 +207,18 @@ export function notify(text: string, bad = false): void {
   noticeTimer = setTimeout(() => (notice.value = undefined), bad ? 12_000 : 5_000);
 }
 
-export function useRepeat(f: () => void, ms: number, deps: unknown[] = []): void {
+/** Calls f now and again and again while the page is seen; what a call returns ends it, before the next one and with the view. */
+export function useRepeat(f: () => void | (() => void), ms: number, deps: unknown[] = []): void {
   useEffect(() => {
-    f();
-    const timer = setInterval(() => document.visibilityState === "visible" && f(), ms);
-    return () => clearInterval(timer);
+    let end = f();
+    const timer = setInterval(() => {
+      if (document.visibilityState !== "visible") return;
+      end?.();
+      end = f();
+    }, ms);
+    return () => {
+      clearInterval(timer);
+      end?.();
+    };
   }, deps);
 }
