@@ -167,19 +167,21 @@ func alarmsAreUsed(t *testing.T, u *user) {
 }
 
 func rulesAreManaged(t *testing.T, u *user) {
-	added := u.ok("rules", "add", "sim.temperature", "high", "150.5", "-id", "hot", "-severity", "Critical", "-deadband", "2", "-on-delay", "5s")
+	added := u.ok("rules", "add", "sim.temperature", "high", "150.5", "-id", "hot", "-severity", "Critical", "-deadband", "2", "-on-delay", "5s", "-instructions", "Close V7")
 	require.Regexp(t, `(?m)^hot +sim\.temperature +High +150\.5 +Critical`, added)
 	u.ok("rules", "add", "sim.temperature", "Stale", "-id", "old")
 	require.Regexp(t, `(?m)^old +sim\.temperature +Stale +- +Warning`, u.ok("rules", "list", "-tag", "sim.temperature"))
 	var list struct {
 		Rules []struct {
 			ID                  string
+			Instructions        string
 			Deadband, OnDelayMs float64
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(u.ok("rules", "list", "-tag", "sim.temperature", "-o", "json")), &list))
 	for _, r := range list.Rules {
 		if r.ID == "hot" {
+			require.Equal(t, "Close V7", r.Instructions)
 			require.Equal(t, []float64{2, 5000}, []float64{r.Deadband, r.OnDelayMs})
 		}
 	}

@@ -89,6 +89,7 @@ func addRuleCommand() command {
 			f.Float64Var(&r.Deadband, "deadband", 0, "`NUMBER` by which the value must return from the limit to be normal")
 			f.DurationVar(&r.OnDelay, "on-delay", 0, "how `LONG` the value must be beyond the limit, such as 5s")
 			f.DurationVar(&r.OffDelay, "off-delay", 0, "how `LONG` it must be normal again")
+			f.StringVar(&r.Instructions, "instructions", "", "`TEXT` that tells the operator what to do")
 			f.StringVar(&r.Message, "message", "", "`TEXT` of the alarm; {value}, {limit} and {unit} are filled in")
 		},
 		run: func(ctx context.Context, c *cli, args []string) error {

@@ -22,6 +22,8 @@ test("the console of the engine", async () => {
   await picture(page, "tag");
   await view(page, "#/tags/oven.setpoint");
   await page.getByRole("button", { name: "Write value" }).waitFor();
+  await view(page, "#/shells");
+  await page.locator("main").getByText(/bridge-/).first().waitFor();
   await view(page, "#/alarms");
   const row = page.getByRole("row", { name: /oven\.temperature/ });
   await row.getByText(/oven at .* above 80/).first().waitFor();
