@@ -48,6 +48,12 @@ func TestTheAdminOfTheConsoleInABrowser(t *testing.T) {
 	drive(t, "admin.cjs")
 }
 
+// An operator silences messages and ends a silence.
+func TestTheAlertsOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "alerts.cjs")
+}
+
 // Somebody looks at remaining lives and trains a model again.
 func TestThePredictionsOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()

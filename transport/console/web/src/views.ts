@@ -19,6 +19,7 @@ export interface View {
 export const views: Partial<Record<Key, View>> = {
   shells: { icon: "shells", first: true, load: () => import("./views/shells") },
   predictions: { icon: "predictions", first: true, load: () => import("./views/predictions") },
+  alerts: { icon: "alerts", load: () => import("./views/alerts") },
   audit: { icon: "audit", admin: true, load: () => import("./views/audit") },
   users: { icon: "users", admin: true, load: () => import("./views/users") },
   account: { icon: "users", unlisted: true, load: () => import("./views/account") },
