@@ -17,7 +17,7 @@ export const expired = signal(false);
 export const unreachable = signal(false);
 
 const path = "/console/session";
-/** That this browser may have a cookie: without the mark nothing is asked, and the sign-in is there at once. */
+/** Whose cookie this browser may have: without the mark nothing is asked, and the sign-in is there at once. */
 const mark = "otkit.signedin";
 let timer: ReturnType<typeof setTimeout> | undefined;
 let renewing: Promise<boolean> | undefined;
@@ -25,7 +25,7 @@ let renewing: Promise<boolean> | undefined;
 function accept(s: Session): void {
   session.value = s;
   expired.value = unreachable.value = false;
-  localStorage.setItem(mark, "1");
+  localStorage.setItem(mark, s.username);
   clearTimeout(timer);
   // Early, and not together with other tabs.
   timer = setTimeout(() => void renew(), s.expiresIn * 1000 * (0.7 + 0.15 * Math.random()));
@@ -74,6 +74,15 @@ export function signedOut(): void {
   session.value = null;
   unreachable.value = false;
 }
+
+// Tabs share the cookie, so they share what becomes of it: who signs out in one, or in as another, does so in all.
+addEventListener("storage", (e) => {
+  const s = session.peek();
+  if (e.key !== mark || e.newValue === (s?.username ?? null)) return;
+  clearTimeout(timer);
+  session.value = null;
+  if (e.newValue !== null) void renew();
+});
 
 export async function signOut(): Promise<void> {
   const s = session.peek();

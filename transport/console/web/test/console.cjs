@@ -99,13 +99,17 @@ test("a phone in Korean", async () => {
   await done();
 });
 
-test("signing out ends the session of every tab", async () => {
+test("signing out ends the session of every tab, and so does signing in begin it", async () => {
   const { context, done } = await open();
-  const page = await context.newPage();
+  const [page, other] = [await context.newPage(), await context.newPage()];
+  await other.goto(base + "/");
+  await other.getByLabel("User name").waitFor();
   await signIn(page);
+  await other.getByText("Needs attention").waitFor();
   await page.getByText("admin", { exact: true }).first().click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("User name").waitFor();
+  await other.getByLabel("User name").waitFor();
   await page.reload();
   await page.getByLabel("User name").waitFor();
   await done();
