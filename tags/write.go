@@ -136,6 +136,34 @@ func (e *Engine) GetWrite(ctx context.Context, id string) (Write, error) {
 	return e.writes.Get(ctx, id)
 }
 
+// AwaitWrite is GetWrite that waits until the write has an outcome or ctx ends, whatever comes first. When ctx ends, it returns the
+// write as it is then, without an error.
+func (e *Engine) AwaitWrite(ctx context.Context, id string) (Write, error) {
+	come, forget := e.outcomes.awaiting(id)
+	defer forget()
+	always := context.WithoutCancel(ctx)
+	w, err := e.GetWrite(always, id)
+	if err != nil || w.State.Final() {
+		return w, err
+	}
+	other := time.NewTicker(awaitInterval)
+	defer other.Stop()
+	for err == nil && !w.State.Final() {
+		select {
+		case <-come:
+			come = nil
+		case <-other.C:
+		case <-ctx.Done():
+			return w, nil
+		}
+		w, err = e.GetWrite(always, id)
+	}
+	return w, err
+}
+
+// awaitInterval is how often a write that another engine may carry out, which shares the log, is looked for.
+const awaitInterval = 500 * time.Millisecond
+
 // target finds a tag that is to be written. Its definition and its driver are of the same moment.
 func (e *Engine) target(name string) (*entry, *Tag, *runner) {
 	e.mu.RLock()
